@@ -1,7 +1,8 @@
-"""The controllers' ACME client (RFC 8555) by certbot's library ``acme``, the resolver of names, and DNS zones.
+"""The controllers' ACME client (RFC 8555) by certbot's library ``acme``, with the name resolver and the
+adapters of DNS zones.
 
-The library blocks, so it runs in threads. The authority is not trusted: times, sizes and addresses are bounded, and
-what it issues is checked before it is stored.
+The library blocks, so it runs in threads. The authority is not trusted: times, sizes and addresses are
+bounded, and what it issues is checked before it is stored.
 """
 
 from evenkeel.acme_client.authority import AcmeAuthority, ExternalAccount

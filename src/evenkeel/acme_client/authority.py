@@ -70,10 +70,14 @@ class _RenewalOrder(messages.NewOrder):
 
 
 class AcmeAuthority:
-    """Client of one authority. ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates
-    for its HTTPS server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as
-    long. ``external_account``: for External Account Binding; None: without. ``caa_identities``: names of the authority
-    in CAA records; none: those that its directory states.
+    """Client of one certificate authority. Every request raises :class:`AuthorityRefused`
+    (:class:`AuthorityRateLimited` for a rate limit) and :class:`AuthorityUnavailable`, also for a response
+    that RFC 8555 does not allow.
+
+    ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates for its HTTPS
+    server; None: the system's. ``timeout_seconds``: of each request; an operation has three times as long.
+    ``external_account``: for External Account Binding; None: without. ``caa_identities``: names of the
+    authority in CAA records; empty: those that its directory states.
     """
 
     def __init__(
@@ -103,19 +107,29 @@ class AcmeAuthority:
         self._of_thread = threading.local()
 
     async def issuer(self, account: PrivateKey) -> Issuer:
-        """Read the authority's CAA identities and the URL of the account."""
+        """Read the authority's CAA identities, in lower case, and the URL of the account. Raises
+        :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         return await self._run_with_client(account, self._read_issuer)
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
-        """Make an order for these names. ``replaces``: identifier of the certificate that is renewed; empty: none."""
+        """Create an order for these names; its authorizations are not read. ``replaces``: identifier of the
+        certificate that is renewed; empty: none. An authority that refuses ``replaces`` gets the order
+        without it. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         return await self._run_with_client(account, lambda client: self._make_order(client, names, replaces))
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
-        """Read the authority's suggestion when to renew the certificate (RFC 9773, 4.2); None: it has none."""
+        """Read the authority's suggestion when to renew the certificate (RFC 9773, 4.2); None if the
+        authority offers no renewal information. Raises :class:`AuthorityRefused`,
+        :class:`AuthorityUnavailable`.
+        """
         return await self._run_with_client(account, lambda client: self._renewal_window(client, certificate_id))
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
-        """Revoke a certificate by the account that ordered it."""
+        """Revoke a certificate (PEM) by the account that ordered it, with a reason code of RFC 5280; nothing
+        happens if it is revoked already. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         found = x509.load_pem_x509_certificate(certificate.encode())
 
         def post_revocation(client: ClientV2) -> None:
@@ -129,10 +143,10 @@ class AcmeAuthority:
         await self._run_with_client(account, post_revocation)
 
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
-        """Read the order at ``url``, with its authorizations while it is pending or invalid, else without any.
-
-        ``dns_names``: names that are proven by dns-01; all others are by http-01. Raises :class:`OrderUnknown` if the
-        authority does not have the order.
+        """Read the order at ``url``, with its authorizations while it is pending or invalid, else without
+        any. ``dns_names``: names that are proven by dns-01; all others are by http-01. Raises
+        :class:`OrderUnknown` if this authority does not have the order, :class:`AuthorityRefused`, also if
+        a challenge is not offered, :class:`AuthorityUnavailable`.
         """
         if _url_origin(url) != self._origin:
             raise OrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
@@ -141,13 +155,17 @@ class AcmeAuthority:
         )
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
-        """Send the response to a challenge, which starts the validation."""
+        """Send the response to a challenge, which starts the validation. Raises :class:`AuthorityRefused`,
+        :class:`AuthorityUnavailable`.
+        """
         response = _RESPONSES[authorization.method](key_authorization=authorization.key_authorization)
         url = self._checked_url(authorization.challenge_url)
         await self._run_with_client(account, lambda client: _post_signed(client, url, response))
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
-        """Send a certificate request, by ``key`` and for ``names``, for an order whose names are proven."""
+        """Send a certificate request, signed by ``key`` and for ``names``, for an order whose names are
+        proven. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         url = self._checked_url(order.finalize_url)
 
         def post_request(client: ClientV2) -> None:
@@ -158,7 +176,9 @@ class AcmeAuthority:
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
-        """Read the issued certificate with its chain, and check it by :func:`checked_chain`."""
+        """Read the issued certificate with its chain, and check it by :func:`checked_chain`. Raises
+        :class:`AuthorityRefused`, also if the check fails, :class:`AuthorityUnavailable`.
+        """
         url = self._checked_url(order.certificate_url)
 
         def read_chain(client: ClientV2) -> IssuedChain:
@@ -167,12 +187,15 @@ class AcmeAuthority:
         return await self._run_with_client(account, read_chain)
 
     def close(self) -> None:
-        """Start no more calls; running ones end by their time-outs."""
+        """Close the thread pool: calls that start from now on are refused; running ones end by their
+        time-outs.
+        """
         self._calls.close()
 
     async def _run_with_client(self, account: PrivateKey, work: Callable[[ClientV2], T], *, unknown: bool = False) -> T:
-        """Run ``work`` in a thread with the account's client. ``unknown``: True if a response "not found" means that
-        the order is unknown.
+        """Run ``work`` in a thread with the account's client. ``unknown``: True if a response "not found"
+        means that the order is unknown. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`,
+        and then :class:`OrderUnknown`.
         """
 
         def call_library() -> T:
@@ -192,7 +215,10 @@ class AcmeAuthority:
         return await self._calls.run(call_library)
 
     def _registered_client(self, account: PrivateKey) -> ClientV2:
-        """Return this thread's client with a registered account, which is made if there is none of the account."""
+        """Return this thread's client with the account, which is registered first if this thread has no
+        client for it. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`, and the library's
+        errors.
+        """
         known = getattr(self._of_thread, "client", None)
         if known is not None and self._of_thread.account == account:
             return known  # type: ignore[no-any-return]
@@ -357,13 +383,17 @@ def _bounded_network(client: ClientV2) -> BoundedNetwork:
 
 
 def _url_origin(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port of a URL. Raises :class:`ValueError` for a malformed URL."""
+    """Return scheme, host and port (by default that of the scheme) of a URL. Raises :class:`ValueError` for a
+    malformed URL.
+    """
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
 
 def _problem_text(error: messages.Error | None) -> str:
-    """Return the text of a problem document (RFC 7807), with its subproblems; empty for None."""
+    """Return the text of a problem document (RFC 7807), with its subproblems, cut to
+    :data:`TEXT_CHARACTERS_MAX`; empty for None.
+    """
     if error is None:
         return ""
     parts = [error.title, error.detail, *(_problem_text(each) for each in list(error.subproblems or ())[:10])]

@@ -26,10 +26,10 @@ class BodyTooLarge(RequestException):
 
 
 class _Deadline:
-    """Ends the connection whose response is not complete in time.
+    """Ends the connection of a request whose response is not complete in time.
 
-    The time-out of a socket begins anew with each byte, of the head as of the body, so that an authority could hold a
-    thread for as long as it wants.
+    The time-out of a socket begins anew with each byte, of the head as of the body, so that an authority
+    could hold a thread for as long as it wants.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _Deadline:
             self._timer.cancel()
 
     def watch(self, used: socket.socket | None) -> None:
-        """End the connection of this socket when the time is over, at once if it is over already."""
+        """Let the deadline end the connection of this socket, at once if the deadline has passed already."""
         self._socket = used
         if self.passed:
             self._shut_connection_down()
@@ -65,7 +65,7 @@ class _Deadline:
 
 
 def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
-    """Return classes of connection pools by scheme, whose connections the deadline ends."""
+    """Return {URL scheme: class of connection pools}, whose connections the deadline ends."""
 
     class Watched(HTTPConnection):
         def getresponse(self) -> BaseHTTPResponse:  # type: ignore[override]
@@ -85,7 +85,9 @@ def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
 
 
 class _BoundedAdapter(HTTPAdapter):
-    """HTTP adapter that reads bodies up to :data:`BODY_BYTES_MAX` and keeps the last response. For one thread."""
+    """HTTP adapter that reads bodies up to :data:`BODY_BYTES_MAX`, ends each request after
+    ``timeout_seconds``, and keeps the last response. For one thread.
+    """
 
     def __init__(self, timeout_seconds: float) -> None:
         super().__init__()
@@ -123,7 +125,9 @@ def _read_body(response: Response) -> bytes:
 
 
 class BoundedNetwork(ClientNetwork):
-    """The library's connection to an authority, with limits. ``verify``: a CA file, or True for the system's CAs."""
+    """Connection of the library ``acme`` to an authority, with bounded bodies and times, and without
+    redirects. ``verify``: a CA file, or True for the system's CAs; ``timeout_seconds``: of each request.
+    """
 
     def __init__(self, key: JWK, alg: JWASignature, *, verify: str | bool, timeout_seconds: float) -> None:
         super().__init__(key, alg=alg, user_agent="evenkeel", timeout=timeout_seconds, verify_ssl=verify)  # type: ignore[arg-type]
@@ -140,7 +144,9 @@ class BoundedNetwork(ClientNetwork):
 
     @property
     def retry_after_seconds(self) -> float:
-        """Delay in the last response's ``Retry-After``, a number or a date (RFC 9110, 10.2.3); 0 without one."""
+        """Delay in seconds in the last response's ``Retry-After``, a number or a date (RFC 9110, 10.2.3); 0
+        if there is no valid one.
+        """
         text = "" if self._bounded.last is None else self._bounded.last.headers.get("Retry-After", "")
         if text.isascii() and text.isdigit():
             return float(text) if len(text) < 10 else 0.0
@@ -150,5 +156,4 @@ class BoundedNetwork(ClientNetwork):
             return 0.0
 
     def close(self) -> None:
-        """Close the connections."""
         self.session.close()

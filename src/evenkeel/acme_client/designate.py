@@ -50,20 +50,22 @@ class DesignateZone:
         )
 
     async def check(self, names: Sequence[str]) -> None:
-        """Check that the project has the zone, because Designate cannot try a change; ``names`` is ignored. Raises
-        :class:`ZoneUnavailable`.
+        """Check that the project has the zone as a primary one, because Designate cannot try a change;
+        ``names`` is ignored. Raises :class:`ZoneUnavailable` if it does not.
         """
         await self._run_in_thread(lambda call: call.zone_id())
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
-        """Add each record's value to the record set of its name. Raises :class:`ZoneUnavailable`."""
+        """Add each record's value to the record set of its name, beside the other values. Raises
+        :class:`ZoneUnavailable`; some records may be added then.
+        """
         await self._run_in_thread(
             lambda call: call.change(records, lambda there, values: [*there, *(values - set(there))])
         )
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
-        """Remove each record's value from the record set of its name, and delete sets that are then empty. Raises
-        :class:`ZoneUnavailable`.
+        """Remove each record's value from the record set of its name, and delete sets that are then empty.
+        Raises :class:`ZoneUnavailable`; some records may be removed then.
         """
         await self._run_in_thread(
             lambda call: call.change(records, lambda there, values: [v for v in there if v not in values])
@@ -77,7 +79,7 @@ class DesignateZone:
         return found
 
     def close(self) -> None:
-        """Refuse calls that start from now on."""
+        """Close the thread pool: calls that start from now on are refused."""
         self._calls.close()
 
     async def _run_in_thread(self, work: "Callable[[_CallWithDeadline], Any]") -> Any:
@@ -121,7 +123,8 @@ class _CallWithDeadline:
         return str(found[0].id)
 
     def change(self, records: Sequence[TxtRecord], change: Callable[[list[str], set[str]], list[str]]) -> None:
-        """Change the record set of each name; repeated if another controller changed it at the same time.
+        """Change the record set of each name; a change that conflicts with another controller's is tried
+        :data:`ATTEMPTS` times. Raises :class:`ZoneUnavailable`, and the SDK's errors.
 
         ``change``: returns the new values of a set, from its present values and those of the records.
         """
@@ -166,7 +169,9 @@ class _CallWithDeadline:
             self._in_time().update_recordset(found, records=quoted)
 
     def _record_set(self, zone_id: str, name: str) -> Any:
-        """Return the set of TXT records of a name; None if there is none."""
+        """Return the set of TXT records of a name; None if there is none. Raises :class:`ZoneUnavailable`
+        after the deadline.
+        """
         found: Iterable[Any] = self._in_time().recordsets(zone_id, name=f"{name}.", type="TXT")
         return next(iter(islice(found, 1)), None)
 

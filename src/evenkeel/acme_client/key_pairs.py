@@ -1,4 +1,4 @@
-"""Key pairs, certificate requests and self-signed certificates."""
+"""Makes key pairs, certificate requests and self-signed certificates."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,10 +22,12 @@ SigningKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 class KeyPairs:
-    """Implements :class:`evenkeel.core.ports.KeyPairMaker`: ECDSA on P-256."""
+    """Implements :class:`evenkeel.core.ports.KeyPairMaker` with ECDSA keys on P-256."""
 
     async def self_signed(self, names: Sequence[str], *, days: int) -> Secret:
-        """Make a key and its self-signed certificate for ``names``, valid for ``days``; both in PEM."""
+        """Make a key and its self-signed certificate for ``names``, valid for ``days`` from now; return both
+        in PEM, the certificate first.
+        """
         return await asyncio.to_thread(_self_signed, names, days)
 
 
@@ -50,7 +52,10 @@ def _self_signed(names: Sequence[str], days: int) -> Secret:
 
 
 def certificate_request(names: Sequence[str], key: PrivateKey) -> x509.CertificateSigningRequest:
-    """Build a certificate request for the names, with the first one also as its subject if it is short enough."""
+    """Build a certificate request for the names, with the first one also as its subject if it has at most
+    :data:`COMMON_NAME_CHARACTERS_MAX` characters. Raises :class:`ValueError` for keys other than ECDSA and
+    RSA.
+    """
     common = [x509.NameAttribute(NameOID.COMMON_NAME, names[0])] if len(names[0]) <= COMMON_NAME_CHARACTERS_MAX else []
     return (
         x509.CertificateSigningRequestBuilder()
@@ -69,8 +74,8 @@ def signing_key(key: PrivateKey) -> SigningKey:
 
 
 def account_key(key: PrivateKey) -> tuple[JWK, JWASignature]:
-    """Return the account's key and signature algorithm (RFC 7518). Raises :class:`ValueError` for a curve other than
-    P-256.
+    """Return the account's key and signature algorithm for JWS (RFC 7518). Raises :class:`ValueError` for a
+    key that is neither RSA nor ECDSA, or a curve other than P-256.
     """
     found = signing_key(key)
     if isinstance(found, rsa.RSAPrivateKey):

@@ -16,8 +16,8 @@ RECORDS_MAX = 100
 
 
 class DnsResolver:
-    """Resolves names, without a cache. ``name_servers``: addresses with an optional port (``192.0.2.1``,
-    ``[2001:db8::1]:5353``); none: those of the host.
+    """Resolves names, without a cache, each look-up within ``timeout_seconds``. ``name_servers``: addresses
+    with an optional port (``192.0.2.1``, ``[2001:db8::1]:5353``); empty: those of the host.
     """
 
     def __init__(self, name_servers: Sequence[str] = (), *, timeout_seconds: float) -> None:
@@ -30,7 +30,9 @@ class DnsResolver:
         self._resolver.lifetime = timeout_seconds
 
     async def addresses(self, name: str) -> tuple[str, ...]:
-        """Return the A and AAAA records of the name, after CNAMEs."""
+        """Return the addresses in the A and AAAA records of the name, after CNAMEs, sorted, at most
+        :data:`ADDRESSES_MAX`; empty if it has none. Raises :class:`ResolverUnavailable`.
+        """
         found: list[str] = []
         for kind in ("A", "AAAA"):
             answer = await self._read_records(name, kind, f"{name} cannot be resolved")
@@ -38,7 +40,7 @@ class DnsResolver:
         return tuple(sorted(set(found))[:ADDRESSES_MAX])
 
     async def name_servers(self, zone: str) -> tuple[str, ...]:
-        """Return the addresses of the name servers in the zone's NS records; none if it has none. Raises
+        """Return the addresses of the name servers in the zone's NS records; empty if it has none. Raises
         :class:`ResolverUnavailable`.
         """
         answer = await self._read_records(zone, "NS", f"the name servers of {zone} cannot be read")
@@ -47,14 +49,16 @@ class DnsResolver:
         return tuple(dict.fromkeys(address for addresses in found for address in addresses))
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
-        """Return the CAA records of the name, after CNAMEs."""
+        """Return the CAA records of the name, after CNAMEs, at most :data:`RECORDS_MAX`; empty if it has
+        none. Raises :class:`ResolverUnavailable`.
+        """
         answer = await self._read_records(name, "CAA", f"the CAA records of {name} cannot be read")
         found = [CaaRecord(each.flags, _ascii_text(each.tag), _ascii_text(each.value)) for each in answer]
         return tuple(found[:RECORDS_MAX])
 
     async def _read_records(self, name: str, kind: str, failure: str) -> Iterable[Any]:
-        """Return the name's records of this type, after CNAMEs; none if it has none. Raises
-        :class:`ResolverUnavailable` that begins with ``failure``.
+        """Return the name's records of this type, after CNAMEs; empty if it has none. Raises
+        :class:`ResolverUnavailable`, whose text begins with ``failure``.
         """
         try:
             return await self._resolver.resolve(f"{name}.", kind, search=False)
@@ -69,7 +73,9 @@ def _ascii_text(content: bytes) -> str:
 
 
 def address_and_port(text: str) -> tuple[str, int]:
-    """Parse address and port of a name server (``192.0.2.1``, ``[2001:db8::1]:5353``). Raises :class:`ValueError`."""
+    """Parse address and port of a name server (``192.0.2.1``, ``[2001:db8::1]:5353``); the port is 53 if none
+    is given. Raises :class:`ValueError`.
+    """
     bare = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text
     rest = text.partition("]")[2] if text.startswith("[") else ""
     if not text.startswith("[") and text.count(":") == 1:

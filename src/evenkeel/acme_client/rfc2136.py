@@ -34,7 +34,7 @@ _NO_VALUE = "evenkeel-check"
 
 
 class TsigKey(NamedTuple):
-    """A key that a name server shares with controllers."""
+    """A key that a name server shares with the controllers, to sign updates (RFC 8945)."""
 
     name: str
     algorithm: str
@@ -44,8 +44,11 @@ class TsigKey(NamedTuple):
 
 
 class Rfc2136Zone:
-    """Changes one DNS zone. ``server``: its primary server, an address with an optional port. ``name_servers``: servers
-    that have to answer with a record before it counts as set; none: those that the zone's NS records name, by
+    """Changes one DNS zone by dynamic updates (RFC 2136); changes that the server does not accept raise
+    :class:`ZoneUnavailable`.
+
+    ``server``: the zone's primary server, an address with an optional port. ``name_servers``: servers that
+    have to answer with a record before it counts as set; empty: those that the zone's NS records name, by
     ``resolver``. ``timeout_seconds``: time-out of each message.
     """
 
@@ -70,13 +73,16 @@ class Rfc2136Zone:
         self._timeout_seconds = timeout_seconds
 
     async def check(self, names: Sequence[str]) -> None:
-        """Check that the server accepts updates of the names, by removing a record that none of them has: BIND accepts
-        an update without any change from every key, and applies its policy to each name of other updates.
+        """Check that the server accepts updates of the names, by removing a record that none of them has:
+        BIND accepts an update without any change from every key, and applies its policy to each name of
+        other updates. Raises :class:`ZoneUnavailable` if it does not.
         """
         await self.remove([TxtRecord(zone=self._zone, name=name, value=_NO_VALUE) for name in names])
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
-        """Add the records by updates of :data:`RECORDS_PER_MESSAGE` records."""
+        """Add the records by updates of :data:`RECORDS_PER_MESSAGE` records; existing records stay. Raises
+        :class:`ZoneUnavailable`; earlier updates are in force then.
+        """
         for part in _split_records(records):
             update = self._new_update()
             for one in part:
@@ -84,7 +90,9 @@ class Rfc2136Zone:
             await self._send_update(update)
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
-        """Remove the records by updates of :data:`RECORDS_PER_MESSAGE` records."""
+        """Remove exactly these records by updates of :data:`RECORDS_PER_MESSAGE` records. Raises
+        :class:`ZoneUnavailable`; earlier updates are in force then.
+        """
         for part in _split_records(records):
             update = self._new_update()
             for one in part:
@@ -92,8 +100,9 @@ class Rfc2136Zone:
             await self._send_update(update)
 
     async def missing(self, records: Sequence[TxtRecord]) -> str:
-        """Query all authoritative servers of the zone concurrently; return a text that names a record which one of them
-        lacks, empty if none lacks any.
+        """Query the zone's authoritative servers concurrently; return a text that names a server without an
+        answer or without one of the records; empty if all have all records. Raises
+        :class:`ResolverUnavailable` if the zone's name servers cannot be read.
         """
         servers = self._name_servers
         if not servers:

@@ -1,4 +1,3 @@
-"""Stores of certificates and private keys: adapters of the port ``KeyManager``.
-
-``parsing/`` makes validated values of PEM and PKCS#12, independent of the store.
+"""Adapters of the ports ``KeyManager`` and ``CertificateStore``: Barbican, Vault, and a directory of
+encrypted files. ``parsing/`` makes validated values of PEM and PKCS#12, independent of the adapter.
 """

@@ -8,8 +8,8 @@ from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, R
 
 
 class AcmeReferences:
-    """Implements :class:`KeyManager` for references ``acme://…``, by reading the certificates that ``key_manager``
-    stores for them; passes all other references on to ``key_manager`` unchanged.
+    """Implements :class:`KeyManager` for references ``acme://…``, by reading the certificates that
+    ``key_manager`` stores for them; passes all other references on to ``key_manager`` unchanged.
 
     ``scheme``: URL scheme of the references of ``key_manager``.
     """

@@ -26,12 +26,14 @@ class CertificatePlace(Value):
 
     @property
     def reference(self) -> str:
-        """The reference that listeners and pools use."""
+        """Reference that listeners and pools use: ``scheme://project/name``."""
         return f"{self.scheme}://{self.project_id}/{self.name}"
 
 
 def checked_list(places: Iterator[CertificatePlace]) -> list[CertificatePlace]:
-    """Return the places of a list of certificates. Raises :class:`Invalid` for more than :data:`LISTED_MAX`."""
+    """Return ``places`` as a list, in the same order. Raises :class:`Invalid` for more than
+    :data:`LISTED_MAX`.
+    """
     # One more than allowed is read, to see whether there are more.
     found = list(islice(places, LISTED_MAX + 1))
     if len(found) > LISTED_MAX:
@@ -40,8 +42,8 @@ def checked_list(places: Iterator[CertificatePlace]) -> list[CertificatePlace]:
 
 
 def parse_place(scheme: str, reference: str) -> CertificatePlace | None:
-    """Return the place that a reference names; None if it is no reference of this scheme. Neither part can contain a
-    path separator, so the place is always inside the project's folder.
+    """Return the place that a reference names; None if it is no valid reference of this scheme. Neither part
+    can contain a path separator, so the place is always inside the project's folder.
     """
     start = f"{scheme}://"
     project_id, slash, name = reference.removeprefix(start).partition("/")
@@ -56,7 +58,10 @@ def is_valid_name(name: str) -> bool:
 
 
 def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
-    """Return the place of a project's certificate of this name. Raises :class:`Invalid` naming field and value."""
+    """Return the place of a project's certificate of this name, whether or not it exists. Raises
+    :class:`Invalid` naming field and value if the project id or the name breaks :data:`PROJECT_RULE` or
+    :data:`NAME_RULE`.
+    """
     for field, value, rule, allowed in (
         ("project_id", project_id, _PROJECT_PATTERN, PROJECT_RULE),
         ("name", name, _NAME_PATTERN, NAME_RULE),

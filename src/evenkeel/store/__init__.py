@@ -1,1 +1,1 @@
-"""The Store port on SQL: SQLite for one host, PostgreSQL or MariaDB for several. All SQL of the project is here."""
+"""Implements the Store port on SQL: SQLite for one host, PostgreSQL or MariaDB for several hosts."""

@@ -1,4 +1,4 @@
-"""Settings of the store."""
+"""Settings on which operations of the store depend."""
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.limits import LoadBalancerLimits
@@ -11,7 +11,7 @@ class StoreOptions(Value):
     auto_upgrade: bool = True
     """Upgrade the schema at start; if False, an outdated schema is refused."""
     pending_deadline_seconds: float = 300.0
-    """Time after which a placed object that is still PENDING becomes ERROR (it is still retried)."""
+    """Seconds after which a placed load balancer that is still PENDING becomes ERROR (its changes are still retried)."""
     strict_immutability: bool = False
     """Refuse changes of a load balancer that is not ACTIVE, and of its children, as Octavia does."""
     default_quotas: Quotas = Quotas()
@@ -19,12 +19,12 @@ class StoreOptions(Value):
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
     """Limits of every load balancer."""
     orphan_grace_seconds: float = 86_400.0
-    """Time for which devices keep objects that the database does not contain; 0: permanently."""
+    """Seconds for which devices keep objects that the database does not contain; 0: permanently."""
     events_kept: int = 10_000
-    """Number of newest events that are kept."""
+    """Number of events that are kept: the newest ones."""
     bare_esd_tags: bool = False
     """True: tags of listeners without the prefix ``esd:`` may name enhanced services, too."""
     notifications: bool = False
     """Write events of load balancers to the outbox of notifications."""
     certificate_refresh_seconds: float = 300.0
-    """Interval at which references to key managers are read again."""
+    """Interval in seconds at which references to key managers are read again."""

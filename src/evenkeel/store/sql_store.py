@@ -1,4 +1,4 @@
-"""The store as processes use it: its ports on one database."""
+"""Combines the implementations of all store ports on one database."""
 
 from random import Random
 
@@ -30,18 +30,20 @@ from evenkeel.store.vips.port_changes import SqlPortChanges
 
 
 class SqlStore:
-    """Implements :class:`evenkeel.core.ports.Store`. Use :func:`open_store`."""
+    """Implements :class:`evenkeel.core.ports.Store` on one database. Create it by :func:`open_store`, and
+    call :meth:`start` before the first use.
+    """
 
     def __init__(self, database: Database, options: StoreOptions, random: Random | None = None) -> None:
-        """``random`` chooses free addresses for VIPs."""
+        """``random`` chooses free addresses for VIPs; None: a new generator."""
         random = random or Random()  # noqa: S311  # which free address a VIP gets is no secret
         self.database = database
         """The database, for hooks such as counting statements."""
         self._options = options
         self.schema_revision = ""
-        """Revision of the tables; empty before the start."""
+        """Revision of the database's schema; empty before :meth:`start`."""
         self.histories = Histories(database, options)
-        """Starts new histories of the database; an attribute so that tests and processes can hook into it."""
+        """Begins new histories of the database when an agent proves that commits were lost."""
         self.tenants = SqlTenants(database, options, random)
         self.lbaas_tenants = SqlTenants(database, options, random, in_error=True)
         self.mirrors = SqlMirrors(database, options, random)
@@ -63,13 +65,17 @@ class SqlStore:
         self.lost_ports = SqlLostPorts(database)
 
     def beside(self) -> "SqlStore":
-        """Return another store on the same started database, for another event loop, which must be closed, too. Its
-        operations do not delay those of this store.
+        """Return a second store on the same database, for use in another event loop; both must be closed.
+        Operations of the second store give way to those of this one, or have connections of their own.
         """
         return SqlStore(self.database.beside(), self._options)
 
     async def start(self) -> None:
-        """Connect, and bring the schema up to date or check that it is. Raises :class:`StoreUnavailable`."""
+        """Connect; upgrade the schema or, without ``auto_upgrade``, check that it is not outdated; and make
+        sure that the database has a history. Raises :class:`StoreUnavailable` if the database cannot be
+        used or the schema is outdated, :class:`DevelopmentSchema` for tables from before the first
+        release.
+        """
         if self._options.auto_upgrade:
             self.schema_revision = await self.database.write(upgrade_tables)
         else:
@@ -82,7 +88,9 @@ class SqlStore:
         await self.database.query(lambda connection: connection.scalar(text("SELECT 1")))
 
     def write_problem(self) -> str:
-        """Return the server's reason for refusing writes; empty if it accepts them. Any thread may call it."""
+        """Return why the database takes no writes: the server's refusal of the last seconds, or that a write
+        hangs; empty if writes succeed or none was tried. Thread-safe.
+        """
         return self.database.writes.problem()
 
     async def close(self) -> None:
@@ -90,7 +98,8 @@ class SqlStore:
 
 
 def open_store(url: str, options: StoreOptions | None = None) -> SqlStore:
-    """Return a store for ``sqlite:///path``, ``postgresql://…`` or ``mysql://…``; :meth:`SqlStore.start` connects.
-    Raises :class:`ValueError` for any other kind of URL.
+    """Return a store for ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or ``mariadb://…``;
+    :meth:`SqlStore.start` connects. ``options`` None: the defaults. Raises :class:`ValueError` for any
+    other URL, and for options in the URL that are wrong.
     """
     return SqlStore(open_database(url), options or StoreOptions())

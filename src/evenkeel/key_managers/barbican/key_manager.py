@@ -14,20 +14,28 @@ INTERMEDIATES, PASSPHRASE = "intermediates", "private_key_passphrase"
 
 
 class BarbicanKeyManager:
-    """Reads certificates from Barbican in a thread pool, each read within ``timeout_seconds``."""
+    """Reads certificates from Barbican in a thread pool, each read within ``timeout_seconds``. Every read
+    raises :class:`CertificateError` for missing or unusable content, and :class:`KeyManagerUnavailable`.
+    """
 
     def __init__(self, reader: SecretReader, *, timeout_seconds: float) -> None:
         self._reader = reader
         self._calls = BlockingCalls("Barbican", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """Read a certificate with its key from a PKCS#12 or PEM secret, or from a container of type ``certificate``."""
+        """Read a certificate with its key from a PKCS#12 or PEM secret, or from a container of type
+        ``certificate``. Raises :class:`CertificateError` for missing or unusable content,
+        :class:`KeyManagerUnavailable`.
+        """
         return await self._calls.run(lambda: self._read_certificate(reference, project_id))
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Read an authority's certificates and revocation list from secrets in PEM."""
+        """Read an authority's certificates, and the revocation list if one is named, from secrets in PEM; the
+        first certificate must have signed the list. Raises :class:`CertificateError` for missing or
+        unusable content, :class:`KeyManagerUnavailable`.
+        """
 
         def read_bundle() -> AuthorityBundle:
             certificates = self._reader.secret(reference, project_id)
@@ -39,13 +47,15 @@ class BarbicanKeyManager:
         return await self._calls.run(read_bundle)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """Read a revocation list from a secret in PEM, without a check of its signature."""
+        """Read a revocation list from a secret in PEM, without a check of its signature. Raises
+        :class:`CertificateError` for missing or unusable content, :class:`KeyManagerUnavailable`.
+        """
         return await self._calls.run(
             lambda: read_revocation_list(reference, self._reader.secret(reference, project_id))
         )
 
     def close(self) -> None:
-        """Refuse reads that start from now on; reads that are running finish."""
+        """Close the thread pool: reads that start from now on are refused; reads that are running finish."""
         self._calls.close()
 
     def _read_certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:

@@ -1,4 +1,4 @@
-"""References to secrets and containers. Pure."""
+"""Parses references to Barbican's secrets and containers. Pure."""
 
 import re
 from typing import Literal, NamedTuple
@@ -19,12 +19,12 @@ class BarbicanReference(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path below Barbican's endpoint."""
+        """URL path of the secret or container below Barbican's endpoint."""
         return f"/v1/{self.kind}/{self.id}"
 
 
 def parsed_reference(reference: str) -> BarbicanReference | None:
-    """Parse a reference; None if it is no reference to Barbican."""
+    """Parse a URL of a secret or container in Barbican; None if the text is no such URL."""
     found = _REFERENCE_PATTERN.fullmatch(reference)
     if found is None:
         return None

@@ -30,17 +30,18 @@ AdapterOf = Callable[[ProjectId], Adapter]
 
 
 class SecretReader:
-    """Reads in the name of a project: Barbican decides what the project may read.
-
-    Every method raises :class:`CertificateNotFound` naming ``reference``, and :class:`KeyManagerUnavailable`.
+    """Reads Barbican's secrets and containers in the name of a project: Barbican decides what the project may
+    read. Every method raises :class:`CertificateNotFound` for what is missing or not readable for the
+    project, and :class:`KeyManagerUnavailable`.
     """
 
     def __init__(self, adapter_of: AdapterOf) -> None:
         self._adapter_of = adapter_of
 
     def secret(self, reference: str, project_id: ProjectId, *, shown_as: str = "") -> bytes:
-        """Return the payload of a secret. ``shown_as``: reference to name in errors in place of ``reference``, if the
-        secret is a part of a container.
+        """Return the payload of a secret, at most :data:`SECRET_BYTES_MAX` bytes. ``shown_as``: reference to
+        name in errors in place of ``reference``, if the secret is a part of a container. Raises
+        :class:`CertificateNotFound`, :class:`KeyManagerUnavailable`.
         """
         shown = shown_as or reference
         place = _parse_reference(reference, "secrets", shown)
@@ -52,7 +53,10 @@ class SecretReader:
         return self._get_content(f"{place.path}/payload", kind, project_id, shown)
 
     def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """Return ``{name: reference}`` of the secrets in a container of type ``certificate``."""
+        """Return {name: reference} of the secrets in a container. Raises :class:`CertificateNotFound`, also
+        for a container of another type than ``certificate`` or with more than :data:`PARTS_MAX` secrets;
+        :class:`KeyManagerUnavailable`.
+        """
         place = _parse_reference(reference, "containers", reference)
         container = self._get_json(place.path, project_id, reference)
         listed = container.get("secret_refs")
@@ -87,8 +91,9 @@ class SecretReader:
 
 
 def _check_status(status: int, shown: str) -> None:
-    """Raise the error for an unsuccessful HTTP status; 0: no response. ``shown``: the reference to name. Response texts
-    are dropped.
+    """Raise the error for an unsuccessful HTTP status: :class:`CertificateNotFound` for 403, 404, 406 and
+    410, :class:`KeyManagerUnavailable` for the others. Nothing is raised for 0 (no response) and below
+    300. ``shown``: reference to name. Response texts are dropped.
     """
     if status in _NOT_READABLE:
         raise CertificateNotFound(shown)

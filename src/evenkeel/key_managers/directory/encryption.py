@@ -21,14 +21,16 @@ class Undecryptable(Exception):
 
 
 class Encryption:
-    """Encrypts with the first key, decrypts with any key."""
+    """Encrypts contents with the first of ``keys`` (32 bytes each), and decrypts with any of them, so that
+    keys can be replaced.
+    """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = tuple(AESGCM(key) for key in keys)
 
     def encrypt(self, content: bytes, place: str) -> bytes:
-        """Encrypt a file's content. ``place``: where it is stored, as authenticated data, so that content moved
-        elsewhere cannot be decrypted.
+        """Encrypt a file's content. ``place``: where the content is stored, as authenticated data, so that
+        content moved elsewhere cannot be decrypted.
         """
         # Random nonces are safe for 2**32 contents of one key (NIST SP 800-38D, 8.3).
         nonce = os.urandom(_NONCE_BYTES)

@@ -18,14 +18,18 @@ _SUFFIX = ".sealed"
 
 
 class SealedFiles:
-    """Reads and writes encrypted files. Methods block, and raise :class:`OSError` and :class:`Undecryptable`."""
+    """Reads and writes encrypted files, one folder per project. Methods block, and raise :class:`OSError`;
+    :meth:`read` also :class:`Undecryptable`.
+    """
 
     def __init__(self, root: Path, encryption: Encryption) -> None:
         self._root = root
         self._encryption = encryption
 
     def read(self, place: CertificatePlace) -> bytes | None:
-        """Read and decrypt a file; None if it does not exist."""
+        """Read and decrypt a file; None if it does not exist. Raises :class:`Undecryptable`, and
+        :class:`OSError`, also for a symbolic link.
+        """
         try:
             descriptor = os.open(self._file_path(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -35,12 +39,14 @@ class SealedFiles:
         return self._encryption.decrypt(content, place.reference)
 
     def changed_at(self, place: CertificatePlace) -> float:
-        """Return the time at which the file was last written, in seconds since 1970."""
+        """Return the time at which the file was last written, in seconds since 1970. Raises :class:`OSError`
+        if it does not exist.
+        """
         return self._file_path(place).stat().st_mtime
 
     def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
-        """Write a file. Raises :class:`Conflict` if it exists and ``replace`` is false, or the project has too many
-        files.
+        """Write a file atomically; it is on disk when this returns. Raises :class:`Conflict` if it exists and
+        ``replace`` is False, or the project has :data:`PROJECT_FILES_MAX` files; :class:`OSError`.
         """
         path = self._file_path(place)
         self._root.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
@@ -64,7 +70,7 @@ class SealedFiles:
         _flush_directory(path.parent)
 
     def delete(self, place: CertificatePlace) -> bool:
-        """Delete a file. Returns whether it existed."""
+        """Delete a file; return whether it existed. Raises :class:`OSError`."""
         try:
             self._file_path(place).unlink()
         except FileNotFoundError:
@@ -73,7 +79,9 @@ class SealedFiles:
         return True
 
     def places(self, project_id: str | None) -> Iterator[CertificatePlace]:
-        """Yield the places of all files, sorted by project and name; ``project_id`` None: of all projects."""
+        """Yield the places of all files, sorted by project and name; ``project_id`` None: of all projects.
+        Nothing if the folder does not exist. Raises :class:`OSError`.
+        """
         with contextlib.suppress(FileNotFoundError):
             folders = sorted(self._root.iterdir()) if project_id is None else [self._root / project_id]
             for folder in folders:
@@ -102,7 +110,7 @@ def _folder_places(folder: Path) -> Iterator[CertificatePlace]:
 
 
 def _flush_directory(path: Path) -> None:
-    """Make renames and removals durable across a power failure."""
+    """Make renames and removals in a directory durable across a power failure (fsync)."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

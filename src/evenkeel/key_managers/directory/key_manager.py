@@ -34,7 +34,7 @@ TIMEOUT_SECONDS = 20.0
 
 
 class SealedContent(Wire):
-    """The content of a file before encryption. It was validated before it was written."""
+    """Content of a certificate file before encryption, already validated; unused fields are empty."""
 
     kind: CertificateKind
     sha256: str
@@ -49,7 +49,10 @@ class SealedContent(Wire):
 
 
 class DirectoryKeyManager:
-    """Reads and stores certificates below ``root``."""
+    """Reads and stores certificates in encrypted files below ``root``, in a thread pool, each call within
+    ``timeout_seconds``. Every call raises :class:`KeyManagerUnavailable`, also for files that the key file
+    does not decrypt.
+    """
 
     def __init__(self, root: Path, encryption: Encryption, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._files = SealedFiles(root, encryption)
@@ -58,7 +61,9 @@ class DirectoryKeyManager:
         )
 
     async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
-        """Read a certificate with its key from the project's file."""
+        """Read a certificate with its key from the project's file. Raises :class:`CertificateNotFound` if the
+        project has no certificate of this reference, :class:`KeyManagerUnavailable`.
+        """
         content = await self._read_reference(reference, project_id, CertificateKind.CERTIFICATE)
         if content.facts is None:
             raise KeyManagerUnavailable(f"{reference} is incomplete")
@@ -73,7 +78,10 @@ class DirectoryKeyManager:
     async def authority(
         self, reference: str, project_id: str, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Read an authority's certificates, and check the revocation list, if one is named, against the first one."""
+        """Read an authority's certificates, and check the revocation list, if one is named, against the first
+        one. Raises :class:`CertificateError` for missing or unusable content,
+        :class:`KeyManagerUnavailable`.
+        """
         content = await self._read_reference(reference, project_id, CertificateKind.AUTHORITY)
         certificates = "".join(content.certificates).encode()
         if revocation_list is None:
@@ -83,16 +91,24 @@ class DirectoryKeyManager:
         return await self._calls.run(lambda: authority_bundle(reference, certificates, signed))
 
     async def revocation_list(self, reference: str, project_id: str) -> RevocationList:
-        """Read a revocation list, without a check of its signature."""
+        """Read a revocation list, without a check of its signature. Raises :class:`CertificateError` for
+        missing or unusable content, :class:`KeyManagerUnavailable`.
+        """
         content = await self._read_reference(reference, project_id, CertificateKind.REVOCATION_LIST)
         return await self._calls.run(lambda: read_revocation_list(reference, content.revocation_list.encode()))
 
     def reference(self, project_id: str, name: str) -> str:
-        """Return the reference to the project's certificate of this name."""
+        """Return the reference to the project's certificate of this name, whether or not it exists. Raises
+        :class:`Invalid` naming field and value.
+        """
         return checked_place(SCHEME, project_id, name).reference
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
-        """Check a certificate and write it to the project's file; an existing file is kept unless ``replace``."""
+        """Check a certificate and write it to the project's file; return its description. Raises
+        :class:`CertificateError` for an unusable certificate, :class:`Invalid` naming field and value,
+        :class:`Conflict` if there is one of this name, unless ``replace``, or the project has too many;
+        :class:`KeyManagerUnavailable`.
+        """
         place = checked_place(SCHEME, new.project_id, new.name)
 
         def check_and_write() -> KeptCertificate:
@@ -103,8 +119,8 @@ class DirectoryKeyManager:
         return await self._run_on_files(place, check_and_write)
 
     async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
-        """List the certificates of the project (None: of all projects). Raises :class:`Invalid` if there are more than
-        one list may contain.
+        """List the certificates of the project (None: of all projects), sorted by project and name. Raises
+        :class:`Invalid` if there are more than :data:`LISTED_MAX`, :class:`KeyManagerUnavailable`.
         """
         if project_id is not None:
             # Only the project id is checked here: it becomes a part of a path.
@@ -118,7 +134,9 @@ class DirectoryKeyManager:
         return await self._run_on_files(None, list_places)
 
     async def show(self, project_id: str, name: str) -> KeptCertificate:
-        """Read what operators may see of one certificate. Raises :class:`NotFound`."""
+        """Read a certificate's description for operators, without its private key. Raises :class:`NotFound`,
+        :class:`Invalid` for an impossible name, :class:`KeyManagerUnavailable`.
+        """
         place = checked_place(SCHEME, project_id, name)
         found = await self._run_on_files(place, lambda: self._find_certificate(place))
         if found is None:
@@ -126,18 +144,21 @@ class DirectoryKeyManager:
         return found
 
     async def delete(self, project_id: str, name: str) -> None:
-        """Delete the certificate's file. Raises :class:`NotFound`."""
+        """Delete the certificate's file. Raises :class:`NotFound`, :class:`Invalid` for an impossible name,
+        :class:`KeyManagerUnavailable`.
+        """
         place = checked_place(SCHEME, project_id, name)
         if not await self._run_on_files(place, lambda: self._files.delete(place)):
             raise NotFound("Certificate", place.reference)
 
     def close(self) -> None:
-        """Refuse calls that start from now on; calls that are running finish."""
+        """Close the thread pool: calls that start from now on are refused; calls that are running finish."""
         self._calls.close()
 
     async def _read_reference(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
-        """Return the content of the file that a reference names. Raises :class:`CertificateNotFound`, also if the
-        reference is of another project, or the file of another kind.
+        """Return the content of the file that a reference names. Raises :class:`CertificateNotFound` if there
+        is none, the reference is of another project, or the file of another kind;
+        :class:`KeyManagerUnavailable`.
         """
         place = parse_place(SCHEME, reference)
         if place is None or place.project_id != project_id:
@@ -177,7 +198,7 @@ class DirectoryKeyManager:
 
 
 def _validated_content(new: NewCertificate, reference: str) -> tuple[SealedContent, tuple[str, ...]]:
-    """Return the validated content to store, and texts about oddities of the files. Raises
+    """Return (the validated content to store, warnings about the submitted files). Raises
     :class:`CertificateError`.
     """
     if new.kind is CertificateKind.REVOCATION_LIST:

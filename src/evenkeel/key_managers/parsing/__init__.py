@@ -1,4 +1,5 @@
-"""Certificates, keys, CA certificates and revocation lists: parsed and validated. Pure except for PKCS#12, see there.
+"""Parses and validates certificates, keys, CA certificates and revocation lists. Pure except for encrypted
+keys and PKCS#12 files, which a child process reads.
 
 For any input, the result is a value or a :class:`CertificateError`; no error text contains any part of a key.
 """

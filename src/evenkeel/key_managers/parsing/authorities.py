@@ -37,8 +37,9 @@ digest as the same certificate with its key. No DER begins like this."""
 def authority_bundle(
     reference: str, authority: bytes, revocation_list: tuple[str, bytes] | None = None
 ) -> AuthorityBundle:
-    """Parse and check CA certificates in PEM. ``revocation_list``: its reference and content; as in Octavia, the first
-    certificate must have signed it. Raises :class:`CertificateError` naming the reference at fault.
+    """Parse and check CA certificates in PEM, at most :data:`AUTHORITY_CERTIFICATES_MAX`.
+    ``revocation_list``: (reference, PEM content); as in Octavia, the first certificate must have signed
+    the list. Raises :class:`CertificateError` naming the reference at fault.
     """
     check_size(authority, AUTHORITY_BYTES_MAX, reference)
     blocks = split_pem(authority).certificates
@@ -61,8 +62,8 @@ def authority_bundle(
 
 
 def _load_authority(block: bytes, reference: str, number: int) -> x509.Certificate:
-    """Parse a certificate that may issue others, or a self-signed server certificate, which verifies itself.
-    ``number``: its position in the file, for errors.
+    """Parse a PEM block with a certificate that may issue others, or a self-signed server certificate, which
+    verifies itself. ``number``: position in the file, for errors. Raises :class:`AuthorityUnreadable`.
     """
     try:
         certificate = load_certificate(block)

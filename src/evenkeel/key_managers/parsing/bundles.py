@@ -1,6 +1,5 @@
-"""A certificate, its intermediates and its key, from PEM: parsed and checked against each other.
-
-Files are taken as people have them, in any order: the key decides which certificate is the server's.
+"""Parses a certificate, its intermediates and its key from PEM, and checks them against each other. Files may
+contain certificates in any order: the key decides which certificate is the server's.
 """
 
 import hashlib
@@ -53,9 +52,9 @@ def certificate_bundle(
     intermediates: bytes = b"",
     passphrase: Secret | None = None,
 ) -> CertificateBundle:
-    """Parse and check a certificate with its chain and key, in PEM; certificates may also be in PKCS#7 or DER.
-    ``certificate`` may contain the intermediates, too, and the key if ``private_key`` is None. Raises
-    :class:`CertificateError` naming ``reference``.
+    """Parse and check a certificate with its chain and key, in PEM; certificates may also be in PKCS#7 or
+    DER. ``certificate`` may contain the intermediates, too, and the key if ``private_key`` is None. Blocks
+    while a child process decrypts an encrypted key. Raises :class:`CertificateError` naming ``reference``.
     """
     key_file = private_key.reveal() if private_key else b""
     for content in (certificate, key_file, intermediates):
@@ -72,8 +71,8 @@ def certificate_bundle(
 
 
 def _file_certificates(reference: str, content: bytes) -> list[bytes]:
-    """Return the certificates of one file as PEM blocks; the file is in PEM (also of PKCS#7), or one value in DER, as
-    Windows exports it.
+    """Return the certificates of one file as PEM blocks; the file is in PEM (also of PKCS#7), or one value in
+    DER, as Windows exports it. Empty if it contains none. Raises :class:`CertificateUnreadable`.
     """
     file = split_pem(content)
     found = list(file.certificates)
@@ -139,8 +138,10 @@ def _checked_bundle(
 def _leaf_and_key(
     reference: str, given: Sequence[x509.Certificate], keys: Sequence[LoadedKey]
 ) -> tuple[x509.Certificate, LoadedKey]:
-    """Return the certificate that belongs to one of the keys, and the key: the first certificate in the files if it
-    does, else of several the one that is valid longest.
+    """Return the certificate that belongs to one of the keys, and the key: the first certificate in the files
+    if that belongs to a key; else, of several, the one that is valid longest. Raises
+    :class:`PrivateKeyMismatch`, or :class:`CertificateUnreadable` if the first certificate itself is
+    unusable.
     """
     found = [(certificate, key) for certificate in given for key in keys if _key_matches(key, certificate)]
     if not found:
@@ -169,8 +170,8 @@ def _check_leaf(reference: str, leaf: x509.Certificate) -> CertificateFacts:
 
 
 def der_digest(contents: Iterable[bytes]) -> str:
-    """Return the SHA-256 of concatenated DER values. DER encodes its length, so different sequences have different
-    bytes.
+    """Return the SHA-256 of concatenated DER values, in hexadecimal. DER encodes its length, so different
+    sequences have different bytes.
     """
     digest = hashlib.sha256()
     for content in contents:

@@ -25,11 +25,12 @@ class SortedChain(NamedTuple):
 
 
 def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.Certificate) -> SortedChain:
-    """Find the leaf's chain among ``given``, in any order; certificates outside the chain are left out. ``leaf`` must
-    be usable.
+    """Find the leaf's chain among ``given``, in any order; certificates outside the chain are left out, each
+    with a warning. The result may have one certificate more than allowed, which the caller checks.
+    ``leaf`` must be usable.
 
-    Raises :class:`CertificateUnreadable` for an issuer that devices cannot serve, and :class:`ChainOutOfOrder` for an
-    issuer that is no authority, because clients refuse both.
+    Raises :class:`CertificateUnreadable` for an issuer that devices cannot serve, and
+    :class:`ChainOutOfOrder` for an issuer that is no authority, because clients refuse both.
     """
     numbers: dict[x509.Certificate, int] = {}
     warnings = []
@@ -55,8 +56,9 @@ def sorted_chain(reference: str, given: Sequence[x509.Certificate], leaf: x509.C
 def _next_issuer(
     reference: str, chain: Sequence[x509.Certificate], candidates: Iterable[x509.Certificate]
 ) -> x509.Certificate | None:
-    """Return the issuer of the chain's last certificate; of several (renewed or cross-signed) the one that is valid
-    longest. None: no candidate is, or the certificate is self-signed.
+    """Return the issuer of the chain's last certificate; of several (renewed or cross-signed) the one that is
+    valid longest. None: no candidate is, or the certificate is self-signed. Raises
+    :class:`ChainOutOfOrder`, :class:`CertificateUnreadable` as in :func:`sorted_chain`.
     """
     last = chain[-1]
     named = [candidate for candidate in candidates if _is_named(candidate, last)]
@@ -98,8 +100,9 @@ def check_served(certificate: x509.Certificate) -> None:
 
 
 def check_signature(certificate: x509.Certificate) -> None:
-    """Raise :class:`Unusable` if the certificate is signed with a digest that devices refuse. Self-signed certificates
-    may use any, because nobody verifies their signatures.
+    """Raise :class:`Unusable` if the certificate is signed with a digest shorter than
+    :data:`DIGEST_BYTES_MIN`, or by an unknown algorithm. Self-signed certificates may use any digest,
+    because nobody verifies their signatures.
     """
     try:
         digest = certificate.signature_hash_algorithm
@@ -110,7 +113,7 @@ def check_signature(certificate: x509.Certificate) -> None:
 
 
 def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
-    """Whether ``issuer`` issued ``signed``, by name and signature."""
+    """Whether ``issuer`` issued ``signed``, by name and signature; False also if that cannot be verified."""
     try:
         signed.verify_directly_issued_by(issuer)
     except FOREIGN:
@@ -124,8 +127,10 @@ def is_self_signed(certificate: x509.Certificate) -> bool:
 
 
 def is_authority(certificate: x509.Certificate) -> bool:
-    """Whether the certificate may sign certificates, by basic constraints and key usage (RFC 5280, 4.2.1.9 and
-    4.2.1.3), or as a version 1 root, which has no extensions."""
+    """Whether the certificate may sign certificates, by basic constraints and key usage (RFC 5280, 4.2.1.9
+    and 4.2.1.3), or as a self-signed version 1 root, which has no extensions. False if its extensions
+    cannot be parsed.
+    """
     try:
         usage = _find_extension(certificate, x509.KeyUsage)
         constraints = _find_extension(certificate, x509.BasicConstraints)
@@ -139,7 +144,9 @@ def is_authority(certificate: x509.Certificate) -> bool:
 
 
 def may_sign_lists(certificate: x509.Certificate) -> bool:
-    """Whether the certificate may sign revocation lists, by key usage (RFC 5280, 4.2.1.3)."""
+    """Whether the certificate may sign revocation lists, by key usage (RFC 5280, 4.2.1.3); True without that
+    extension, False if the extensions cannot be parsed.
+    """
     try:
         usage = _find_extension(certificate, x509.KeyUsage)
     except FOREIGN:

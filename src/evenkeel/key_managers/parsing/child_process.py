@@ -38,9 +38,9 @@ class Unparsed(Exception):
 def parse_in_child_process(
     module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS
 ) -> bytes:
-    """Parse ``content`` in a child process that runs ``module`` (see :func:`run_parser`), and return its output.
-
-    Blocks for at most ``timeout_seconds``. Raises :class:`Unparsed`.
+    """Parse ``content`` in a child process that runs ``module`` (see :func:`run_parser`), and return its
+    standard output. Blocks for at most ``timeout_seconds``. Raises :class:`Unparsed` if the process fails
+    or exceeds a limit.
     """
     try:
         done = subprocess.run(  # noqa: S603  # runs this interpreter with a module of ours
@@ -63,11 +63,11 @@ def parse_in_child_process(
 
 
 def run_parser(parse: Callable[[bytes, bytes], bytes]) -> int:
-    """Run ``parse`` as the main function of a module that :func:`parse_in_child_process` starts; return the exit code,
-    1 if the content cannot be parsed.
+    """Run ``parse`` as the main function of a module that :func:`parse_in_child_process` starts; return the
+    exit code: 1 if the content cannot be parsed, else 0. Limits the process's memory and CPU time first.
 
-    ``parse`` gets a content and a passphrase, and raises one of :data:`FOREIGN`. Standard input: the passphrase in
-    base64, a line break and the content; standard output: the result.
+    ``parse`` gets a content and a passphrase, and raises one of :data:`FOREIGN`. Standard input: the
+    passphrase in base64, a line break and the content; standard output: the result.
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would contain the key

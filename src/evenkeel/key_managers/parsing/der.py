@@ -37,13 +37,17 @@ def der_of_pem(pem: bytes) -> bytes:
 
 
 def work_factor_exceeded(der: bytes) -> bool:
-    """Whether the parameters of an encrypted PKCS#8 key (RFC 5958) exceed the limits, or there are none."""
+    """Whether the key derivation parameters in the DER of an encrypted PKCS#8 key (RFC 5958) exceed
+    :data:`ROUNDS_MAX` or :data:`SCRYPT_COST_MAX`, or cannot be found.
+    """
     found = list(_integers_of_sequences(der, _DEPTH_MAX))
     return not found or any(_costs_too_much(numbers) for numbers in found)
 
 
 def is_rsa_or_ec(der: bytes) -> bool:
-    """Whether an unencrypted private key is RSA or EC: as PKCS#8 (RFC 5958), PKCS#1 (RFC 8017) or SEC 1 (RFC 5915)."""
+    """Whether the DER of an unencrypted private key is RSA or EC: as PKCS#8 (RFC 5958), PKCS#1 (RFC 8017) or
+    SEC 1 (RFC 5915). False for malformed DER.
+    """
     outer = list(_read_elements(der))
     if len(outer) != 1 or outer[0][0] != _SEQUENCE:
         return False
@@ -65,8 +69,8 @@ def _costs_too_much(numbers: Sequence[int]) -> bool:
 
 
 def _integers_of_sequences(der: bytes, depth: int) -> Iterator[list[int]]:
-    """Yield the list of integers in each sequence, to ``depth`` nested levels; octet strings (salts, ciphertext) are
-    skipped.
+    """Yield the list of integers in each sequence with any, to ``depth`` nested levels; octet strings (salts,
+    ciphertext) are skipped.
     """
     numbers = []
     for tag, content in _read_elements(der):

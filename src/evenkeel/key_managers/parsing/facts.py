@@ -39,8 +39,8 @@ def load_certificate(pem: bytes) -> x509.Certificate:
 
 
 def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
-    """Return what users are shown of the certificate. Raises :class:`Unusable`, also for key types and sizes that no
-    device supports.
+    """Return what users are shown of the certificate. Raises :class:`Unusable` if it cannot be parsed, for
+    key types and sizes that no device supports, and for too many or too long names.
     """
     try:
         key = certificate_public_key(certificate)

@@ -36,10 +36,12 @@ LoadedKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 
 def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> LoadedKey:
-    """Parse the key in a PEM block, decrypted with the passphrase if it is encrypted; else the passphrase is ignored.
+    """Parse the RSA or EC key in a PEM block, decrypted with the passphrase if it is encrypted; else the
+    passphrase is ignored. Blocks for at most
+    :data:`evenkeel.key_managers.parsing.child_process.READ_SECONDS`.
 
-    Blocks for at most :data:`evenkeel.key_managers.parsing.child_process.READ_SECONDS`. Raises
-    :class:`CertificateError`.
+    Raises :class:`CertificateError`: :class:`PassphraseNeeded`, :class:`PassphraseWrong`,
+    :class:`PrivateKeyUnreadable` or, over a size limit, :class:`CertificateTooLarge`.
     """
     if len(pem) > KEY_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its private key may have {KEY_BYTES_MAX} bytes.")
@@ -58,7 +60,7 @@ def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> L
 
 
 def is_encrypted(pem: bytes) -> bool:
-    """Whether the key is encrypted, as PKCS#8 or in OpenSSL's traditional format."""
+    """Whether the key in a PEM block is encrypted, as PKCS#8 or in OpenSSL's traditional format."""
     return _PKCS8_ENCRYPTED in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
@@ -74,8 +76,8 @@ def encode_pkcs8_pem(key: LoadedKey) -> PrivateKey:
 
 
 def _numbers_are_consistent(numbers: rsa.RSAPrivateNumbers) -> bool:
-    """Whether the numbers of an RSA key are consistent: factors of the modulus, exponents and coefficient (RFC 8017,
-    3.2).
+    """Whether the numbers of an RSA private key fit each other: the factors give the modulus, the exponents
+    and the coefficient follow from them (RFC 8017, 3.2).
     """
     p, q, d = numbers.p, numbers.q, numbers.d
     return (
@@ -88,7 +90,10 @@ def _numbers_are_consistent(numbers: rsa.RSAPrivateNumbers) -> bool:
 
 
 def _decrypt_key(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
-    """Decrypt the key in a PEM block, and return it as unencrypted PKCS#8 in DER."""
+    """Decrypt the key in a PEM block in a child process, and return it as unencrypted PKCS#8 in DER. Raises
+    :class:`PassphraseNeeded`, :class:`PassphraseWrong`, :class:`CertificateTooLarge`,
+    :class:`PrivateKeyUnreadable`.
+    """
     word = passphrase.reveal() if passphrase else b""
     if not word:
         raise PassphraseNeeded(reference)

@@ -1,4 +1,4 @@
-"""Certificates that operators submit, and that authorities have issued."""
+"""Parses certificates that operators submit, or that authorities have issued."""
 
 from evenkeel.core.tls.certificates import CertificateBundle, NewCertificate
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
@@ -6,7 +6,9 @@ from evenkeel.key_managers.parsing.pkcs12 import any_bundle
 
 
 def new_bundle(new: NewCertificate, reference: str) -> CertificateBundle:
-    """Parse and check a submitted certificate with its key. Raises :class:`CertificateError` naming ``reference``."""
+    """Parse and check a submitted certificate with its key, in one file (PEM or PKCS#12) or several in PEM.
+    Raises :class:`CertificateError` naming ``reference``.
+    """
     if new.private_key is None and not new.intermediates:
         return any_bundle(reference, new.content, new.passphrase)
     return certificate_bundle(

@@ -12,7 +12,7 @@ _BLOCK_PATTERN = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----
 
 
 class PemFile(Value):
-    """The blocks of a file, in order."""
+    """The PEM blocks of a file by kind, each kind in the order of the file."""
 
     certificates: tuple[bytes, ...] = ()
     private_keys: tuple[bytes, ...] = ()
@@ -22,8 +22,8 @@ class PemFile(Value):
 
 
 def split_pem(content: bytes) -> PemFile:
-    """Split a file into its blocks of certificates, keys and lists; text between blocks and other blocks (such as EC
-    PARAMETERS) are ignored.
+    """Split a file into its blocks of certificates, keys, revocation lists and PKCS#7, unparsed; text between
+    blocks and other blocks (such as EC PARAMETERS) are ignored.
     """
     blocks = list(_find_blocks(_convert_to_ascii(content)))
     return PemFile(
@@ -44,7 +44,7 @@ def _convert_to_ascii(content: bytes) -> bytes:
 
 
 def check_size(content: bytes, limit_bytes: int, reference: str) -> None:
-    """Raise :class:`CertificateTooLarge` for content over the limit."""
+    """Raise :class:`CertificateTooLarge`, naming ``reference``, for content over the limit."""
     if len(content) > limit_bytes:
         raise CertificateTooLarge(reference, f"There may be {limit_bytes} bytes, and there are {len(content)}.")
 

@@ -32,8 +32,8 @@ class Pkcs12Parts(Value):
 def pkcs12_bundle(
     reference: str, content: bytes, passphrase: Secret | None = None, *, timeout_seconds: float = READ_SECONDS
 ) -> CertificateBundle:
-    """Parse and check a certificate with its chain and key in a PKCS#12 file. Blocks for at most ``timeout_seconds``.
-    Raises :class:`CertificateError` naming ``reference``.
+    """Parse and check a certificate with its chain and key in a PKCS#12 file, which a child process reads.
+    Blocks for at most ``timeout_seconds``. Raises :class:`CertificateError` naming ``reference``.
     """
     check_size(content, CERTIFICATE_BYTES_MAX, reference)
     word = passphrase.reveal() if passphrase else b""
@@ -52,8 +52,8 @@ def pkcs12_bundle(
 
 
 def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
-    """Parse and check a certificate with its chain and key in one file, PEM or PKCS#12. Raises
-    :class:`CertificateError` naming ``reference``.
+    """Parse and check a certificate with its chain and key in one file, PEM or PKCS#12. Blocks while a child
+    process reads PKCS#12 or an encrypted key. Raises :class:`CertificateError` naming ``reference``.
     """
     file = content.reveal()
     # Anywhere in the file: text may stand before the first PEM block (RFC 7468).

@@ -12,19 +12,26 @@ from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
 
 
 class VaultCertificates:
-    """Stores certificates in the projects' folders in Vault, in a thread pool, each call within ``timeout_seconds``."""
+    """Stores certificates in the projects' folders in Vault, in a thread pool, each call within
+    ``timeout_seconds``. Every call raises :class:`KeyManagerUnavailable`, and :class:`Invalid` for a
+    project id or name that no reference can contain.
+    """
 
     def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:
         self._folders = folders
         self._calls = BlockingCalls("Vault", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
 
     def reference(self, project_id: ProjectId, name: str) -> str:
-        """Return the reference to the project's certificate of this name."""
+        """Return the reference to the project's certificate of this name, whether or not it exists. Raises
+        :class:`Invalid` naming field and value.
+        """
         return checked_place(SCHEME, project_id, name).reference
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
-        """Check a certificate and write it to the project's folder. Raises :class:`Conflict` if there is one of this
-        name, unless ``replace``.
+        """Check a certificate and write it to the project's folder; return its description. Raises
+        :class:`CertificateError` for an unusable certificate, :class:`Invalid` naming field and value,
+        :class:`Conflict` if there is one of this name, unless ``replace``, and
+        :class:`KeyManagerUnavailable`.
         """
         place = checked_place(SCHEME, new.project_id, new.name)
 
@@ -37,8 +44,8 @@ class VaultCertificates:
         return await self._calls.run(work)
 
     async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
-        """List the certificates of the project (None: of all projects). Raises :class:`Invalid` if there are more than
-        one list may contain.
+        """List the certificates of the project (None: of all projects), sorted by project and name. Raises
+        :class:`Invalid` if there are more than :data:`LISTED_MAX`, :class:`KeyManagerUnavailable`.
         """
         if project_id is not None:
             # Only the project id is checked here: it becomes a part of a path.
@@ -53,18 +60,22 @@ class VaultCertificates:
         return await self._calls.run(work)
 
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
-        """Read a certificate's description for operators, without its private key. Raises :class:`NotFound`."""
+        """Read a certificate's description for operators, without its private key. Raises :class:`NotFound`,
+        :class:`Invalid` for an impossible name, :class:`KeyManagerUnavailable`.
+        """
         place = checked_place(SCHEME, project_id, name)
         return await self._calls.run(lambda: self._read_kept_certificate(place))
 
     async def delete(self, project_id: ProjectId, name: str) -> None:
-        """Delete the certificate with all its versions. Raises :class:`NotFound`."""
+        """Delete the certificate with all its versions. Raises :class:`NotFound`, :class:`Invalid` for an
+        impossible name, :class:`KeyManagerUnavailable`.
+        """
         place = checked_place(SCHEME, project_id, name)
         if not await self._calls.run(lambda: self._folders.delete(place)):
             raise NotFound("Certificate", place.reference)
 
     def close(self) -> None:
-        """Refuse calls that start from now on; calls that are running finish."""
+        """Close the thread pool: calls that start from now on are refused; calls that are running finish."""
         self._calls.close()
 
     def _read_kept_certificate(self, place: CertificatePlace) -> KeptCertificate:

@@ -35,7 +35,9 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
     """
 
     def get_login_token(self, response: dict[str, Any]) -> str:
-        """Return the token in the response to a login. Raises :class:`exceptions.UnexpectedError`."""
+        """Return the token in the response to a login. Raises :class:`exceptions.UnexpectedError` if there is
+        none.
+        """
         token = (response.get("auth") or {}).get("client_token")
         if not isinstance(token, str):
             raise exceptions.UnexpectedError("an answer that is not understood")
@@ -44,9 +46,11 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
     def request(
         self, method: str, url: str, headers: Any = None, raise_exception: bool = True, **kwargs: Any
     ) -> dict[str, Any]:
-        """Send a request to Vault and decode its JSON, whose size is limited.
+        """Send a request to Vault and return its decoded JSON; empty for a response without content (204).
 
-        Errors are always raised, as hvac's exceptions: ``raise_exception`` is ignored.
+        Raises hvac's exception for an unsuccessful status, whatever ``raise_exception`` says, and
+        :class:`exceptions.UnexpectedError` for a response that is longer than :data:`ANSWER_BYTES_MAX` or not
+        JSON, and for a missing secrets engine.
         """
         # hvac would put the texts of the response into its exceptions, and read a body of any size.
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
@@ -67,7 +71,7 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
 
 
 def vault_client(address: VaultAddress) -> hvac.Client:
-    """Return a client that is not logged in and has sent nothing yet. Thread-safe."""
+    """Return a thread-safe client that is not logged in and has sent nothing yet."""
     return hvac.Client(
         url=address.url,
         token="",
@@ -80,7 +84,9 @@ def vault_client(address: VaultAddress) -> hvac.Client:
 
 
 def _is_explained(content: bytes) -> bool:
-    """Whether a response 404 contains errors; Vault sends none if only the secret does not exist."""
+    """Whether a response 404 contains errors (or is no JSON); Vault sends none if only the secret does not
+    exist.
+    """
     try:
         return bool(msgspec.json.decode(content, type=dict[str, Any]).get("errors"))
     except msgspec.DecodeError:

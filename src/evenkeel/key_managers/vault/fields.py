@@ -45,7 +45,9 @@ class NewFields(NamedTuple):
 
 
 def new_fields(new: NewCertificate, reference: str) -> NewFields:
-    """Check a submitted certificate, and return the fields to store. Raises :class:`CertificateError`."""
+    """Check a submitted certificate, CA bundle or revocation list, and return the fields to store. Raises
+    :class:`CertificateError`.
+    """
     if new.kind is CertificateKind.REVOCATION_LIST:
         return NewFields({REVOCATION_LIST: read_revocation_list(reference, new.content.reveal()).content})
     if new.kind is CertificateKind.AUTHORITY:
@@ -60,9 +62,8 @@ def new_fields(new: NewCertificate, reference: str) -> NewFields:
 
 
 def kept_certificate(place: CertificatePlace, fields: Mapping[str, str], created_at: str) -> KeptCertificate:
-    """Return a secret's description for operators; it has no facts and no identity if the content is unusable.
-
-    ``created_at``: time of RFC 3339.
+    """Return a secret's description for operators. For unusable content ``facts`` is None and ``sha256``
+    empty. ``created_at``: time by RFC 3339; for any other text the description's time is 1970-01-01.
     """
     kind = _certificate_kind(fields)
     facts, sha256 = _certificate_facts(place.reference, kind, fields)
@@ -104,7 +105,9 @@ def _certificate_facts(
 
 
 def parse_bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
-    """Parse and check a certificate with its key, from the fields of a secret. Raises :class:`CertificateError`."""
+    """Parse and check a certificate with its key, from the fields of a secret: PEM files, a PKCS#12 file, or
+    castellan's single field. Raises :class:`CertificateError`.
+    """
     passphrase = Secret(fields[PASSPHRASE].encode()) if fields.get(PASSPHRASE) else None
     if CERTIFICATE in fields:
         return certificate_bundle(
@@ -129,7 +132,9 @@ def _from_base64(reference: str, text: str) -> bytes:
 
 
 def from_hex(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
-    """Decode a file that castellan stored in hexadecimal. Raises ``unreadable``."""
+    """Decode a file that castellan stored in hexadecimal. Raises the class ``unreadable`` if it is not
+    hexadecimal.
+    """
     try:
         return binascii.unhexlify(text)
     except ValueError:

@@ -50,7 +50,9 @@ class LoginRefused(Exception):
 
 
 class LoggedInClient:
-    """A Vault client that logs in when necessary; calls of all threads go through :meth:`run_logged_in`."""
+    """A Vault client that logs in when necessary, and again at half of the token's lifetime; calls of all
+    threads go through :meth:`run_logged_in`. ``clock``: monotonic time in seconds.
+    """
 
     def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
@@ -61,8 +63,9 @@ class LoggedInClient:
         self._renew_at = float("-inf")
 
     def run_logged_in(self, work: Callable[[hvac.Client], T]) -> T:
-        """Return the result of ``work``, run with a valid token, or raise its exception; so
-        :class:`exceptions.Forbidden` means that the token's policy forbids the request. Raises :class:`LoginRefused`.
+        """Return the result of ``work``, run with a valid token; if Vault no longer accepts the token, log in
+        and run ``work`` once more. Raises :class:`LoginRefused` and the exceptions of ``work``;
+        :class:`exceptions.Forbidden` then means that the token's policy forbids the request.
         """
         # the number identifies the login that this call used, if another thread logs in meanwhile
         number = self._log_in_unless_newer(self._logins if self._clock() >= self._renew_at else -1)
@@ -76,8 +79,8 @@ class LoggedInClient:
         return work(self._client)
 
     def _log_in_unless_newer(self, number: int) -> int:
-        """Log in, unless another thread has done so since login ``number``; returns the number of the current login.
-        ``number`` -1: no login is needed.
+        """Log in, unless another thread has done so since login ``number`` (-1: never log in); return the
+        number of the current login. Raises :class:`LoginRefused`.
         """
         with self._lock:
             if number == self._logins:
@@ -101,8 +104,8 @@ class LoggedInClient:
         return True
 
     def _request_token(self) -> float:
-        """Log in, and return the token's lifetime in seconds; 0: unlimited. Raises :class:`LoginRefused` if Vault
-        refuses the credentials.
+        """Log in, and return the token's lifetime in seconds; 0: unlimited. Raises :class:`LoginRefused` if
+        Vault refuses the credentials, or the token file is unreadable.
         """
         try:
             if self._login.method is AuthMethod.TOKEN:
@@ -113,7 +116,9 @@ class LoggedInClient:
             raise LoginRefused(f"refuses the controllers' login by {self._login.method}") from None
 
     def _login_response(self) -> dict[str, Any]:
-        """Log in with the configured method, and return Vault's response."""
+        """Log in with the configured method (any but a token file), and return Vault's response. Raises
+        :class:`LoginRefused` for an unreadable token file, and hvac's exceptions.
+        """
         auth, login = self._client.auth, self._login
         self._client.token = ""  # Vault refuses a login that carries an expired token
         if login.method is AuthMethod.APPROLE:

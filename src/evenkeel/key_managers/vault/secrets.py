@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 READERS = 8
-"""Secrets of a list that are read at the same time."""
+"""Number of secrets of a list that are read at the same time."""
 
 
 class SecretVersion(NamedTuple):
@@ -42,8 +42,9 @@ class SecretFolders:
         self._folder = folder
 
     def read_fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """Return ``{field: text}`` of a secret's newest version. Raises :class:`CertificateNotFound`, also if the
-        secret is another project's.
+        """Return {field: text} of a secret's newest version. Raises :class:`CertificateNotFound` if the
+        secret is missing, another project's, or closed by Vault's policies;
+        :class:`KeyManagerUnavailable`.
         """
         place = place_in_project(reference, project_id)
         try:
@@ -56,17 +57,23 @@ class SecretFolders:
         return found.fields
 
     def newest_version(self, place: CertificatePlace) -> SecretVersion | None:
-        """Return the newest version of a secret; None if there is none."""
+        """Return the newest version of a secret; None if there is none. Raises
+        :class:`KeyManagerUnavailable`, also if Vault's policy forbids the read.
+        """
         return self._refuse_forbidden(lambda: self._read_version(place))
 
     def newest_versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
-        """Return the newest version of each secret (None: it is missing), in order. Reads :data:`READERS` at a time."""
+        """Return the newest version of each secret (None: it is missing), in the order of ``places``;
+        :data:`READERS` secrets are read at a time. Raises :class:`KeyManagerUnavailable`.
+        """
         with ThreadPoolExecutor(READERS, thread_name_prefix="Vault list") as readers:
             # Its first error cancels the reads that wait, which would fail as well, each after its time-out.
             return list(readers.map(self.newest_version, places))
 
     def _read_version(self, place: CertificatePlace) -> SecretVersion | None:
-        """Return the newest version of a secret; None if there is none. Raises :class:`exceptions.Forbidden`."""
+        """Return the newest version of a secret; None if there is none or it was deleted. Raises
+        :class:`exceptions.Forbidden`, :class:`KeyManagerUnavailable`.
+        """
 
         def read_version(client: hvac.Client) -> Any:
             return client.secrets.kv.v2.read_secret_version(
@@ -81,8 +88,9 @@ class SecretFolders:
             return None
 
     def write(self, place: CertificatePlace, fields: Mapping[str, str], *, replace: bool) -> bool:
-        """Write a secret; older versions are not kept, because they contain private keys. Returns False, and writes
-        nothing, if the secret exists and ``replace`` is False.
+        """Write a secret; older versions are not kept, because they contain private keys. Returns False, and
+        writes nothing, if the secret exists and ``replace`` is False. Raises
+        :class:`KeyManagerUnavailable`.
         """
         path = self._secret_path(place.project_id, place.name)
         # the number that the secret must still have when it is written: nothing that was stored meanwhile is replaced
@@ -104,8 +112,9 @@ class SecretFolders:
         return True
 
     def _number_if_deleted(self, path: str) -> int | None:
-        """Return the version number that a new secret at this path must find: that of a deleted newest version, or 0
-        without any version. None if the secret exists.
+        """Return the version number that a new secret at this path must find: that of a deleted newest
+        version, or 0 without any version. None if the secret exists. Raises
+        :class:`KeyManagerUnavailable`.
         """
 
         def read(client: hvac.Client) -> int | None:
@@ -117,7 +126,9 @@ class SecretFolders:
             return 0
 
     def delete(self, place: CertificatePlace) -> bool:
-        """Delete a secret with all its versions; returns whether it existed."""
+        """Delete a secret with all its versions; return whether it existed. Raises
+        :class:`KeyManagerUnavailable`.
+        """
         path = self._secret_path(place.project_id, place.name)
         if self.newest_version(place) is None:
             return False
@@ -131,7 +142,10 @@ class SecretFolders:
         return True
 
     def list_places(self, project_id: ProjectId | None) -> Iterator[CertificatePlace]:
-        """Yield the places of the project's secrets (None: of all projects'), sorted by project and name."""
+        """Yield the places of the project's secrets (None: of all projects'), sorted by project and name;
+        subfolders and names that no reference can contain are left out. Raises
+        :class:`KeyManagerUnavailable`.
+        """
         projects = self._list_names() if project_id is None else [project_id]
         for project in projects:
             for name in self._list_names(project.removesuffix("/")):
@@ -140,7 +154,9 @@ class SecretFolders:
                     yield found
 
     def _list_names(self, *below: str) -> list[str]:
-        """Return the sorted names in a folder; names of folders end with ``/``."""
+        """Return the sorted names in a folder, empty if it does not exist; names of folders end with ``/``.
+        Raises :class:`KeyManagerUnavailable`.
+        """
         path = self._secret_path(*below)
         try:
             found = self._refuse_forbidden(
@@ -183,8 +199,8 @@ class SecretFolders:
 
 
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
-    """Return the place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to; None if it is
-    not a reference to Vault, or one to another project's secret.
+    """Return the place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to;
+    None if the text is no reference to Vault, or refers to another project's secret.
     """
     place = parse_place(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
@@ -200,7 +216,9 @@ def _parse_version(answer: Any) -> SecretVersion:
 
 
 def _deleted_number(metadata: Any) -> int | None:
-    """Return the number of a secret's newest version if that is deleted or was never written (0); else None."""
+    """Return the number of a secret's newest version if that is deleted or was never written (0); else None.
+    Raises :class:`KeyManagerUnavailable` for metadata of another form.
+    """
     try:
         number = int(metadata["data"]["current_version"])
         newest = metadata["data"]["versions"].get(str(number))

@@ -1,1 +1,1 @@
-"""Certificates requested by names: their progress, and their challenges on load balancers."""
+"""Stores certificates requested by DNS names: their progress, and their challenges on load balancers."""

@@ -31,7 +31,10 @@ _DELETED = "The request for the certificate was deleted."
 
 
 def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> None:
-    """Set the status of the listeners that wait for the certificate. Two queries if none does."""
+    """Store why the certificate is not awaited any longer (empty: it still is), and set the status of the
+    listeners that wait for it, with an event for each load balancer whose listeners stop waiting. Nothing
+    happens if the request is gone or the certificate was issued.
+    """
     problem = _awaiting_problem(connection, certificate, awaited_seconds)
     if problem is not None:
         id_ = certificate_id(certificate.project_id, certificate.reference, CertificateKind.CERTIFICATE)
@@ -39,16 +42,17 @@ def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, a
 
 
 def read_overdue_ids(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
-    """Return at most ``limit`` ids of certificates for which listeners wait although the request was deleted, or the
-    last request with the reference is ``awaited_seconds`` ago.
+    """Return at most ``limit`` ids of awaited certificates, sorted, whose request was deleted, or to which no
+    listener was about to refer for ``awaited_seconds``.
     """
     statement = _overdue_query(_certificate.c.id, awaited_seconds=awaited_seconds)
     return list(connection.scalars(statement.order_by(_certificate.c.id).limit(limit)))
 
 
 def end_overdue_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
-    """Put the listeners that wait for the certificate into ERROR if they still are to be, with the reason. A request
-    that no controller takes has that reason, too.
+    """Put the listeners that wait for the overdue certificate into ERROR with the reason, and store the
+    reason in the request, too, if no controller takes the request's next step. Nothing happens if the
+    certificate is no longer overdue.
     """
     untaken = _row.c.next_attempt_at < db_now() - UNTAKEN_SECONDS
     columns = _row.c.id.label("request_id"), _row.c.step, _row.c.problem, untaken.label("untaken")
@@ -82,8 +86,9 @@ def _overdue_query(*columns: Any, awaited_seconds: float) -> Select[Any]:
 
 
 def _set_problem(connection: Connection, id_: str, problem: str) -> None:
-    """Set why a certificate is not awaited any longer, and the status of its listeners, with an event for each load
-    balancer when they stop waiting. A query if nothing changes.
+    """Store the problem of an awaited certificate (empty: none) and set the status of its listeners: ERROR,
+    or PENDING without a problem. The first problem is an event for each load balancer. Nothing happens if
+    the certificate was issued or the problem is stored already.
     """
     differs = _certificate.c.id == id_, _certificate.c.announced_sha256 == "", _certificate.c.problem != problem
     before = connection.execute(select(_certificate.c.problem, _certificate.c.reference).where(*differs)).first()
@@ -113,7 +118,8 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
 
 
 def _awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> str | None:
-    """Why the certificate is not awaited any longer; empty while it is, None if the request is gone."""
+    """Return why the certificate is not awaited any longer; empty while it is, None if the request is gone.
+    """
     # The next step would come too late to end the waiting in time.
     overdue = _row.c.next_attempt_at > _row.c.referenced_at + awaited_seconds
     columns = _row.c.step, _row.c.problem, _row.c.failures, overdue.label("overdue")

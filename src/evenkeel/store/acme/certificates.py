@@ -1,4 +1,4 @@
-"""Rows of requested certificates: requests, turns and progress."""
+"""Rows of requested certificates: requests, leases of controllers, and progress."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,8 +37,8 @@ _records = msgspec.json.Decoder(tuple[TxtRecord, ...])
 
 
 def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
-    """Store a request. Raises :class:`Conflict` for a name that is taken, or if the project has as many requests as it
-    may.
+    """Store a request for a certificate, due at once; return it as stored. Raises :class:`Conflict` if the
+    project has a request of this name, or as many requests as it may have.
     """
     lock_project(connection, new.project_id)
     count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
@@ -66,7 +66,9 @@ def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertif
 
 
 def read_requested(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
-    """Requested certificates by project and name, without those being removed."""
+    """Return the requested certificates of the project, or (None) of all projects, sorted by project and
+    name, without those being removed.
+    """
     statement = select(_row).where(_row.c.step != AcmeStep.REMOVE.value).order_by(_row.c.project_id, _row.c.name)
     if project_id is not None:
         statement = statement.where(_row.c.project_id == project_id)
@@ -81,14 +83,18 @@ def find_requested(connection: Connection, project_id: ProjectId, name: str) -> 
 
 
 def mark_used(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
-    """Note that a listener is about to refer to the certificate; None if it is not requested."""
+    """Set the time of the last reference to the certificate to now, and return the certificate; None if there
+    is none of this name, or it is being removed.
+    """
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     connection.execute(update(_row).where(*named).values(referenced_at=db_now()))
     return find_requested(connection, project_id, name)
 
 
 def remove_unused(connection: Connection, unused_seconds: float) -> int:
-    """Make the removal due of requests by references that no listener has, and that none was about to have since."""
+    """Make the removal due of certificates requested by a reference, if no listener or pool has the reference
+    and none was about to have it for ``unused_seconds``; return their number.
+    """
     users = (
         select(_certificate.c.id)
         .join(_use, _use.c.certificate_id == _certificate.c.id)
@@ -114,7 +120,9 @@ def remove_unused(connection: Connection, unused_seconds: float) -> int:
 
 
 def request_removal(connection: Connection, project_id: ProjectId, name: str) -> bool:
-    """Make the removal due, and end the turn of the controller that has taken the certificate."""
+    """Make the removal of the certificate due, and end the lease of the controller that has taken it. False
+    if there is none of this name, or it is being removed already.
+    """
     statement = (
         update(_row)
         .where(_row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value)
@@ -124,7 +132,10 @@ def request_removal(connection: Connection, project_id: ProjectId, name: str) ->
 
 
 def request_revocation(connection: Connection, project_id: ProjectId, name: str, reason: str) -> bool:
-    """Make the revocation of an issued certificate due, unless there is an order or it is being removed."""
+    """Make the revocation of an issued certificate due, and end the lease of the controller that has taken
+    it. False if there is none that is still valid, an order is open, or it is being removed or revoked
+    already.
+    """
     resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
     statement = (
         update(_row)
@@ -135,9 +146,10 @@ def request_revocation(connection: Connection, project_id: ProjectId, name: str,
 
 
 def read_due_ids(connection: Connection, limit: int) -> list[str]:
-    """Ids of due certificates, longest due first, with turns for projects.
+    """Return at most ``limit`` ids of due certificates: of each project the one longest due, then the second
+    of each, and so on.
 
-    Without turns, a project whose names take long to resolve would delay all others by its whole backlog.
+    Otherwise a project whose names take long to resolve would delay all others by its whole backlog.
     """
     of_project = func.row_number().over(partition_by=_row.c.project_id, order_by=_row.c.next_attempt_at)
     statement = select(_row.c.id).where(_is_due()).order_by(of_project, _row.c.next_attempt_at).limit(limit)
@@ -145,7 +157,9 @@ def read_due_ids(connection: Connection, limit: int) -> list[str]:
 
 
 def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-    """Take due certificates that no other controller took meanwhile."""
+    """Take a lease of ``lease_seconds`` on each of the certificates that is still due; return those taken,
+    sorted by id.
+    """
     values = {"turn": _row.c.turn + 1, "next_attempt_at": db_now() + lease_seconds}
     taken = [
         id_
@@ -159,8 +173,9 @@ def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -
 def store_progress(
     connection: Connection, certificate: AcmeCertificate, result: Advance, lease_seconds: float
 ) -> AcmeCertificate | None:
-    """Store the progress with its event, and return the certificate as stored; None, and nothing is stored, if the
-    caller's lease is over.
+    """Store a step's progress with its event, and return the certificate as stored; None, and nothing is
+    stored, if the caller's lease is over. Without a delay in ``result`` the caller keeps the lease for
+    ``lease_seconds``.
     """
     delay = result.delay_seconds or lease_seconds
     statement = (
@@ -177,7 +192,7 @@ def store_progress(
 
 
 def remove_request(connection: Connection, certificate: AcmeCertificate) -> None:
-    """Remove the row of a certificate whose step is REMOVE."""
+    """Delete the row of a certificate whose stored step is REMOVE; nothing happens in another step."""
     connection.execute(delete(_row).where(_row.c.id == certificate.id, _row.c.step == AcmeStep.REMOVE.value))
 
 
@@ -191,8 +206,8 @@ def store_dns_records(connection: Connection, certificate: AcmeCertificate, reco
 
 
 def find_with_unneeded_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
-    """Return certificates that have TXT records in DNS but no order, and whose next step is not due within
-    ``rest_seconds``.
+    """Return at most ``limit`` certificates, sorted by id, that have TXT records in DNS but no order, and
+    whose next step is not due within ``rest_seconds``.
     """
     resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
     statement = select(_row).where(resting, _row.c.records != "[]", _row.c.next_attempt_at > db_now() + rest_seconds)

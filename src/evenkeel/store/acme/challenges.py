@@ -1,4 +1,4 @@
-"""Challenges on load balancers: which ones can have them, and their placement.
+"""Challenges on load balancers: which load balancers can have them, and their placement.
 
 Load balancers are locked before rows of certificates, as in tenants' writes.
 """
@@ -34,7 +34,9 @@ _decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
 
 
 def read_targets(connection: Connection, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
-    """Load balancers of the project with one of the addresses as a VIP. Three queries."""
+    """Return the project's load balancers that have one of the addresses as a VIP, sorted by id; deleted and
+    held ones are left out. Three queries.
+    """
     owned = _root.c.project_id == project_id, _root.c.deleted == false(), _root.c.held == false()
     with_address = select(_address.c.load_balancer_id).where(is_in_list(_address.c.address, list(addresses)))
     roots = connection.execute(
@@ -85,7 +87,14 @@ def replace_challenges(
     wanted: Mapping[LoadBalancerId, Sequence[Authorization]],
     options: StoreOptions,
 ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
-    """Make the certificate's challenges these ones. Raises :class:`Conflict` for more than a load balancer can have."""
+    """Replace the certificate's challenges on load balancers by ``wanted``; return the state of the wanted
+    ones, and changes for hints to agents. Both are empty, and nothing is stored, if the caller's lease of
+    the certificate is over.
+
+    ``wanted``: {load balancer id: authorizations}; if empty, each load balancer keeps one closed challenge
+    until the certificate is removed. Raises :class:`Conflict` if a load balancer would have more than
+    :data:`CHALLENGES_PER_LOAD_BALANCER` open challenges.
+    """
     rows = _lock_load_balancers(connection, certificate, list(wanted))
     if not is_lease_current(connection, certificate):
         return (), ()
@@ -110,7 +119,9 @@ def replace_challenges(
 def _lock_load_balancers(
     connection: Connection, certificate: AcmeCertificate, ids: Sequence[LoadBalancerId]
 ) -> Sequence[Any]:
-    """Lock the project's load balancers with these ids or challenges of the certificate, in the order of their ids."""
+    """Lock the project's load balancers with these ids or challenges of the certificate, in the order of
+    their ids; return their rows.
+    """
     columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
     concerned = or_(
         is_in_list(_root.c.id, list(ids)), _root.c.challenges.contains(f'"{certificate.id}"', autoescape=True)
@@ -126,7 +137,9 @@ def _lock_load_balancers(
 def _new_challenges(
     stored: Sequence[HttpChallenge], certificate_id: str, wanted: Sequence[Authorization], revision: int
 ) -> tuple[HttpChallenge, ...]:
-    """Challenges with those of the certificate replaced; unchanged ones keep their revision."""
+    """Return ``stored`` with the certificate's challenges replaced by the wanted ones, last and sorted by
+    token; unchanged challenges keep their revision.
+    """
     known = {each.token: each for each in stored if each.certificate_id == certificate_id}
     new = []
     for one in sorted(wanted, key=lambda each: each.token):
@@ -142,7 +155,9 @@ def _new_challenges(
 def _closed_challenges(
     stored: Sequence[HttpChallenge], certificate_id: str, revision: int
 ) -> tuple[HttpChallenge, ...]:
-    """Challenges with one closed one in the place of all that the certificate has."""
+    """Return ``stored`` with one closed challenge in place of all that the certificate has; unchanged if none
+    of them is open.
+    """
     own = [each for each in stored if each.certificate_id == certificate_id]
     if not any(each.open for each in own):
         return tuple(stored)

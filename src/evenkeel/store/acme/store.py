@@ -1,4 +1,4 @@
-"""Implements the port of requested certificates: each method is a transaction."""
+"""Implements the store port of requested certificates."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

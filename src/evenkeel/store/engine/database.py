@@ -52,8 +52,9 @@ a normal operation to an urgent one. The delay is bounded, so that no operation 
 
 
 def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
-    """Return a database for ``url``: ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or ``mariadb://…``. The
-    first operation connects. Raises :class:`ValueError` for any other kind of URL.
+    """Return a database for ``url``: ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or
+    ``mariadb://…``. The first operation connects. ``pool_size``: connections to a server for transactions.
+    Raises :class:`ValueError` for another kind of URL, or wrong options in it.
     """
     parsed = _parsed_url(url)
     backend = parsed.get_backend_name()
@@ -83,8 +84,8 @@ def url_without_password(url: str) -> str:
 
 
 def unverified_transport(url: str) -> str:
-    """Return why a third party in the network could read or change the traffic to the database; empty if it
-    could not.
+    """Return which setting in the URL is missing, so that a third party in the network could read or change
+    the traffic to the database; empty if none is, as for a database on this machine.
     """
     parsed = make_url(url)
     options = parsed.query
@@ -98,8 +99,8 @@ def unverified_transport(url: str) -> str:
 
 
 def host_and_port_of_url(url: str) -> tuple[str, int] | None:
-    """Return host and port of a PostgreSQL on another machine, which may show a certificate; None for other
-    databases.
+    """Return host and port (by default 5432) of a PostgreSQL server on another machine; None for one on this
+    machine, and for other databases.
     """
     parsed = make_url(url)
     host = parsed.host or str(parsed.query.get("host", ""))
@@ -109,7 +110,7 @@ def host_and_port_of_url(url: str) -> tuple[str, int] | None:
 
 
 def is_this_host(host: str) -> bool:
-    """Whether the host is this machine: loopback, a folder of Unix sockets, or empty."""
+    """Whether the host of a database URL is this machine: loopback, a folder of Unix sockets, or empty."""
     return not host or host.startswith("/") or is_loopback(host)
 
 
@@ -155,7 +156,9 @@ class SqliteDatabase(Database):
 
 
 class _SharedSqliteFile:
-    """The connections to a file, and the threads that use them."""
+    """Connections to an SQLite file, and the threads that use them, shared by the handles of all event loops;
+    the last handle closes them.
+    """
 
     def __init__(self, url: URL) -> None:
         self.users = 0
@@ -176,8 +179,8 @@ class _SharedSqliteFile:
 
 
 class _OrderedConnection:
-    """One permanent connection, used by one thread: taking it from a pool for each operation would cost as much as a
-    query.
+    """One permanent connection to an SQLite file, used by one thread: taking it from a pool for each
+    operation would cost as much as a query.
     """
 
     def __init__(self, url: URL, begin: str) -> None:
@@ -194,7 +197,10 @@ class _OrderedConnection:
         self._connection: Connection | None = None
 
     def run(self, op: Op[T]) -> T:
-        """Run ``op`` in a transaction of its own and return its result. Raises :class:`StoreUnavailable`."""
+        """Run ``op``, in a transaction unless ``begin`` is empty, and return its result; connects at the
+        first call. Raises :class:`StoreUnavailable` for errors of the database, except
+        :class:`IntegrityError`, which is raised unchanged.
+        """
         try:
             connection = self._open_connection()
             with connection.begin():
@@ -238,8 +244,9 @@ def _configure_connection(connection: Any, _record: Any) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Set a new file to WAL mode. If two processes try at the same time, SQLite refuses one of them without waiting.
-    Raises :class:`sqlite3.OperationalError`.
+    """Set a file to WAL mode. If two processes try at the same time, SQLite refuses one of them without
+    waiting, so this repeats for up to :data:`BUSY_TIMEOUT_SECONDS`; then it raises
+    ~sqlite3.OperationalError~.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:

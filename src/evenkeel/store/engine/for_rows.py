@@ -40,10 +40,8 @@ class RowsStatement:
     def __init__(
         self, by: Column[Any], types: Mapping[str, TypeEngine[Any]], build: Callable[[BindParameter], Update | Delete]
     ) -> None:
-        """``types``: types of the values by name.
-
-        ``build`` returns the statement for given values, whose condition compares the column ``by`` with the value
-        ``id``.
+        """``types``: {name of a value in a row: SQL type}. ``build`` returns the statement for given values;
+        the condition of the statement compares the column ``by`` with the value ``id``.
         """
         self._by = by
         self._types = {"id": by.type, **types}

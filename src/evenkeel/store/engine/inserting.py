@@ -26,7 +26,8 @@ class TableRows(NamedTuple):
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert any number of rows into one table with one statement."""
+    """Insert any number of rows, with the same columns, into one table with one statement; none without rows.
+    """
     if rows:
         connection.execute(_insert_statement(table), rows if len(rows) > 1 else rows[0])
 

@@ -171,7 +171,9 @@ class MariadbDatabase(ServerDatabase):
 
 
 def _checked_url(url: URL) -> URL:
-    """Return the URL for SQLAlchemy. Raises :class:`ValueError` for missing or unknown parts of the given URL."""
+    """Return the URL for SQLAlchemy, without the character set. Raises :class:`ValueError` if it names no
+    database or has an unknown option.
+    """
     if not url.database:
         raise ValueError("database.connection: no database is named; use mysql://user:password@host:port/name")
     unknown = sorted(set(url.query) - URL_OPTIONS)
@@ -185,9 +187,11 @@ def _checked_url(url: URL) -> URL:
 
 @asynccontextmanager
 async def _limit_answer_time() -> AsyncIterator[None]:
-    """Raise :class:`TimeoutError` in the block if a server that hangs does not answer a statement in time.
+    """Raise :class:`TimeoutError` in the block if the server does not answer a statement within
+    :data:`ANSWER_SECONDS`.
 
-    The driver's own time-out calls asyncio.wait_for at every read, and wait_for loses cancellations before Python 3.12.
+    The driver's own time-out calls asyncio.wait_for at every read, and wait_for loses cancellations before
+    Python 3.12.
     """
     async with asyncio.timeout(ANSWER_SECONDS) as limit:
         token = _limit.set(limit)
@@ -223,7 +227,7 @@ def _discard_wrong_server(context: ExceptionContext) -> None:
 
 
 def _error_number(error: BaseException | None) -> Any:
-    """Return MariaDB's error number of the exception, or None."""
+    """Return MariaDB's error number of the exception; None without an exception or a number."""
     return error.args[0] if error is not None and error.args else None
 
 

@@ -1,7 +1,7 @@
 """Methods of the stores that run one function in one transaction, declared as class attributes.
 
-``record_plan = writing(plans.record_plan)`` makes a method with the function's parameters after the connection. The
-contract of the method is that of the port that the store implements.
+``record_plan = write_operation(plans.record_plan)`` makes a method with the function's parameters after the
+connection. The contract of the method is that of the port that the store implements.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -26,7 +26,9 @@ def read_operation(function: Operation[P, T]) -> Method[P, T]:
 
 
 def query_operation(function: Operation[P, T]) -> Method[P, T]:
-    """Return a method that runs the function outside of a transaction, because it executes only one statement."""
+    """Return a method that runs the function outside of a transaction; the function must execute only one
+    statement.
+    """
     return _make_method(lambda database, work: database.query(work), function)
 
 

@@ -1,5 +1,5 @@
-"""A thread that runs jobs of any number of event loops one after the other, the job with the earliest due time
-first.
+"""A thread that runs jobs of any number of event loops one after the other: always the job with the earliest
+due time.
 """
 
 import asyncio
@@ -37,10 +37,11 @@ class OrderedThread:
         self._closed = False
 
     async def run(self, do: Callable[[], T], *, wait_seconds: float = 0.0) -> T:
-        """Run ``do`` in the thread and return its result.
+        """Run ``do`` in the thread and return its result, or raise its exception. Raises
+        :class:`RuntimeError` after :meth:`close`.
 
-        Jobs with a shorter wait that are submitted within ``wait_seconds`` run first; a job cancelled before it begins
-        is skipped.
+        The job is due after ``wait_seconds``: jobs that are submitted later with a shorter wait may run
+        first. A job cancelled before it begins is skipped.
         """
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
@@ -69,7 +70,9 @@ class OrderedThread:
             del job  # it would keep a caller's values alive until the next job
 
     async def close(self, *last: Callable[[], object]) -> None:
-        """Run the waiting jobs, then the functions ``last``, and end the thread."""
+        """Run the waiting jobs, then the functions ``last``, and end the thread. A repeated call does
+        nothing.
+        """
         if self._closed:
             return
         for do in last:

@@ -1,4 +1,5 @@
-"""Options in the URL of a PostgreSQL database, with libpq's names, which asyncpg reads like libpq.
+"""Checks options in the URL of a PostgreSQL database, which have libpq's names, and which asyncpg reads like
+libpq.
 
 https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
 """
@@ -23,8 +24,9 @@ URL_OPTIONS = frozenset({"host", "port", *_FILE_OPTIONS, *_VALUES_BY_OPTION})
 
 
 def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
-    """Return the URL without its options, and the options as arguments for asyncpg. Raises :class:`ValueError` naming a
-    wrong option.
+    """Return (the URL without its options, the options as arguments for asyncpg). Raises :class:`ValueError`
+    naming an option that is unknown, has a wrong value, or names a file that is unreadable or has no CA
+    certificates in PEM; also if verification lacks ``sslrootcert``.
     """
     options = {name: values if isinstance(values, str) else ",".join(values) for name, values in url.query.items()}
     unknown = sorted(set(options) - URL_OPTIONS)

@@ -19,7 +19,9 @@ class UpdateReturning(NamedTuple):
     look: Select[Any]
 
     def first_row(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Run the statement; returns the updated row, None if no row matched."""
+        """Run the statement, and return the updated row with the columns of :func:`update_returning`; None if
+        no row matched.
+        """
         given = dict(parameters or {})
         if connection.dialect.update_returning:
             return connection.execute(self.at_once, given).first()

@@ -48,7 +48,9 @@ class ServerDatabase(Database):
     """Base class of databases on servers. Subclasses choose the connections and interpret the server's errors."""
 
     def __init__(self, url: URL, pool_size: int, urgent: int) -> None:
-        """``pool_size``: connections for transactions, of which ``urgent`` are reserved for urgent operations."""
+        """``pool_size``: connections for transactions, of which ``urgent`` are reserved for urgent
+        operations; the driver connects at the first operation.
+        """
         self._url = url
         self._pool_size = pool_size
         self.writes = WriteWatch(self._refusal_to_write)
@@ -79,15 +81,21 @@ class ServerDatabase(Database):
         return self.refuses_writes(cause) if isinstance(cause, DBAPIError) else ""
 
     def refuses_writes(self, error: DBAPIError) -> str:
-        """Return the server's text if it takes no writes at all: a standby, read-only, a full disk; else empty."""
+        """Return the server's text if the error means that it takes no writes at all: a standby, read-only, a
+        full disk; else empty.
+        """
         raise NotImplementedError
 
     def refuses_value(self, error: DBAPIError) -> str:
-        """Return the error text about a value that the database refused; empty if the error has another cause."""
+        """Return the text for a value that the database refused (too long, out of range, too large); empty if
+        the error has another cause.
+        """
         raise NotImplementedError
 
     def is_retriable(self, error: DBAPIError) -> bool:
-        """Whether the transaction had no effect and may succeed when run again at once."""
+        """Whether the error, before COMMIT, means that the transaction had no effect and may succeed when run
+        again at once.
+        """
         raise NotImplementedError
 
     def is_rolled_back(self, error: DBAPIError) -> bool:
@@ -95,7 +103,12 @@ class ServerDatabase(Database):
         return self.is_retriable(error)
 
     async def _run_guarded(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
-        """Run ``op`` in a transaction, or outside of one if ``bare``, and return its result."""
+        """Run ``op`` in a transaction, or outside of one if ``bare``, and return its result; repeat it after
+        a lost connection or a rolled back transaction, for up to :data:`GIVE_UP_SECONDS`.
+
+        Raises :class:`Invalid` for a value that the server refuses, :class:`StoreUnavailable` for other
+        errors and for a COMMIT of unknown outcome; :class:`IntegrityError` is raised unchanged.
+        """
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
         # Counted before, because the task may already be in the course of being cancelled.
@@ -181,17 +194,16 @@ NOT_STORABLE = "a text or number is one that the database cannot hold"
 
 
 class PostgresqlDatabase(ServerDatabase):
-    """PostgreSQL. Operations without a transaction have pools of their own.
-
-    Autocommit is a setting of the session, and changing it costs as much as a small query.
+    """PostgreSQL. Operations without a transaction have connection pools of their own: autocommit is a
+    setting of the session, and changing it costs as much as a small query.
     """
 
     NO_WRITES_SQLSTATES = frozenset({"25006", "53100", "58030"})
-    """States of a read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk, an I/O
+    """SQLSTATE codes of a read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk, an I/O
     error.
     """
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
-    """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
+    """SQLSTATE codes of serialization failures and deadlocks: the transaction is rolled back and may succeed when run again."""
 
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)

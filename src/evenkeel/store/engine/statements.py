@@ -30,7 +30,9 @@ def _insert_for_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresq
 
 
 def upsert_rows(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; if a row's primary key exists, set the columns ``names`` of the existing row instead."""
+    """Insert rows, which must be sorted by key; if a row's primary key exists, set the columns ``names`` of
+    the existing row instead. At least one row.
+    """
     # Callers sort the rows by key: upserts of several transactions would otherwise deadlock.
     connection.execute(_cached_upsert(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
 
@@ -48,8 +50,8 @@ def _cached_upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Insert
 
 
 def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless it would violate a unique constraint; False if it would. The transaction never fails because
-    of that.
+    """Insert a row unless it would violate a unique constraint; True if it was inserted. The transaction
+    never fails because of that.
 
     If another transaction is inserting the same row, this one waits, and the next statement sees that row.
     """
@@ -73,7 +75,7 @@ def _cached_insert_if_absent(dialect: str, table: Table, dated: tuple[str, ...])
 
 
 def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, all with the same columns, except for rows that exist already."""
+    """Insert rows, all with the same columns, except for rows that would violate a unique constraint."""
     if connection.dialect.name in MARIADB:
         for row in rows:
             _insert_unless_duplicate(connection, table, row)
@@ -83,7 +85,8 @@ def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Ma
 
 
 def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row on MariaDB; False if it exists.
+    """Insert a row on MariaDB; False if it would violate a unique constraint. Raises ``IntegrityError`` for
+    other constraints.
 
     MariaDB undoes only the failed statement and keeps the transaction. INSERT IGNORE would hide other errors.
     """

@@ -35,7 +35,7 @@ def _compile_for_mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
 
 
 def join_values(column: ColumnElement[str]) -> ColumnElement[str]:
-    """Return the SQL aggregate that joins the column's values by commas."""
+    """Return the SQL aggregate that joins the column's values by commas; NULL without values."""
     comma: Any = literal_column("','")  # a string literal would be rendered again at each execution
     return func.aggregate_strings(column, comma)
 

@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 class WriteWatch:
     """Recent writes of a process, shared by all of its handles to one database.
 
-    ``reason_of`` returns the server's reason for refusing to write, from the cause of a :class:`StoreUnavailable`;
-    empty if the server did not refuse.
+    ``reason_of`` returns the server's reason for refusing to write, from the cause of a
+    :class:`StoreUnavailable`; empty if the server did not refuse. ``now_seconds`` returns a monotonic time.
     """
 
     def __init__(
@@ -43,7 +43,9 @@ class WriteWatch:
 
     @contextlib.contextmanager
     def watch_write(self) -> Iterator[None]:
-        """Context manager that records whether the write in its block succeeds."""
+        """Context manager around one write: counts the write as running, and records the server's reason if
+        it refuses to write.
+        """
         token = object()
         self._running[token] = self._now_seconds()
         try:
@@ -62,7 +64,9 @@ class WriteWatch:
         self._reason, self._refused_at = reason, self._now_seconds()
 
     def problem(self) -> str:
-        """Return the reason why nothing can be written to the database; empty if it accepts writes. Thread-safe."""
+        """Return why nothing can be written to the database: a refusal within :data:`REFUSED_SECONDS`, or a
+        write that hangs; empty if neither is known. Thread-safe.
+        """
         now = self._now_seconds()
         if now - self._refused_at < REFUSED_SECONDS:
             return self._reason

@@ -47,10 +47,11 @@ _READ_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held,
 def update_held(
     options: StoreOptions, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate]
 ) -> Op[Change | None]:
-    """Return an operation that makes a held load balancer (another system still serves it) equal to the tree, as one
-    change, without touching its VIP's port; the operation returns None if nothing differs. Raises :class:`NotFound`,
-    :class:`Conflict` if it is not held or an id is another object's, :class:`Invalid` for an attribute that never
-    changes, :class:`LimitMet`.
+    """Return an operation that makes a held load balancer (another system still serves it) equal to the tree,
+    as one change, without touching its VIP's port; the operation returns None if nothing differs.
+
+    Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's,
+    :class:`Invalid` for an attribute that never changes, :class:`LimitMet`.
     """
     check_tree(tree)
     root = tree.load_balancer

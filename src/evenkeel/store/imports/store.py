@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.ImportStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.ImportStore` in SQL."""
 
 from collections.abc import Sequence
 from random import Random

@@ -1,1 +1,1 @@
-"""Vips, pools and health monitors of LBaaS v1."""
+"""Stores vips, pools and health monitors of LBaaS v1."""

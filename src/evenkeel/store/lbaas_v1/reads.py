@@ -1,4 +1,4 @@
-"""Reading vips, pools and monitors of LBaaS v1, with the attributes that they take from other objects."""
+"""Reads vips, pools and monitors of LBaaS v1, with the attributes that they take from other objects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,9 @@ VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
 
 
 def list_vips(query: ListQuery) -> Op[Page]:
-    """Return an operation that reads a page of vips, with their load balancers and pools."""
+    """Return an operation that reads a page of vips, with their load balancers and pools. Raises
+    :class:`Invalid` for an unknown filter, sort name or marker.
+    """
     own, of_root = _split_query(query, VIP_FILTERS)
     conditions = [_listener.c.default_pool_id.is_not(None)]
     if of_root.filters:
@@ -50,9 +52,9 @@ def list_vips(query: ListQuery) -> Op[Page]:
 
 
 def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
-    """Return an operation that reads a page of pools, with their load balancers and monitors.
-
-    ``agent_id``: only pools of load balancers that the agent serves or is home to; None: all pools.
+    """Return an operation that reads a page of pools, with their load balancers and monitors. ``agent_id``:
+    only pools of load balancers that the agent serves or is home to; None: all pools. Raises
+    :class:`Invalid` for an unknown filter, sort name or marker.
     """
     own, of_vip = _split_query(query, ("vip_id",))
     conditions: list[ColumnElement[bool]] = []
@@ -81,7 +83,9 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
 
 
 def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatistics:
-    """Return the summed totals of the listeners that send to the pool. One query."""
+    """Return the summed totals of the listeners that send to the pool by default; zeros if nothing was
+    counted or the pool does not exist. One query.
+    """
     names = ListenerStatistics.__struct_fields__
     senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable_text(pool_id))
     counts = schema.listener_statistics
@@ -92,7 +96,9 @@ def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatis
 
 
 def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[str, ...]:
-    """Return the environments of the pools with which the shared monitor is associated. One query."""
+    """Return the environments, sorted by name, of the pools with which the shared monitor is associated. One
+    query.
+    """
     statement = (
         select(_root.c.provider)
         .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
@@ -104,7 +110,9 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
 
 
 def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
-    """Return a page of health monitors: shared monitors, and monitors created in a pool."""
+    """Return a page of health monitors: shared monitors with the pools that use them, and monitors created in
+    a pool. Raises :class:`Invalid` for an unknown filter, sort name or marker.
+    """
     page = list_page(connection, _MONITORS, query)
     uses = _monitor_uses(connection, [row.id for row in page.items if not row.in_pool])
     items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)

@@ -56,8 +56,8 @@ SHARED_MONITOR_CHANGES = frozenset(
 
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
-    """Store a shared monitor that is not associated with a pool yet. Raises :class:`QuotaMet` for the project's quota
-    of health monitors.
+    """Return an operation that stores a shared monitor, not associated with a pool yet, and returns it as
+    stored. Raises :class:`QuotaMet` for the project's quota of health monitors.
     """
     defaults = writes.options.default_quotas
 
@@ -76,7 +76,10 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
 def update_shared_monitor(
     writes: TenantWrites, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
 ) -> Op[tuple[Change, ...]]:
-    """Change a shared monitor and its copy in each pool, under the locks of all the pools' load balancers."""
+    """Return an operation that changes a shared monitor and its copy in each pool, under the locks of all the
+    pools' load balancers, and returns their changes. Raises :class:`NotFound`, and :class:`Invalid` for an
+    attribute that cannot be changed.
+    """
     check_changes(changes, SHARED_MONITOR_CHANGES)
     deadline = writes.options.pending_deadline_seconds
 
@@ -99,9 +102,9 @@ def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: P
 def associate_monitor(
     writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Associate a shared monitor with a pool that has no monitor.
-
-    ``new_id``: id of the monitor's copy in the pool. Raises :class:`NotFound`, :class:`Conflict`.
+    """Return an operation that associates a shared monitor with a pool that has no monitor. ``new_id``: id of
+    the monitor's copy in the pool. Raises :class:`NotFound` for either, :class:`Conflict` if the pool has
+    a monitor or as many pools share it as may.
     """
 
     def op(connection: Connection) -> Change:
@@ -124,9 +127,12 @@ def set_pool_monitor(
     new_id: str,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Replace the pool's monitor, and change other attributes of the pool by ``changes``.
+    """Return an operation that replaces the pool's monitor, and changes other attributes of the pool by
+    ``changes``.
 
-    ``monitor_id`` None: remove the monitor; ``new_id``: id of the new monitor's copy in the pool.
+    ``monitor_id`` None: remove the monitor; ``new_id``: id of the new monitor's copy in the pool. Raises
+    :class:`NotFound` for pool or monitor, :class:`Conflict` if as many pools share the monitor as may,
+    :class:`Invalid` for an attribute that cannot be changed.
     """
     check_changes(changes, CHANGEABLE[Pool])
 
@@ -177,10 +183,8 @@ def _take_monitor_out_of_pool(connection: Connection, pool_id: str, locked: Lock
 
 
 def _copy_into_pool(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
-    """Copy the shared monitor into the pool.
-
-    Raises :class:`NotFound` for another project's pool, :class:`Conflict` if the monitor is in as many pools as
-    allowed.
+    """Copy the shared monitor into the pool. Raises :class:`NotFound` if the pool is another project's,
+    :class:`Conflict` if the monitor is in as many pools as allowed.
     """
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)

@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.LbaasV1Store`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.LbaasV1Store` in SQL."""
 
 from random import Random
 

@@ -59,7 +59,10 @@ def add_vip(
     *,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Return an operation that adds a listener, and by the plan a VIP to the load balancer of its default pool."""
+    """Return an operation that adds a listener, and by the plan a VIP to the load balancer of its default
+    pool. Raises :class:`NotFound` for the pool, :class:`Conflict` if the pool has a vip already or the
+    subnet has no free address, :class:`QuotaMet`, :class:`LimitMet`.
+    """
     target = Target(POOL, row.default_pool_id or "", project_id)
 
     def op(connection: Connection) -> Change:
@@ -86,7 +89,10 @@ def update_vip(
     *,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Return an operation that changes the listener and its pool's session persistence in one revision."""
+    """Return an operation that changes the listener and its pool's session persistence (None: none) in one
+    revision. Raises :class:`NotFound` for the listener or a new pool, :class:`Invalid` for an attribute
+    that cannot be changed, :class:`Conflict` if one of them is marked deleted.
+    """
     check_changes(changes, CHANGEABLE[Listener])
     target = Target(LISTENER, listener_id, project_id)
 
@@ -105,8 +111,9 @@ def update_vip(
 
 
 def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId | None) -> Op[Change]:
-    """Mark a pool deleted, and with its last pool the load balancer that was created for it. Raises :class:`Conflict`
-    while a listener sends to the pool.
+    """Return an operation that marks a pool deleted, and with its last pool the load balancer that was
+    created for it; a repeated delete changes nothing. Raises :class:`NotFound`, and :class:`Conflict`
+    while a listener or an L7 policy sends to the pool.
     """
     target = Target(POOL, pool_id, project_id)
 
@@ -124,7 +131,9 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
 
 
 def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
-    """Allocate the VIP; returns whether the port must be bound now, and not by the placement."""
+    """Allocate the VIP; return whether the port must be bound now, and not by the placement. Raises
+    :class:`Conflict` if no address is free, :class:`NetworkUnavailable` if the port is being deleted.
+    """
     vip = _allocate_vip(connection, plan, random)
     insert_into_tables(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})

@@ -59,8 +59,10 @@ def refuse_development_schema(present: Iterable[str]) -> None:
 
 
 def upgrade_tables(connection: Connection) -> str:
-    """Upgrade the tables to this version, if they are older; returns the revision of the schema that there is then.
-    Part of the caller's transaction. Raises :class:`DevelopmentSchema`."""
+    """Upgrade the tables to this version, if they are older; return the revision that the schema then has,
+    which may be a newer one. Part of the caller's transaction, except on MariaDB. Raises
+    :class:`DevelopmentSchema`; on MariaDB :class:`StoreUnavailable` while other controllers are upgrading.
+    """
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
@@ -72,9 +74,12 @@ def upgrade_tables(connection: Connection) -> str:
 
 
 def _upgrade_mariadb(connection: Connection) -> str:
-    """Under a lock of the session, because DDL ends transactions. On Galera it excludes only controllers on the same
-    node. Those on other nodes may run the same statements (see :mod:`evenkeel.store.migrations.mariadb`); the slower
-    one fails at the version number, corrects it and continues from there.
+    """Upgrade the tables under a lock of the session, because DDL ends transactions; return the schema's
+    revision. Raises :class:`StoreUnavailable` while other controllers are upgrading.
+
+    On Galera the lock excludes only controllers on the same node. Those on other nodes may run the same
+    statements (see :mod:`evenkeel.store.migrations.mariadb`); the slower one fails at the version number,
+    corrects it and continues from there.
     """
     name = {"name": f"evenkeel:{connection.engine.url.database}"[:64]}
     if not connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), name | {"seconds": LOCK_SECONDS}):
@@ -99,15 +104,16 @@ def _upgrade_mariadb(connection: Connection) -> str:
 
 
 def _is_of_concurrent_upgrade(error: CommandError | DBAPIError) -> bool:
-    """Whether another controller was changing the same tables or version number."""
+    """Whether the error occurred because another controller was changing the same tables or version number.
+    """
     if isinstance(error, CommandError):
         return True
     return not error.connection_invalidated and error.orig is not None and error.orig.args[0] in mariadb.CAME_SECOND
 
 
 def _keep_newest_version(connection: Connection) -> None:
-    """Keep the newest of the version numbers that controllers at several nodes have written: each is written after its
-    tables are made.
+    """Delete all but the newest of the version numbers that controllers at several nodes have written: each
+    number is written after its tables are made.
     """
     written = MigrationContext.configure(connection).get_current_heads()
     if len(written) > 1:
@@ -140,14 +146,16 @@ def schema_revisions() -> tuple[str, ...]:
 
 @functools.cache
 def _script_revisions(directory: str, versions: str | None) -> tuple[str, ...]:
-    """Revisions of the scripts in these folders (of Alembic's options), which Alembic imports to read them."""
+    """Return the revisions of the migration scripts in these folders (options of Alembic), the oldest first;
+    Alembic imports the scripts.
+    """
     folders = versions.split(os.pathsep) if versions else None
     scripts = ScriptDirectory(directory, version_locations=folders).walk_revisions()
     return tuple(reversed([script.revision for script in scripts]))
 
 
 def alembic_config() -> Config:
-    """Alembic's settings; no file is read."""
+    """Return Alembic's settings for these migrations; no file is read."""
     config = Config()
     # Alembic reads options through ConfigParser, which interpolates %.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))

@@ -1,4 +1,6 @@
-"""The schema's revision, for operators: what is there, what this version needs, and setting the number by hand."""
+"""The schema's revision, for operators: the revision in the database, the one that this version needs, and
+setting the number by hand.
+"""
 
 from alembic import command
 from alembic.runtime.migration import MigrationContext
@@ -10,23 +12,27 @@ from evenkeel.store.migrations import alembic_config, refuse_development_schema,
 
 
 class SchemaState(Value):
-    """``present``: the revision in the database; empty: no tables. ``needed``: of this version."""
+    """Revision of a database's schema, compared with the migrations of this version."""
 
     present: str
+    """Revision in the database; empty: it has no tables."""
     needed: str
+    """Newest revision of this version."""
     pending: tuple[str, ...]
     """Revisions that an upgrade would add, the first one first."""
     newer: bool
-    """A later version has upgraded it; this version works with it."""
+    """True: a later version has upgraded the schema; this version works with it."""
 
     @property
     def usable(self) -> bool:
-        """Controllers of this version can work with it."""
+        """Whether controllers of this version can work with the schema."""
         return not self.pending
 
 
 def schema_state(connection: Connection) -> SchemaState:
-    """Changes nothing. Raises :class:`evenkeel.store.migrations.DevelopmentSchema`."""
+    """Return the revision of the database's schema, compared with this version. Raises
+    :class:`evenkeel.store.migrations.DevelopmentSchema`.
+    """
     present = MigrationContext.configure(connection).get_current_heads()
     refuse_development_schema(present)
     known = schema_revisions()
@@ -41,8 +47,9 @@ def schema_state(connection: Connection) -> SchemaState:
 
 
 def check_schema(connection: Connection) -> str:
-    """Return the revision of the database's schema. Raises :class:`StoreUnavailable` if it is older than this version
-    needs.
+    """Return the revision of the database's schema. Raises :class:`StoreUnavailable` if it is older than this
+    version needs, :class:`evenkeel.store.migrations.DevelopmentSchema` for tables from before the first
+    release.
     """
     state = schema_state(connection)
     if not state.usable:
@@ -52,7 +59,9 @@ def check_schema(connection: Connection) -> str:
 
 
 def set_schema_revision(connection: Connection, revision: str) -> None:
-    """Write the number; no table is changed. Raises :class:`ValueError` for one that this version lacks."""
+    """Write the schema's revision number; no table is changed. Raises :class:`ValueError` for a revision that
+    this version does not have.
+    """
     known = schema_revisions()
     if revision not in known:
         raise ValueError(f"revision {revision!r} is not one of {known[0]} to {known[-1]}")

@@ -23,7 +23,9 @@ CAME_SECOND = frozenset({1050, 1060, 1061, 1062, 1684})
 
 
 class ResumableImpl(MySQLImpl):
-    """Replaces Alembic's implementation of DDL on MariaDB."""
+    """Replaces Alembic's implementation of DDL on MariaDB, so that creating and dropping statements may run
+    again.
+    """
 
     __dialect__ = "mariadb"
 

@@ -12,9 +12,9 @@ from sqlalchemy import DDL, Dialect
 from evenkeel.store.engine.in_list import MARIADB
 
 TRIGRAM_INDEX = "_trigrams"
-"""End of the names of PostgreSQL's indexes."""
+"""Suffix of the names of PostgreSQL's indexes for parts of texts."""
 TEXTS_INDEX = "ix_load_balancer_texts"
-"""Name of MariaDB's index. None of these is part of :mod:`evenkeel.store.records.schema`."""
+"""Name of MariaDB's index of all searched texts of load balancers."""
 
 HELD_INDEX = "ix_load_balancer_held_created"
 """Name of the index of held load balancers. SQLite, which has no statistics of values by itself, would read nearly all
@@ -33,7 +33,7 @@ CREATE_TRIGRAM_INDEXES = DDL(  # type: ignore[no-untyped-call]
     END $$
     """
 ).execute_if(dialect="postgresql")
-"""Make the indexes, on PostgreSQL where the extension can be had."""
+"""DDL that creates the indexes for parts of texts on PostgreSQL, if the extension ``pg_trgm`` is available."""
 
 
 def _is_mariadb(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
@@ -43,7 +43,7 @@ def _is_mariadb(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
 CREATE_TEXTS_INDEX = DDL(  # type: ignore[no-untyped-call]
     f"CREATE INDEX IF NOT EXISTS {TEXTS_INDEX} ON load_balancer (name, vip_address, project_id)"
 ).execute_if(callable_=_is_mariadb)
-"""Make the index, on MariaDB."""
+"""DDL that creates the index of all searched texts on MariaDB."""
 
 
 def _has_statistics(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
@@ -53,4 +53,4 @@ def _has_statistics(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
 CREATE_HELD_INDEX = DDL(  # type: ignore[no-untyped-call]
     f"CREATE INDEX IF NOT EXISTS {HELD_INDEX} ON load_balancer (held, created_at, id)"
 ).execute_if(callable_=_has_statistics)
-"""Make the index, on PostgreSQL and MariaDB."""
+"""DDL that creates the index of held load balancers on PostgreSQL and MariaDB."""

@@ -16,16 +16,18 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 
 OVERLAP_SECONDS = 10.0
-"""More than any transaction takes that writes statuses."""
+"""Seconds by which each answer goes back; no transaction that writes statuses takes longer."""
 OLDEST_SECONDS = 3600.0
-"""Age above which a cursor is no longer accepted; the answer is then that every load balancer may have changed."""
+"""Age in seconds above which a cursor is no longer accepted; the answer is then that every load balancer may have changed."""
 _CURSOR_PATTERN = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
 _root = schema.load_balancer
 
 
 def read_mirror_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
-    """Return the ids of a provider's mirrored load balancers that have changed since ``since``, the cursor of an
-    earlier answer; some are repeated. Two queries.
+    """Return the ids of a provider's mirrored load balancers, sorted, that have changed since ``since``, the
+    cursor of an earlier answer, and a new cursor; some ids are repeated. Without ids the answer is ``all``
+    if the cursor is unusable or older than :data:`OLDEST_SECONDS`, or more than :data:`IDS_MAX` changed.
+    Two queries.
     """
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)

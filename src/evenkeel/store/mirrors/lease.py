@@ -10,8 +10,8 @@ _lease = schema.mirror_lease
 
 
 def take_lease(connection: Connection, provider: str, holder: str, seconds: float) -> WriterLease:
-    """Take or renew the provider's lease for ``holder``, or with 0 seconds give it back; see
-    :meth:`evenkeel.core.ports.mirrors.MirrorStore.take_lease`.
+    """Take or renew the provider's lease for ``holder``, or with 0 seconds give it back; return the present
+    holder (empty: nobody), and whether that is the caller.
     """
     if take(connection, _lease, {"provider": provider}, holder, seconds, seconds_max=LEASE_SECONDS_MAX):
         return WriterLease(holder=holder if seconds > 0 else "", is_held=seconds > 0)

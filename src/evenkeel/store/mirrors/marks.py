@@ -1,8 +1,10 @@
-"""The row beside each mirrored load balancer: the state of the other system's database that it shows.
+"""Marks: a row beside each mirrored load balancer, with the state of the other system's database that it
+shows.
 
-It is locked before the load balancer, so that writes of one load balancer follow each other, and it is changed by every
-write, so that of two at different nodes of a Galera cluster one fails at COMMIT. It outlives the load balancer by
-:data:`KEPT_SECONDS`: a request with an older state, which was delayed on its way, does not bring a deleted one back.
+The row is locked before the load balancer, so that writes of one load balancer follow each other, and it is
+changed by every write, so that of two at different nodes of a Galera cluster one fails at COMMIT. It outlives
+the load balancer by :data:`KEPT_SECONDS`: a request with an older state, which was delayed on its way, does
+not bring a deleted one back.
 """
 
 from typing import Any
@@ -59,15 +61,17 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
 
 
 def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark, was: Any) -> None:
-    """Store the mark in its locked row. ``was``: the row as :func:`lock_mark` returned it."""
+    """Store the mark in its locked row; a mark without a change key keeps the stored one. ``was``: the row as
+    :func:`lock_mark` returned it.
+    """
     change = was.change_key if mark.change is None else mark.change
     values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
     connection.execute(_UPDATE_MARK, {"wanted_id": load_balancer_id, **values})
 
 
 def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
-    """Record in the mark's locked row that the load balancer is deleted, and delete rows of load balancers removed long
-    ago.
+    """Record in the mark's locked row that the load balancer is deleted, and delete the marks of load
+    balancers removed more than :data:`KEPT_SECONDS` ago.
     """
     connection.execute(
         update(_mark)

@@ -48,10 +48,12 @@ def put_mirrored(
     random: Random,
     certificates: Sequence[CheckedCertificate],
 ) -> Op[Change | None]:
-    """Return an operation that stores the tree and its mark: it creates the load balancer by the plan of its VIP, or
-    writes the differences as one revision; it returns None if there are none. Raises :class:`MirrorConflict` if the
-    stored snapshot is newer, the load balancer is being deleted, or an id is another object's; :class:`Conflict`,
-    :class:`LimitMet`, :class:`Invalid`.
+    """Return an operation that stores the tree and its mark: it creates the load balancer by the plan of its
+    VIP, or writes the differences as one revision; it returns None if there are none.
+
+    Raises :class:`MirrorConflict` if the stored snapshot is newer, the load balancer is being deleted, or an
+    id is another object's; :class:`Conflict` and :class:`Invalid` for a tree that contradicts itself,
+    :class:`Invalid` for an attribute that never changes, :class:`LimitMet`.
     """
     check_tree(tree)
     root = tree.load_balancer
@@ -114,11 +116,12 @@ def change_tree(
     anew: bool = False,
     sets_port: bool = True,
 ) -> Change | None:
-    """Write the differences between the tree and the stored, locked load balancer; return None if there are none.
+    """Write the differences between the tree and the stored, locked load balancer; return None if there are
+    none. ``anew``: raise its revision also without differences. ``sets_port``: set changed options at the
+    VIP's port if that was created here.
 
-    ``anew``: raise its revision also without differences. ``sets_port``: set changed options at the VIP's port if that
-    was created here. Raises :class:`Invalid` for an attribute that never changes, :class:`Conflict` for an id of
-    another object.
+    Raises :class:`Invalid` for an attribute that never changes, :class:`MirrorConflict` for an id of another
+    object.
     """
     root = tree.load_balancer
     stored = load_trees(connection, [root.id])[root.id]

@@ -55,7 +55,9 @@ def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> M
 
 
 def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
-    """Return the statuses of mirrored load balancers and their children. Seven queries for any number."""
+    """Return the statuses of those load balancers that are mirrored, sorted by id, with those of their
+    children. Seven queries for any number, one if there are none.
+    """
     # The load balancers first, so that none is reported as settled with children of a later state.
     roots = [row._asdict() for row in connection.execute(_READ_ROOTS, {"wanted": list(load_balancer_ids)})]
     wanted = {"wanted": [root["id"] for root in roots]}

@@ -1,4 +1,6 @@
-"""Writes the steps from a stored tree to a wanted one, which :mod:`evenkeel.core.resources.tree_changes` computes."""
+"""Writes the steps from a stored tree to a wanted one; :mod:`evenkeel.core.resources.tree_changes` computes
+the steps.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -32,7 +34,10 @@ def apply_steps(
     locked: Locked,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
-    """Write the steps to a locked load balancer, then update which listeners and pools use which certificates."""
+    """Write the steps to a locked load balancer, then update which listeners and pools use which
+    certificates. Raises :class:`LimitMet` and :class:`Conflict` for references, ``IntegrityError`` for an
+    id that exists elsewhere.
+    """
     before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
     for step in steps:
         _apply_step(connection, step, before[step.kind], locked)

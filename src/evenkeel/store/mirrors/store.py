@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.MirrorStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.MirrorStore` in SQL."""
 
 from collections.abc import Sequence
 from random import Random

@@ -23,9 +23,10 @@ _IS_UNHELD = _claim.c.held_by.is_(None)
 
 
 def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
-    """Store that a claimed port is kept for a load balancer of the provider, until the load balancer is put or the port
-    is given back. Raises :class:`NetworkUnavailable` if the port's deletion has begun, :class:`MirrorConflict` if the
-    load balancer is another provider's, or was put or deleted already.
+    """Store that a claimed port is kept for a load balancer of the provider, until the load balancer is put
+    or the port is given back. Raises :class:`NetworkUnavailable` if the port's deletion has begun,
+    :class:`MirrorConflict` if the load balancer is another provider's, or has a newer snapshot because it
+    was put or deleted already.
     """
     lock_mark(connection, load_balancer_id, MirrorMark(provider=provider, snapshot=0.0, digest=""))
     statement = (
@@ -51,8 +52,8 @@ _READ_UNUSED = (
 
 
 def unused_ports(connection: Connection, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
-    """Return the provider's load balancers whose ports were created more than ``older_seconds`` ago, and that were
-    never stored. One query.
+    """Return at most :data:`IDS_MAX` of the provider's load balancers whose ports were created more than
+    ``older_seconds`` ago, and that were never stored, longest ago first. One query.
     """
     return tuple(connection.scalars(_READ_UNUSED, {"provider": provider, "older": older_seconds}))
 
@@ -69,10 +70,9 @@ _READ_CLAIM = select(_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
 
 
 def claim_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
-    """Return the plan with the claim on the load balancer's port if that port was created here.
-
-    Part of the transaction that stores the load balancer; at most one query. Raises :class:`NetworkUnavailable` while
-    another port that was created for the load balancer is being deleted.
+    """Return the plan with the stored claim on the load balancer's port if that port was created here; else
+    the plan unchanged. Part of the transaction that stores the load balancer; at most one query. Raises
+    :class:`NetworkUnavailable` while another port that was created for the load balancer is being deleted.
     """
     row = None if plan.claim is None else connection.execute(_READ_CLAIM, {"wanted_id": load_balancer_id}).first()
     if row is None or not row.device_owner:

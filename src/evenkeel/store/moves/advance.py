@@ -50,13 +50,15 @@ class AdvancedMoves(NamedTuple):
 
 
 def find_moving(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
-    """Return the load balancers out of these that are being moved to another device group. One query."""
+    """Return those of the load balancers that are being moved to another device group. One query."""
     here = is_in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
     return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_open())))
 
 
 def find_open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
-    """Return load balancers that are being moved to another device group, the longest in their step first."""
+    """Return at most ``limit`` load balancers that are being moved to another device group, the longest in
+    their step first. One query.
+    """
     statement = select(_move.c.load_balancer_id).where(is_open()).order_by(_move.c.step_at).limit(limit)
     return list(connection.scalars(statement))
 
@@ -64,9 +66,8 @@ def find_open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
 def advance_reported_moves(
     connection: Connection, shard_id: ShardId, outcomes: Sequence[Applied], deadline_seconds: float
 ) -> AdvancedMoves:
-    """Record a shard's report about copies of moving load balancers, and take the steps that follow from the report.
-
-    ``deadline_seconds``: deadline of changes that the steps make.
+    """Record what a shard reported about its copies of moving load balancers, and take the steps of the
+    reported moves that are due then. ``deadline_seconds``: deadline of changes that the steps make.
     """
     moves = _lock_moves(connection, [one.load_balancer_id for one in outcomes])
     copies: set[LoadBalancerId] = set()
@@ -88,8 +89,8 @@ def advance_reported_moves(
 def advance_moves(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], deadline_seconds: float
 ) -> tuple[Change, ...]:
-    """Take the steps of moves that are due; return changes for hints to owners, and to agents whose copies are not the
-    newest.
+    """Take the steps of moves that are due; return changes for hints to owners, and to agents whose copies
+    are not the newest. ``deadline_seconds``: deadline of changes that the steps make.
     """
     moves = _lock_moves(connection, load_balancer_ids)
     changes = _advance_locked_moves(connection, moves, deadline_seconds)
@@ -142,7 +143,9 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
 
 
 def _move_with_report(move: Move, row: Any, outcome: Applied) -> Move:
-    """Return the move with the result of a report about its copy on the standby's devices."""
+    """Return the move with the result of a report about its copy on the standby's devices; unchanged if the
+    report is about older content or an earlier step.
+    """
     if outcome.error:
         # A refusal of older content says nothing about the newest, which may be without what was refused.
         final = move.step is MoveStep.PREPARING and not outcome.waiting and _is_newest_outcome(row, outcome)
@@ -199,7 +202,7 @@ def _moving_load_balancer(row: Any) -> MovingLoadBalancer:
 
 
 def _write_step(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
-    """Write one step of a move; yield the changes for hints to agents."""
+    """Write one step of a move, with its event; return the changes for hints to agents."""
     move = transition.move
     _store_move(connection, move)
     shard_id = transition.owner or ShardId(row.shard_id)

@@ -51,7 +51,7 @@ _root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
 class Allocation(NamedTuple):
-    """Result of an allocation of route domains and addresses: load balancers that still lack something."""
+    """Result of an allocation of route domains and addresses: what load balancers still lack."""
 
     problems: dict[LoadBalancerId, str]
     """{load balancer id: reason why its devices cannot be attached to its networks}."""
@@ -95,8 +95,9 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 def allocate_addresses(
     connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]
 ) -> Allocation:
-    """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, as far as the
-    database decides about them. Ports to be created elsewhere are returned.
+    """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, under the
+    lock of the device group. Return what the database cannot decide: load balancers that cannot be
+    attached, and ports to be created at the network service.
     """
     _lock_place(connection, place)
     # First, so that numbers and addresses without users are available to this allocation.
@@ -216,6 +217,9 @@ def _choose_route_domain(
 
 
 def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
+    """Store the lowest free route domain number for the shard, and return it. Raises :class:`NotAttachable`
+    if there is none.
+    """
     number = free_route_domain(connection, place)
     row = {
         "environment": place.environment,
@@ -228,8 +232,8 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
 
 
 def free_route_domain(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
-    """Return the lowest number of a route domain that no shard of the device group has, except for those in ``but``.
-    Raises :class:`NotAttachable` if there is none.
+    """Return the lowest number, from 1, of a route domain that no shard of the device group has, except for
+    those in ``but``. Raises :class:`NotAttachable` if there is none.
     """
     here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
     taken = {*connection.scalars(select(_domain.c.number).where(*here)), *but}
@@ -240,9 +244,8 @@ def free_route_domain(connection: Connection, place: ShardPlace, but: Collection
 
 
 def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress) -> bool:
-    """Store the address of a port that was created for the shard's devices.
-
-    False: the devices do not need it any more, or have got another address meanwhile. Raises
+    """Store the address of a port that was created for the shard's devices; True if it was stored. False: the
+    devices do not need it any more, or have got another address meanwhile. Raises
     :class:`NetworkUnavailable` if deleting the port has begun.
     """
     lock_group_of_shard(connection, shard_id)
@@ -282,14 +285,16 @@ def release_unused_networks(connection: Connection, shard_id: ShardId) -> None:
 
 
 def drop_common_network(connection: Connection, network: common.SharedNetwork) -> None:
-    """Mark subnets of a network that projects share as leaving the devices, if no load balancer uses them any more."""
+    """Mark those subnets of a network that projects share, which no load balancer uses any more, as leaving
+    the devices.
+    """
     lock_group_of_shard(connection, network[0])
     common.drop_unused_networks(connection, [network])
 
 
 def find_shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
-    """Return shards whose devices have networks that none of the shard's load balancers uses, because a process died
-    before it released them.
+    """Return at most ``limit`` shards whose devices have networks that none of the shard's load balancers
+    uses, because a process died before it released them.
     """
     vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
     members = (
@@ -357,7 +362,7 @@ def query_users_of_network(network_id: str) -> Select[tuple[str]]:
 
 
 def is_attached(connection: Connection, network_id: str) -> bool:
-    """Whether a device is attached to the network."""
+    """Whether any device is attached to the network, for a project's shard or for a group's common shard."""
     tables = _attached, schema.common_network
     found = (select(each.c.shard_id).where(each.c.network_id == network_id).limit(1) for each in tables)
     return any(connection.scalar(statement) is not None for statement in found)

@@ -47,8 +47,8 @@ def rebind_ports(connection: Connection, shards: Select[tuple[str]]) -> None:
 
 
 def find_binding(connection: Connection, claim_id: str) -> DeviceBinding | None:
-    """Return the host to which a device address's port is to be bound; None: the port is gone, is bound already, or
-    must not be bound.
+    """Return the host to which a device address's port is to be bound. None: no binding is pending, the port
+    is gone, or there is no host.
     """
     row = connection.execute(_READ_BINDING.where(_due.c.claim_id == claim_id)).first()
     host = None if row is None else decode_layout(row.network_layout).binding_host or row.host
@@ -58,21 +58,22 @@ def find_binding(connection: Connection, claim_id: str) -> DeviceBinding | None:
 
 
 def read_due_bindings(connection: Connection, limit: int) -> Any:
-    """Return rows of pending bindings that are due, longest due first."""
+    """Return at most ``limit`` rows of pending bindings that are due, longest due first."""
     return connection.execute(
         select(_due).where(is_past(_due.c.due_at)).order_by(_due.c.due_at).limit(limit)
     ).fetchall()
 
 
 def take_bindings(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
-    """Take due bindings that no other process took since they were read; return the ids of their claims."""
+    """Take due bindings that no other process took since they were read; return the ids of their claims. They
+    are due again after the pause of ``backoff``.
+    """
     return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
 
 
 def delete_pending_binding(connection: Connection, claim_id: str, host: str | None) -> None:
-    """Delete the pending binding of a port that was bound to ``host``, unless another host is wanted meanwhile.
-
-    ``host`` None: the port was not to be bound.
+    """Delete the pending binding of a port that was bound to ``host`` (None: it was not to be bound), unless
+    another host is wanted meanwhile.
     """
     # Read again in this transaction: the home may have changed while the port was being bound.
     wanted = find_binding(connection, claim_id)

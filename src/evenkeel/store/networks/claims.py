@@ -119,7 +119,9 @@ def _due_claim(row: Any, table: Table) -> DueClaim:
 
 
 def abandon_claims_of(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
-    """Release the claims on ports of load balancers that lost their VIPs, and delete pending changes of these ports."""
+    """Release the claims on ports of load balancers that lost their VIPs, so that the ports are deleted, and
+    delete pending changes of these ports. Two statements.
+    """
     held_by = _vip_claim.c.held_by
     connection.execute(update(_vip_claim).where(is_in_list(held_by, load_balancer_ids)).values(held_by=None))
     changes = schema.vip_port_change
@@ -148,10 +150,9 @@ def take_claim_over(connection: Connection, claim: PortClaim, *, table: Table) -
 def hold_claim(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:
-    """Let a load balancer (by default that of the claim's id), or ``by``, hold the claim on a port.
-
-    Part of the transaction that stores the port's user. Raises :class:`NetworkUnavailable` if deleting the port has
-    begun, because storing its user took too long.
+    """Let a load balancer (by default that of the claim's id), or ``by``, hold the claim on a port, which is
+    stored with its id. Part of the transaction that stores the port's user. Raises
+    :class:`NetworkUnavailable` if deleting the port has begun, because storing its user took too long.
     """
     statement = (
         update(table)

@@ -117,8 +117,9 @@ def add_common_networks(
 def attach_common_subnets(
     connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
-    """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to create,
-    where devices' addresses belong to ports. Raises :class:`NotAttachable`.
+    """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to
+    create, where devices' addresses belong to ports. Nothing happens before the group has a common shard.
+    Raises :class:`NotAttachable` for overlapping subnets or too few free addresses.
     """
     if not subnets:
         return
@@ -142,7 +143,9 @@ def attach_common_subnets(
 def _store_use(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
-    """Record that a tenant's shard uses the common network. True: the common shard does not have the network yet."""
+    """Record that a tenant's shard uses the common network. True: the common shard does not have the network
+    yet. Raises :class:`NotAttachable` if its subnets overlap with others of the common shard.
+    """
     mine = {"shard_id": place.shard_id, "network_id": network_id}
     is_mine = [_attached.c[name] == value for name, value in mine.items()]
     number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
@@ -335,10 +338,10 @@ def _is_attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
 
 
 def find_unused_common_networks(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
-    """Return common networks with a configured subnet that no load balancer uses.
+    """Return at most ``limit`` common networks with a configured subnet that no load balancer uses.
 
-    Either a process died before it marked the subnet as leaving, or the last user went before the devices had what it
-    needed.
+    Either a process died before it marked the subnet as leaving, or the last user went before the devices had
+    what it needed.
     """
     there = (
         select(_address.c.shard_id, _address.c.network_id, _address.c.subnet_id)
@@ -352,10 +355,9 @@ def find_unused_common_networks(connection: Connection, limit: int) -> tuple[Sha
 
 
 def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
-    """Record the revisions that devices confirmed (``applied``: revision by network id), and release addresses that
-    these revisions do not contain any more.
-
-    Return the networks whose confirmed revision changed.
+    """Record the revisions that devices confirmed (``applied``: {network id: revision}), release addresses
+    that these revisions do not contain any more, and delete networks that are then unused. Return the
+    networks whose confirmed revision changed.
     """
     news = set()
     for network_id, revision in sorted(applied.items()):

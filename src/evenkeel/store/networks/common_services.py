@@ -37,10 +37,11 @@ def read_network_services(
     after_id: str,
     size: int,
 ) -> ServiceDefinitions:
-    """Return definitions of a page of common networks, in order of ids.
+    """Return definitions of a page of at most ``size`` common networks, in order of ids after ``after_id``;
+    ``missing`` names those of ``network_ids`` that the shard does not have.
 
-    ``network_ids`` None: of all common networks after ``after_id``. Five queries, and one more each with tunnels and
-    with unused networks.
+    ``network_ids`` None: all common networks. Five queries, and one more each with tunnels and with unused
+    networks.
     """
     columns = _common.c.network_id, _common.c.revision
     statement = select(*columns).where(_common.c.shard_id == place.shard_id, _common.c.network_id > after_id)

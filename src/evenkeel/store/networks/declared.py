@@ -1,4 +1,6 @@
-"""Networks that operators declare for the built-in network service."""
+"""Networks that operators declare for the built-in network service, and the load balancers on changed
+networks.
+"""
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, select, update
 
@@ -24,21 +26,24 @@ _root = schema.load_balancer
 
 
 def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
-    """Return all networks that operators declared, sorted by name. One query."""
+    """Return all stored networks, declared by operators or read from the network service, sorted by name. One
+    query.
+    """
     return tuple(network_of(row) for row in connection.execute(select(*NETWORK_COLUMNS).order_by(_network.c.name)))
 
 
 def add_network(connection: Connection, network: DeclaredNetwork) -> None:
-    """Store a network. Raises ``IntegrityError`` if the id, name or segment exists."""
+    """Store a declared network, and record the operator's act. Raises ``IntegrityError`` if the id, name or
+    segment exists.
+    """
     insert_rows(connection, _network, [network_row(network)])
     record_act(connection, kind="network_added", done=f"network {name_and_id(network.name, network.id)} was added")
 
 
 def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
-    """Change a declared network; returns the changes of load balancers.
-
-    Raises ``IntegrityError`` if the name or segment exists, :class:`NotFound`, :class:`Conflict` for a network that is
-    not a declared one.
+    """Change a declared network, and record the operator's act; return the changes of load balancers, none if
+    nothing differs. Raises ``IntegrityError`` if the name or segment exists, :class:`NotFound`,
+    :class:`Conflict` for a network that was read from the network service.
     """
     found = connection.execute(select(*NETWORK_COLUMNS).where(_network.c.id == network.id)).first()
     if found is None:
@@ -62,8 +67,9 @@ def change_network(connection: Connection, network: DeclaredNetwork, options: St
 
 
 def raise_revisions_of_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
-    """Raise the revisions of the load balancers on a network with changed facts, and of the network itself if projects
-    share it, so that devices get the facts. Return the load balancers' changes.
+    """Raise the revisions of the load balancers on a network with changed facts, and of the network itself if
+    projects share it, so that devices get the facts; record an event if there are any load balancers, and
+    return their changes.
     """
     raise_revisions_for_changed_facts(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them
@@ -83,7 +89,9 @@ def raise_revisions_of_users(connection: Connection, network_id: str, options: S
 
 
 def delete_network(connection: Connection, network_id: str) -> None:
-    """Delete a network. Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
+    """Delete a network, and record the operator's act. Raises :class:`NotFound`, :class:`Conflict` while
+    devices are attached to it.
+    """
     if is_attached(connection, network_id):
         raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
     if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:

@@ -31,8 +31,8 @@ LONG_AGO = 0.0
 
 
 def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions) -> tuple[Change, ...]:
-    """Store subnets and networks that were read; return the changes of load balancers on networks whose facts
-    changed.
+    """Store subnets and networks that were read from the network service; return the changes of load
+    balancers on networks whose facts changed. Subnets without a network are ignored.
     """
     facts = {each.subnet.id: each for each in found if each.network is not None}
     networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
@@ -67,10 +67,9 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
 
 
 def take_due_facts(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
-    """Return at most ``limit`` networks that were read more than ``older_seconds`` ago; no other process gets them
-    meanwhile.
-
-    Networks to which no device is attached are deleted.
+    """Return at most ``limit`` networks, sorted by id, that were read more than ``older_seconds`` ago; no
+    other process gets them meanwhile. Of the networks found, those to which no device is attached are
+    deleted.
     """
     old = is_past(_network.c.read_at, ago_seconds=older_seconds)
     statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)

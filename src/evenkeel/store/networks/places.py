@@ -34,7 +34,7 @@ def decode_layout(text: str | None) -> NetworkLayout:
 
 
 def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
-    """Return a query for shards with the columns for :func:`shard_place`."""
+    """Return a query for shards with the columns that :func:`shard_place` needs."""
     shard, agent = schema.shard, schema.agent
     here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
     columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
@@ -43,7 +43,7 @@ def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
 
 
 def shard_place(row: Iterable[object]) -> ShardPlace:
-    """Convert a row of :func:`place_columns`."""
+    """Build the place of a shard from a row of :func:`place_columns`."""
     shard_id, project_id, environment, group_number, layout, home_host = row
     return ShardPlace(
         ShardId(str(shard_id)),

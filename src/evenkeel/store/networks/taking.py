@@ -50,8 +50,8 @@ def port_for_device_address(
 def take_addresses(
     connection: Connection, shard_id: ShardId, known: KnownSubnet, lacking: Sequence[WantedAddress]
 ) -> None:
-    """Allocate the addresses ``lacking`` of a subnet to the shard. Raises :class:`NotAttachable` if too few are
-    free.
+    """Allocate the addresses ``lacking`` of a subnet to the shard: the lowest free ones of those reserved for
+    devices. Raises :class:`NotAttachable` if too few are free.
     """
     subnet = known.subnet
     # Those of all shards, because an address is unique in its network.

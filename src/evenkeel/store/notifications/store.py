@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.NotificationStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.NotificationStore` in SQL."""
 
 from collections.abc import Collection
 from typing import Any
@@ -32,7 +32,7 @@ def take_sender_lease(connection: Connection, holder: str, seconds: float) -> bo
 
 
 def read_oldest_notifications(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:
-    """Return the oldest notifications of the outbox, in order of their ids."""
+    """Return the oldest notifications of the outbox, at most ``limit``, in order of their ids."""
     return tuple(_pending_notification(row) for row in connection.execute(_READ_OLDEST.limit(limit)))
 
 
@@ -46,7 +46,9 @@ def delete_notifications(connection: Connection, ids: Collection[int]) -> None:
 
 
 def read_outbox_state(connection: Connection) -> OutboxState:
-    """Return number and age of the notifications that wait in the outbox."""
+    """Return the number of notifications in the outbox, and the age of the oldest in seconds (0 if there is
+    none).
+    """
     row = connection.execute(_READ_STATE).one()
     return OutboxState(count=row.entries, oldest_seconds=max(0.0, row.age or 0.0))
 

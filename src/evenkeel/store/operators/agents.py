@@ -28,14 +28,16 @@ DeviceGroupKey = tuple[str, int]
 
 
 def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
-    """Drain the agent (``up`` False: its shards are handed over), or end the drain. Raises :class:`NotFound`."""
+    """Drain the agent (``up`` False: its shards are handed over), or end the drain; return the agent. Records
+    the operator's act unless the state was so already. Raises :class:`NotFound`.
+    """
     kind, told = ("agent_undrained", "undrained") if up else ("agent_drained", "drained")
     return _set_agent_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
 
 def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
-    """Declare the agent's host dead (``down``), so that its shards move at once, or withdraw that. Raises
-    :class:`NotFound`.
+    """Declare the agent's host dead (``down``), so that its shards move at once, or withdraw that; return the
+    agent. Records the operator's act unless the state was so already. Raises :class:`NotFound`.
     """
     kind, told = ("agent_forced_down", "marked down") if down else ("agent_allowed_up", "marked up")
     return _set_agent_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
@@ -47,8 +49,8 @@ def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
 def _set_agent_flag(
     connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, told: str
 ) -> Agent:
-    """Set a flag of the agent; record an event of ``kind`` with the words ``told`` if the flag changed. Return the
-    agent.
+    """Set a flag of the agent; record an event of ``kind`` with the words ``told`` if the flag changed.
+    Return the agent. Raises :class:`NotFound`.
     """
     changed = connection.execute(
         update(_agent).where(_agent.c.id == agent_id, column != value).values({column.name: value})
@@ -67,9 +69,9 @@ def _set_agent_flag(
 
 
 def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
-    """Request that the agent's shards return to it from other agents; no change if none is away.
-
-    Raises :class:`NotFound`, :class:`Conflict` if the environment's failback is ``never``.
+    """Request that the agent's shards return to it from other agents, and return the agent; no change if none
+    is away or unserved. Raises :class:`NotFound`, :class:`Conflict` if the environment's failback is
+    ``never``.
     """
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:
@@ -107,10 +109,9 @@ def read_agents(
     environment: str | None = None,
     group_number: int | None = None,
 ) -> tuple[Agent, ...]:
-    """Return agents with their load, of all environments, one, or one device group of it; sorted by environment, group
-    and host. Two queries.
-
-    ``bound``: {agent id: number of load balancers whose home it is}.
+    """Return agents with their load, of all environments (None), of one, or of one device group of it; sorted
+    by environment, group and host. Two queries. ``bound``: {agent id: number of load balancers whose home
+    it is}.
     """
     rows = _agent_rows(connection, environment, group_number)
     shards = _shards_grouped_by_placement(connection, environment, group_number)
@@ -167,7 +168,9 @@ def _place_conditions(table: Table, environment: str | None, group_number: int |
 def _shards_grouped_by_placement(
     connection: Connection, environment: str | None, group_number: int | None
 ) -> Sequence[Any]:
-    """Return the number of shards for each combination of home, acting agent and handover target in a device group."""
+    """Return a row with the number of shards for each combination of home, acting agent and handover target
+    in a device group.
+    """
     kind = (
         _shard.c.environment,
         _shard.c.group_number,
@@ -180,8 +183,8 @@ def _shards_grouped_by_placement(
 
 
 def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[DeviceGroupKey, PlacementReasons]:
-    """Return for each device group the reasons why its shards stay where they should not be. Agents without environment
-    or group are ignored, because they have no shards.
+    """Return {device group: reasons why its shards stay where they should not be}, for the groups of the
+    agents in ``rows``.
     """
     alike: dict[DeviceGroupKey, list[ShardSnapshot]] = {}
     for shard in shards:

@@ -56,7 +56,9 @@ KINDS: dict[Any, Kind] = {
 
 
 class _Profiled(NamedTuple):
-    """Reference of a flavor or zone to its profile: column of the reference, table and data of the profile."""
+    """Reference of a flavor or zone to its profile: column of the reference, table of the profiles, and their
+    column of data.
+    """
 
     reference: Column[Any]
     profile: Table
@@ -78,7 +80,8 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 
 
 def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
-    """Read the row of a catalogue entry of ``kind``. Raises :class:`NotFound`."""
+    """Return a catalogue entry of the class ``kind`` by its id or, for zones, name. Raises :class:`NotFound`.
+    """
     stored = KINDS[kind]
     statement = select(*stored.columns).where(stored.table.c[stored.key] == storable_text(key))
     row = connection.execute(statement).first()
@@ -88,8 +91,8 @@ def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
 
 
 def _lock_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
-    """Lock the profile of a new flavor or zone until the transaction ends, so that it cannot change or be deleted
-    meanwhile. Raises :class:`Invalid` if it does not exist.
+    """Lock the profile of a new flavor or zone until the transaction ends, so that the profile cannot change
+    or be deleted meanwhile. Raises :class:`Invalid` if it does not exist.
     """
     table = profiled.profile
     # An update that changes nothing locks the row until the reference is stored, and its count shows whether there is
@@ -116,7 +119,9 @@ def _update_entry(connection: Connection, kind: Any, key: str, changes: Mapping[
 
 
 def _delete_entry(connection: Connection, stored: Kind, key: str) -> None:
-    """Delete a catalogue entry. Raises :class:`NotFound`, ``IntegrityError`` while another row refers to it."""
+    """Delete a catalogue entry, and record the operator's act. Raises :class:`NotFound`, ``IntegrityError``
+    while another row refers to the entry.
+    """
     statement = delete(stored.table).where(stored.table.c[stored.key] == storable_text(key))
     if not connection.execute(statement).rowcount:
         raise NotFound(stored.title, key)

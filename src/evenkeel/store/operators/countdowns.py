@@ -19,8 +19,8 @@ _removed = schema.removed_load_balancer
 
 
 def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
-    """Return how many objects will be removed automatically, and when the first of each kind is. ``events_kept``:
-    number of events that are kept.
+    """Return how many ports, events and ids of removed load balancers will be deleted automatically, and when
+    the first of them. ``events_kept``: number of events that are kept. One query.
     """
     ports = union_all(*map(_unheld_ports, (schema.vip_claim, schema.device_port))).subquery()
     first = select(ports.c.device_id).order_by(ports.c.due_at, ports.c.device_id).limit(1).scalar_subquery()
@@ -53,8 +53,8 @@ def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
 
 
 def _unheld_ports(claim: Table) -> Any:
-    """Return a query for ports that no stored object uses, with the time at which each is deleted. ``claim``: the table
-    of claims.
+    """Return a query for ports that no stored object uses, with the device and the time at which each is
+    deleted; ports of requests in progress are left out. ``claim``: the table of claims.
     """
     old = or_(claim.c.attempts > 0, claim.c.made_at < db_now() - REQUEST_SECONDS, claim.c.port_id.is_not(None))
     return select(claim.c.device_id, claim.c.due_at).where(claim.c.held_by.is_(None), old)

@@ -30,12 +30,14 @@ class LoadBalancerCounts(Value):
     by_home: Mapping[str, int]
     """{id of the home agent: number of load balancers}."""
     oldest_pending_seconds: float
+    """Seconds since the oldest PENDING change was accepted; 0 if nothing is PENDING."""
     stuck: tuple[StuckLoadBalancers, ...]
+    """Failed and long PENDING load balancers, by device group."""
 
 
 def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
-    """Return the reader of load balancer counts: one controller counts for all, and shares the result through the
-    database.
+    """Return the reader of load balancer counts: one controller counts for all, and shares the result through
+    the database.
     """
     return SharedCount(
         database,
@@ -47,8 +49,8 @@ def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
 
 
 def read_counts(connection: Connection) -> LoadBalancerCounts:
-    """Return count all load balancers by three queries: two read an index of all load balancers each, one the rows of
-    PENDING ones.
+    """Count all load balancers by three queries: two read an index of all load balancers each, one the rows
+    of PENDING ones.
     """
     by_status: Counter[str] = Counter()
     by_home: Counter[str] = Counter()
@@ -89,7 +91,9 @@ def _age_seconds(seconds: Any) -> float:
 
 
 def summary_from_counts(counts: LoadBalancerCounts, age_seconds: float) -> LoadBalancerSummary:
-    """Convert internal counts to the summary of the operators' API."""
+    """Convert internal counts to the summary of the operators' API, with 0 for statuses that no load balancer
+    has. ``age_seconds``: age of the counts.
+    """
     return LoadBalancerSummary(
         by_status={each.value: 0 for each in ProvisioningStatus} | dict(counts.by_status),
         by_operating_status={each.value: 0 for each in OperatingStatus} | dict(counts.by_operating_status),

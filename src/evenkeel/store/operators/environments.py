@@ -43,7 +43,9 @@ def _find_environment(connection: Connection, name: str, *, lock: bool = False) 
 
 
 def _locked_environment(connection: Connection, name: str) -> Environment:
-    """Read an environment and lock it, so that two changes do not mix. Raises :class:`NotFound`."""
+    """Lock an environment until the transaction ends, so that two changes do not mix, and return it. Raises
+    :class:`NotFound`.
+    """
     found = _find_environment(connection, name, lock=True)
     if found is None:
         raise NotFound("Environment", name)
@@ -51,8 +53,9 @@ def _locked_environment(connection: Connection, name: str) -> Environment:
 
 
 def add_environment(connection: Connection, wanted: Environment) -> Environment:
-    """Create an environment; nothing changes if an equal one exists. Raises :class:`Conflict` if one with its name
-    differs.
+    """Create an environment, record the operator's act, and return the environment as stored; nothing changes
+    if an equal one exists. Raises :class:`Conflict` if one with its name differs, ``IntegrityError`` if
+    another transaction creates it meanwhile.
     """
     # Every controller adds its configured environments at each start, so an equal one is the usual case.
     stored = _find_environment(connection, wanted.name)
@@ -81,8 +84,9 @@ def _check_same(stored: Environment, wanted: Environment) -> Environment:
 
 
 def update_environment(connection: Connection, name: str, changes: Mapping[str, Any]) -> Environment:
-    """Change attributes of an environment. Raises :class:`NotFound`, or :class:`Invalid` for a value that is not
-    allowed.
+    """Change attributes of an environment, record the operator's act, and return the environment; no act if
+    nothing differs. Raises :class:`NotFound`, and :class:`Invalid` for an attribute that cannot be changed
+    or a value that is not allowed.
     """
     for field in changes:
         if field not in CHANGEABLE:
@@ -125,7 +129,9 @@ def _environment_with_changes(before: Environment, changes: Mapping[str, Any]) -
 
 
 def resume_environment(connection: Connection, name: str) -> Environment:
-    """Close the environment's circuit breaker, so that shards of silent agents move again. Raises :class:`NotFound`."""
+    """Close the environment's circuit breaker, so that shards of silent agents move again, and return the
+    environment; nothing happens if it is closed. Raises :class:`NotFound`.
+    """
     before = _locked_environment(connection, name)
     if before.halted_at is None:
         return before
@@ -146,7 +152,9 @@ def resume_environment(connection: Connection, name: str) -> Environment:
 
 
 def delete_environment(connection: Connection, name: str) -> None:
-    """Delete an environment. Raises :class:`NotFound`, :class:`Conflict` while it has agents or load balancers."""
+    """Delete an environment with its shards and device groups, and record the operator's act. Raises
+    :class:`NotFound`, :class:`Conflict` while it has agents or load balancers.
+    """
     _locked_environment(connection, name)  # locked: registrations are serialized on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0

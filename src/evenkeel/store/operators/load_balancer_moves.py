@@ -50,8 +50,8 @@ def read_movable_load_balancers(
     project_id: str = "",
     environment: str = "",
 ) -> tuple[MovableLoadBalancer, ...]:
-    """Return one load balancer, or all of a project in an environment, with the facts that decide whether they can be
-    moved; sorted by id. One query.
+    """Return one load balancer, or all of a project in an environment, with the facts that decide whether
+    they can be moved; sorted by id, empty if there are none. One query.
     """
     if load_balancer_id is not None:
         wanted = _root.c.id == storable_text(load_balancer_id)
@@ -117,10 +117,11 @@ _SHOWN_COLUMNS = (
 
 
 def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, ...]:
-    """Begin to move load balancers to another device group, all or none; return changes for hints to agents.
+    """Begin to move load balancers to another device group, all or none, and record the operator's acts;
+    return changes for hints to agents.
 
-    Raises :class:`Conflict` if a load balancer was moved, deleted or placed elsewhere meanwhile, or the device group
-    has no room for all.
+    Raises :class:`NotFound` for a load balancer; :class:`Conflict` if one was moved, deleted or placed on
+    that group meanwhile, or the device group has no agent or no room for all.
     """
     place = f"{request.environment}/{request.group_number}"
     try:
@@ -229,8 +230,8 @@ def _reserve_target(connection: Connection, id_: LoadBalancerId, shard: Any, pla
 def read_moves(
     connection: Connection, *, load_balancer_id: LoadBalancerId | None = None, only_open: bool = False
 ) -> tuple[MoveProgress, ...]:
-    """Return the last move of each load balancer, or of one; moves under way first, then the newest. One query.
-    ``only_open``: without moves that are done.
+    """Return the last move of each load balancer, or of one; moves under way first, then the newest; at most
+    :data:`MOVES_SHOWN`. ``only_open``: without moves that are done. One query.
     """
     source, target = _shard.alias("source"), _shard.alias("target")
     conditions: list[ColumnElement[bool]] = [is_open()] if only_open else []
@@ -280,11 +281,11 @@ def _move_progress(row: Any) -> MoveProgress:
 def end_move(
     connection: Connection, load_balancer_id: LoadBalancerId, *, back: bool, deadline_seconds: float
 ) -> tuple[Change, ...]:
-    """Let a move go back (``back``), or end a step that waits for devices or for an operator; return changes for hints
-    to agents.
+    """Let a move go back (``back``), or end a step that waits for devices or for an operator; record the
+    operator's act, and return changes for hints to agents.
 
-    ``deadline_seconds``: deadline of these changes. Raises :class:`NotFound` without a move, :class:`Conflict` in a
-    step that cannot end in this way.
+    ``deadline_seconds``: deadline of these changes. Raises :class:`NotFound` without a move,
+    :class:`Conflict` in a step that cannot end in this way.
     """
     id_ = LoadBalancerId(storable_text(load_balancer_id))
     connection.execute(select(_root.c.id).where(_root.c.id == id_).with_for_update(key_share=True))

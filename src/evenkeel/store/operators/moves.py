@@ -28,17 +28,18 @@ UNCOUNTED: Mapping[str, int] = {}
 
 
 def _lock_agent(connection: Connection, agent_id: AgentId) -> Agent:
-    """Read the agent and lock its environment. Raises :class:`NotFound`."""
+    """Lock the agent's environment until the transaction ends, and return the agent. Raises
+    :class:`NotFound`.
+    """
     environment = select(_agent.c.environment).where(_agent.c.id == agent_id).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     return read_agent(connection, agent_id)
 
 
 def _find_successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
-    """Return the agent of the same device group that takes over the shards.
-
-    ``field``: request field with its id, for the text of :class:`Conflict`, which is raised if there is no other agent
-    with this id in the group.
+    """Return the agent of the same device group that takes over the shards of ``agent``. ``field``: request
+    field with its id, for the text of :class:`Conflict`, which is raised if no other agent of the group
+    has this id.
     """
     group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
@@ -48,7 +49,9 @@ def _find_successor(connection: Connection, agent: Agent, successor_id: str, fie
 
 
 def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Agent:
-    """Return the agent with the id ``agent_id``. Raises :class:`Conflict`, which names the existing agents."""
+    """Return the agent with the id ``agent_id``. Raises :class:`Conflict` if there is none, whose text names
+    some of the existing agents.
+    """
     for agent in agents:
         if agent.id == agent_id:
             return agent
@@ -63,9 +66,9 @@ def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str
 
 
 def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
-    """Make another agent the home of all shards whose home is ``agent_id``; return their number.
-
-    Raises :class:`NotFound`, :class:`Conflict` naming the field ``to``.
+    """Make another agent the home of all shards whose home is ``agent_id``, and record the operator's act;
+    return their number. Raises :class:`NotFound`, :class:`Conflict` naming the field ``to`` if no other
+    agent of the group has this id.
     """
     agent = _lock_agent(connection, agent_id)
     successor = _find_successor(connection, agent, to_agent_id, "to")
@@ -82,8 +85,9 @@ def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) ->
 
 
 def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) -> Shard:
-    """Make another agent the home of the shard; return the shard. Raises :class:`NotFound`, :class:`Conflict` naming
-    the field ``to`` if no agent of the shard's device group has this id.
+    """Make another agent the home of the shard, record the operator's act, and return the shard; nothing
+    happens if it is the home already. Raises :class:`NotFound`, :class:`Conflict` naming the field ``to``
+    if no agent of the shard's device group has this id.
     """
     environment = select(_shard.c.environment).where(_shard.c.id == storable_text(shard_id)).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
@@ -128,10 +132,11 @@ def _was_or_were(count: int) -> str:
 
 
 def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None = None) -> None:
-    """Delete an agent; ``rebind_to``: id of the agent that becomes the home of its shards.
+    """Delete an agent, free the shards for which it acts, and make another agent of the group the home of its
+    shards: ``rebind_to`` or, for None, any. Records the operator's act.
 
-    Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, or home to load balancers and ``rebind_to`` is
-    None.
+    Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, while it is home to load balancers
+    and ``rebind_to`` is None, or if no other agent of the group has the id ``rebind_to``.
     """
     agent = _lock_agent(connection, agent_id)
     if agent.alive:

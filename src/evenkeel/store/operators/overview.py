@@ -1,4 +1,4 @@
-"""Controllers, ownership of devices, and revisions of load balancers."""
+"""Reads for operators: controllers, ownership of devices, and revisions of load balancers."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,9 @@ _root, _revision = schema.load_balancer, schema.load_balancer_revision
 
 
 def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
-    """Return all controllers with a recent heartbeat, sorted by host and start. One query."""
+    """Return all controllers with a stored heartbeat, sorted by host and start; heartbeats older than
+    :data:`CONTROLLER_KEPT_SECONDS` are deleted by the next heartbeat of any controller. One query.
+    """
     rows = connection.execute(
         select(_controller, (db_now() - _controller.c.seen_at).label("silent_seconds")).order_by(
             _controller.c.host, _controller.c.started_at, _controller.c.id
@@ -32,9 +34,9 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
 
 
 def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> Owners:
-    """Return agents and the shards for which they act, of one environment or all. Four queries.
-
-    ``bound``: {agent id: number of load balancers whose home it is}.
+    """Return agents, the number of shards for which each acts, and single shards of groups with at most
+    :data:`SHARDS_SHOWN`; of one environment, or (None) all. Four queries. ``bound``: {agent id: number of
+    load balancers whose home it is}.
     """
     asked = [] if environment is None else [_shard.c.environment == environment]
     of_tenants = [_shard.c.project_id != COMMON_PROJECT, *asked]
@@ -71,7 +73,9 @@ def read_ownership(connection: Connection, bound: Mapping[str, int], environment
 
 
 def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
-    """Return stored revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
+    """Return the stored revisions of a load balancer, newest first; empty if none is stored. Raises
+    :class:`NotFound` if there is no such load balancer. One query.
+    """
     rows = connection.execute(
         select(_root.c.id, _revision)
         # An outer join distinguishes a load balancer without stored revisions from one that does not exist.

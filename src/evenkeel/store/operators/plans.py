@@ -14,7 +14,9 @@ _inquiry = schema.plan_inquiry
 
 
 def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
-    """Store an operator's inquiry for the agent of the shard, still without an answer, and delete old inquiries."""
+    """Store an operator's inquiry for the agent of the shard, still without an answer, and delete inquiries
+    older than :data:`KEPT_SECONDS`.
+    """
     # Nothing else removes them: inquiries are rare, and each one cleans up after the former ones.
     connection.execute(delete(_inquiry).where(_inquiry.c.asked_at < db_now() - KEPT_SECONDS))
     connection.execute(
@@ -25,6 +27,6 @@ def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load
 
 
 def read_answer(connection: Connection, inquiry_id: str) -> PlanAnswer | None:
-    """Return the agent's answer to an operator's inquiry; None if there is none yet."""
+    """Return the agent's answer to an operator's inquiry; None if there is none yet, or no such inquiry."""
     found = connection.scalar(select(_inquiry.c.answer).where(_inquiry.c.id == inquiry_id))
     return None if found is None else msgspec.json.decode(found, type=PlanAnswer)

@@ -1,4 +1,4 @@
-"""Reading and setting the quotas of projects. For checks see :mod:`evenkeel.store.writing.quota_check`."""
+"""Reads and sets the quotas of projects. For checks see :mod:`evenkeel.store.writing.quota_check`."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -21,7 +21,9 @@ _root, _group = schema.load_balancer, schema.device_group
 
 
 def list_on_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
-    """Return a page of load balancers for which the agent acts, or whose home it is. Raises :class:`NotFound`."""
+    """Return a page of load balancers for which the agent acts, or whose home it is. Raises :class:`NotFound`
+    for the agent, :class:`Invalid` for an unknown filter, sort name or marker.
+    """
     _check_agent_exists(connection, agent_id)
     shards = select(_shard.c.id).where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
     return list_page(connection, LOAD_BALANCER, query, [_root.c.shard_id.in_(shards)])
@@ -40,10 +42,9 @@ def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBa
 
 
 def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
-    """Return the number of load balancers with pending changes that come before this one, by the deadlines of the
-    changes.
-
-    One query, of pending load balancers only. Unplaced ones, which have no deadline, are ordered by age.
+    """Return the number of load balancers that come before this one: if it is placed, those of the same agent
+    with an earlier deadline of their changes; if not, older unplaced ones of its environment. 0 if it is
+    unknown, or placed without a pending change. One query.
     """
     this, its_shard = _root.alias("this"), _shard.alias("its_shard")
     same_agent = (
@@ -75,7 +76,7 @@ def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId)
 
 
 def filter_known_load_balancers(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-    """Return the ids out of ``ids`` that the database contains. One query for every few hundred ids."""
+    """Return those of the ids that the database contains. One query for every thousand ids."""
     found: set[LoadBalancerId] = set()
     for batch in split_into_batches([storable_text(id_) for id_ in ids]):
         found.update(connection.scalars(select(_root.c.id).where(is_in_list(_root.c.id, batch))))
@@ -83,7 +84,9 @@ def filter_known_load_balancers(connection: Connection, ids: Sequence[LoadBalanc
 
 
 def read_group_numbers(connection: Connection, environment: str) -> tuple[int, ...]:
-    """Return the numbers of an environment's device groups, in order. One query."""
+    """Return the numbers of an environment's device groups, ascending; empty if the environment is unknown.
+    One query.
+    """
     of_environment = select(_group.c.number).where(_group.c.environment == storable_text(environment))
     return tuple(connection.scalars(of_environment.order_by(_group.c.number)))
 
@@ -99,8 +102,8 @@ def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
 def read_shards(
     connection: Connection, environment: str | None = None, agent_id: AgentId | None = None
 ) -> tuple[Shard, ...]:
-    """Return shards, sorted by environment, group and tenant. One query. ``agent_id``: only shards for which the agent
-    acts, or whose home it is.
+    """Return shards, of one environment or (None) all, sorted by environment, group and project.
+    ``agent_id``: only shards for which the agent acts, or whose home it is. One query.
     """
     statement = select(*SHARD_COLUMNS).order_by(_shard.c.environment, _shard.c.group_number, _shard.c.project_id)
     if environment is not None:
@@ -111,7 +114,9 @@ def read_shards(
 
 
 def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
-    """Return the numbers of shards of each environment. One query, which reads the clock once for each acting agent."""
+    """Return the numbers of all shards and of unserved ones for each environment with shards, sorted by
+    environment. One query.
+    """
     place = (_shard.c.environment, _shard.c.acting_agent_id)
     by_agent = select(*place, func.count().label("count")).group_by(*place).subquery("by_agent")
     rows = connection.execute(
@@ -128,8 +133,8 @@ def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
 
 
 def find_ids_by_prefix(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:
-    """Return {kind of object: ids that begin with ``prefix``}, at most ``limit`` of each kind. One query for
-    each kind.
+    """Return {kind: sorted ids that begin with ``prefix``, at most ``limit``} for the kinds
+    ``loadbalancers``, ``agents`` and ``shards``. One query for each kind.
     """
     found = {}
     for kind, table in (("loadbalancers", _root), ("agents", _agent), ("shards", _shard)):
@@ -147,9 +152,9 @@ def read_events(
     object_id: str | None = None,
     by: str | None = None,
 ) -> tuple[Event, ...]:
-    """Return events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
-
-    ``object_id``: only events of this agent, shard or load balancer; ``by``: only acts of the user of this name or id.
+    """Return at most ``limit`` events with an id above ``after``, oldest first: the first of them, or with
+    ``newest`` the last. One query. ``object_id``: only events of this agent, shard or load balancer;
+    ``by``: only acts of the user of this name or id.
     """
     order = _event.c.id.desc() if newest else _event.c.id
     statement = select(*EVENT_COLUMNS).where(_event.c.id > after).order_by(order).limit(max(0, limit))

@@ -26,7 +26,9 @@ _COUNT_OF_USERS = (
 
 
 def read_references(connection: Connection, query: ReferenceQuery, limit: int) -> tuple[ReferencedCertificate, ...]:
-    """Return references to key managers, sorted by expiry, then project and reference. One query."""
+    """Return at most ``limit`` references in use to key managers that match the query, sorted by expiry
+    (unknown last), project and reference. One query.
+    """
     statement = select(_certificate, _COUNT_OF_USERS.label("load_balancers")).where(in_use())
     if query.project_id is not None:
         statement = statement.where(_certificate.c.project_id == storable_text(query.project_id))
@@ -44,7 +46,9 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
 
 
 def make_references_due(connection: Connection, reference: str | None) -> int:
-    """Make one reference, or all references in use (None), due to be read again now; return their number."""
+    """Make one reference, or (None) all references in use, due to be read again now; return their number, and
+    record the operator's act unless it is 0.
+    """
     statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
     if reference is not None:
         statement = statement.where(_certificate.c.reference == storable_text(reference))

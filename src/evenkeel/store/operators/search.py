@@ -39,11 +39,11 @@ from evenkeel.store.records.listing import PageRows, filter_conditions, page_row
 from evenkeel.store.records.rows import LOAD_BALANCER
 
 SEARCH_SECONDS = 2.0
-"""Time limit of each statement of a search."""
+"""Time limit of each statement of a search, in seconds."""
 MATCHES_MAX = 1_000
-"""Most matches of a text whose ids are read before the page."""
+"""Maximum number of matches of a text whose ids are read before the page."""
 COUNTED_MAX = 10_000
-"""Most load balancers that are counted for a total."""
+"""Maximum number of load balancers that are counted for a total."""
 _TOO_LONG = (
     f"The search took more than {SEARCH_SECONDS:.0f} s and was ended. Give more characters, or filter by project,"
     " status or device group."
@@ -76,9 +76,12 @@ _SHOWN_COLUMNS = (
 def find_load_balancers(
     connection: Connection, query: ListQuery, text: str = "", group_number: int | None = None
 ) -> FoundPage:
-    """Return a page of load balancers of all projects that match the query and contain ``text`` (empty: any), with
-    their total number. ``group_number``: only of this device group of the one environment in the query; None: of all.
-    Four queries at most. Raises :class:`Invalid` if the search takes too long.
+    """Return a page of load balancers of all projects that match the query and contain ``text`` (empty: any),
+    with their total number, counted up to :data:`COUNTED_MAX`. ``group_number``: only of this device group
+    of the one environment in the query; None: of all. Four queries at most.
+
+    Raises :class:`Invalid` if a statement takes longer than :data:`SEARCH_SECONDS`, and for an unknown
+    filter, sort name or marker.
     """
     with time_limit(connection, SEARCH_SECONDS, _TOO_LONG):
         filters = [*filter_conditions(LOAD_BALANCER, query), *_group_conditions(query, group_number)]
@@ -104,7 +107,9 @@ def _group_conditions(query: ListQuery, group_number: int | None) -> Iterator[Co
 def _page_and_total(
     connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]
 ) -> tuple[PageRows, int]:
-    """Return a page of the load balancers for which the conditions ``wanted`` hold, and their total number."""
+    """Return a page of the load balancers for which the conditions ``wanted`` hold, and their total number,
+    counted up to one more than ``COUNTED_MAX``.
+    """
     page = _read_page(connection, query, wanted)
     if query.marker is None and not page.after:
         return page, len(page.rows)

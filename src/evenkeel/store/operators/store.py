@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.OperatorStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.OperatorStore` in SQL."""
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError

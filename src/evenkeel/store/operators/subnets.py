@@ -1,4 +1,4 @@
-"""Address pools of the built-in network."""
+"""Subnets of the built-in network service, which are its address pools."""
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, or_, select, update
@@ -16,7 +16,9 @@ _table = schema.subnet
 
 
 def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
-    """Return all subnets of the built-in network service, sorted by name. One query."""
+    """Return all stored subnets, declared by operators or read from the network service, sorted by name. One
+    query.
+    """
     rows = connection.execute(select(*SUBNET_COLUMNS).order_by(_table.c.name))
     return tuple(subnet_of(row) for row in rows)
 
@@ -27,7 +29,7 @@ def subnet_with_name(subnet: Subnet) -> Subnet:
 
 
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
-    """Store a subnet. Raises ``IntegrityError`` if the id or name exists."""
+    """Store a subnet, and record the operator's act. Raises ``IntegrityError`` if the id or name exists."""
     insert_rows(connection, _table, [subnet_row(subnet)])
     record_act(
         connection,
@@ -38,10 +40,9 @@ def add_subnet(connection: Connection, subnet: Subnet) -> None:
 
 
 def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
-    """Store the subnet's addresses reserved for devices.
-
-    Raises :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device has an address
-    that would no longer be reserved.
+    """Store the subnet's addresses reserved for devices, and record the operator's act. Raises
+    :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device has an
+    address that would no longer be reserved.
     """
     values = {name: value for name, value in subnet_row(subnet).items() if name in ("device_addresses", "reserved")}
     if connection.execute(update(_table).where(_table.c.id == subnet.id).values(**values)).rowcount == 0:
@@ -61,7 +62,9 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
 
 
 def delete_subnet(connection: Connection, subnet_id: str) -> None:
-    """Delete a subnet. Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
+    """Delete a subnet, and record the operator's act. Raises :class:`NotFound`, :class:`Conflict` while a
+    load balancer or a device has an address in it.
+    """
     used = exists().where(schema.vip_address.c.subnet_id == subnet_id)
     attached = exists().where(schema.device_address.c.subnet_id == subnet_id)
     if connection.scalar(select(or_(used, attached))):

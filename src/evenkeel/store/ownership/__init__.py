@@ -1,1 +1,1 @@
-"""Sessions of agents, shards and their epochs."""
+"""Stores sessions of agents, shards and their epochs."""

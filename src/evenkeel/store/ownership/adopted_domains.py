@@ -1,5 +1,5 @@
-"""Route domain numbers of an adopted partition: a shard's networks get the numbers of the route domains in which
-another program has them.
+"""Route domain numbers of an adopted partition: a shard's networks get the numbers of the route domains in
+which another program has these networks.
 
 Another shard that has one of the numbers, and was never served in it, gets another number.
 """
@@ -32,7 +32,9 @@ _attached, _domain, _shard, _root = schema.attached_network, schema.route_domain
 
 
 class RouteDomainsToAdopt(Value):
-    """The route domain numbers of a shard's networks, by network id, before an adoption and after it."""
+    """Route domain numbers of a shard's networks, {network id: number}: before an adoption (``now``) and
+    after it (``wanted``).
+    """
 
     place: ShardPlace
     now: Mapping[str, int]
@@ -45,8 +47,7 @@ class RouteDomainsToAdopt(Value):
     @classmethod
     def from_call(cls, connection: Connection, place: ShardPlace, call: AdoptNetworks) -> "RouteDomainsToAdopt":
         """Return the numbers that a call requests. The caller has locked the device group's allocations.
-
-        Raises :class:`Conflict` unless the shard may have the numbers.
+        Raises :class:`Conflict`, with the reason for the operator, unless the shard may have the numbers.
         """
         several = call.route_domain == SEVERAL_ROUTE_DOMAINS
         now = _present_numbers(connection, place, call.route_domain)
@@ -59,13 +60,15 @@ class RouteDomainsToAdopt(Value):
 
     @property
     def numbers_text(self) -> str:
-        """Return the wanted route domain numbers as messages name them."""
+        """Wanted route domain numbers for messages: ascending, without repetitions, separated by commas."""
         return _numbers_text(self.wanted.values())
 
     def store_numbers(self, connection: Connection) -> None:
-        """Give the wanted numbers to the shard, and to the shards that had them the numbers that it had, or free ones.
+        """Give the wanted numbers to the shard, and to the shards that had them the numbers that it had, or
+        free ones. No statement if nothing changes. Raises :class:`Conflict` if no number is free.
 
-        No device has used these assignments yet: in this shard's partition the devices have the wanted numbers already.
+        No device has used these assignments yet: in this shard's partition the devices have the wanted
+        numbers already.
         """
         if self.now == self.wanted:
             return
@@ -94,9 +97,8 @@ def _numbers_text(numbers: Collection[int]) -> str:
 
 
 def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> dict[str, int]:
-    """Return {network id: current route domain number} of the shard.
-
-    Raises :class:`Conflict` if the shard's networks cannot be those of a partition with the route domain ``wanted``.
+    """Return {network id: current route domain number} of the shard. Raises :class:`Conflict` if the shard's
+    networks cannot be those of a partition with the route domain ``wanted``.
     """
     if shared := sorted(network_id for _, network_id in read_common_networks_of_shard(connection, place.shard_id)):
         raise Conflict(
@@ -121,9 +123,9 @@ def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> 
 def _wanted_numbers(
     connection: Connection, place: ShardPlace, now: Mapping[str, int], found: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return {network id: route domain number}: the ``found`` numbers, and numbers for the shard's other networks.
-
-    Networks that are in one route domain ``now`` stay in one. Raises :class:`Conflict`.
+    """Return {network id: route domain number}: the ``found`` numbers, and numbers for the shard's other
+    networks. Networks that are in one route domain ``now`` stay in one. Raises :class:`Conflict` if no
+    number fits or is free.
     """
     wanted = {id_: found[id_] for id_ in now if id_ in found}
     subnets = _known_subnets(connection, now)

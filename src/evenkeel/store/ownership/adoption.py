@@ -43,8 +43,9 @@ _address, _port = schema.device_address, schema.device_port
 
 
 def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-    """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of the network
-    service, and they do not belong to the shard yet. Three queries.
+    """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of
+    the network service, and they do not belong to the shard yet. Four queries. Raises :class:`SessionLost`
+    unless the agent owns the shard, :class:`Conflict` for numbers out of range.
     """
     check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
@@ -61,9 +62,11 @@ def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[s
 def adopt_networks(
     connection: Connection, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]
 ) -> TakenNetworks:
-    """Reserve the route domain numbers and the addresses for the shard, and return them.
+    """Reserve the route domain numbers and the addresses for the shard, record an event, and return them;
+    without ``call.apply`` only check, and return what would be reserved.
 
-    ``ports``: claims on the ports of the addresses. Raises :class:`Conflict`, :class:`SessionLost`.
+    ``ports``: {address: claim on its port}. Raises :class:`Conflict` if the shard cannot have the numbers,
+    :class:`SessionLost` unless the agent owns the shard.
     """
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
@@ -209,7 +212,9 @@ def _store_adopted(
 def _stored_addresses(
     connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
 ) -> dict[tuple[str, str, str, int, str], PortClaim | None]:
-    """Return {row of ``device_address``: claim on its port} for these addresses."""
+    """Return {(subnet id, purpose, owner, number, address): claim on its port, None without a port} of the
+    shard in the subnets of these addresses.
+    """
     columns = _address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address
     statement = select(*columns, _port.c.claim_id, _port.c.device_owner, _port.c.device_id, _port.c.port_id)
     here = is_in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})

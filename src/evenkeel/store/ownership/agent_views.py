@@ -39,7 +39,7 @@ _COLUMNS = (
 
 
 class SeenAgent(Value):
-    """An agent with its group and environment, as it was read at one moment."""
+    """An agent with its group and environment, as read at one moment."""
 
     view: AgentSnapshot
     environment: str
@@ -59,10 +59,11 @@ def read_agents(
     group_number: int | None = None,
     loads: bool = False,
 ) -> list[SeenAgent]:
-    """Return all agents, or the agents of an environment or of one of its device groups; sorted by id. One statement.
+    """Return all agents, or the agents of an environment or of one of its device groups; sorted by id. One
+    statement.
 
-    ``settle_seconds``: time up before an agent gets its shards back. ``loads``: also count each agent's shards, at a
-    cost that grows with their number.
+    ``settle_seconds``: seconds that an agent must be up before it gets its shards back. ``loads``: also count
+    each agent's shards, at a cost that grows with their number.
     """
     wanted = {"b_environment": environment, "b_group": group_number}
     given = {name: value for name, value in wanted.items() if value is not None}
@@ -79,13 +80,17 @@ def snapshots_by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], lis
 
 
 def read_time(connection: Connection, agents: Sequence[SeenAgent]) -> float:
-    """Return the database's time when the agents were read; without agents, one statement reads the time."""
+    """Return the database's time, in seconds since the epoch, when the agents were read; without agents, one
+    statement reads the time.
+    """
     return agents[0].read_at if agents else float(connection.scalar(select(db_now())) or 0.0)
 
 
 @cache  # building a statement costs more than running it
 def _agents_query(loads: bool, given: frozenset[str]) -> Select[Any]:
-    """``given``: names of the parameters by which agents are selected."""
+    """Return the statement of :func:`read_agents`. ``given``: names of the parameters by which agents are
+    selected.
+    """
     # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
     acting = _count_shards_referring(_shard.c.acting_agent_id) if loads else literal(0)
     homed = _count_shards_referring(_shard.c.home_agent_id) if loads else literal(0)
@@ -117,9 +122,9 @@ def _seen_agent_from_row(row: Any, settle_seconds: float) -> SeenAgent:
 def agent_snapshot(
     row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0
 ) -> AgentSnapshot:
-    """Return the snapshot of an agent from its row, which also has ``now``, the database's time when it was read.
-
-    ``settle_seconds``: time up before the agent gets its shards back; ``acting_shards``, ``home_shards``: its load.
+    """Return the snapshot of an agent from its row, which also has ``now``, the database's time when it was
+    read. ``settle_seconds``: seconds that the agent must be up before it gets its shards back;
+    ``acting_shards``, ``home_shards``: its load.
     """
     record = AgentRecord(
         id=row.id,

@@ -1,9 +1,9 @@
-"""Capacity of device groups: the figures that agents report, and reservations for placed load balancers that the
-figures do not include yet.
+"""Capacity of device groups: the figures that agents report, and reservations for placed load balancers that
+the figures do not include yet.
 
-Everything that changes a group's utilization locks and writes the group's row: two concurrent placements are serialized
-on a single server, and on a Galera cluster one of them fails at COMMIT and runs again. So a group never exceeds its
-limits, however many controllers place on it.
+Everything that changes a group's utilization locks and writes the group's row: two concurrent placements are
+serialized on a single server, and on a Galera cluster one of them fails at COMMIT and runs again. So a group
+never exceeds its limits, however many controllers place on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,9 @@ class ReportClock(Wire):
 
 
 class GroupCapacity(Wire):
-    """The content of the column ``device_group.capacity``, as JSON; controllers of adjacent versions read it."""
+    """Content of the column ``device_group.capacity``, stored as JSON; controllers of adjacent versions read
+    it.
+    """
 
     figures: dict[str, CapacityFigure] = {}
     """{metric: value and limit}, last reported by one of the group's agents."""
@@ -85,16 +87,16 @@ class GroupCapacity(Wire):
 
     @property
     def score(self) -> float:
-        """Return the group's share of its limits in use (1 or more: full), including reservations."""
+        """Highest share of a limit that the group uses, including reservations; 1 or more: full."""
         return capacity.score(self.figures, self.reserved)
 
     @property
     def metrics_at_limit(self) -> tuple[str, ...]:
-        """Return the metrics that have reached their limits, including reservations (human-readable)."""
+        """Metrics that have reached their limits, including reservations, as texts for people."""
         return capacity.at_limit(self.figures, self.reserved)
 
     def with_reservations(self, amounts: Mapping[str, float]) -> "GroupCapacity":
-        """Return a copy of the device group's use that includes further reservations."""
+        """Return a copy with further reservations. ``amounts``: {metric: amount to add}."""
         reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
         return replace(self, reserved=reserved)
 
@@ -104,7 +106,7 @@ _amounts = msgspec.json.Decoder(dict[str, float])
 
 
 def group_capacity(text: str) -> GroupCapacity:
-    """Decode the text of the column ``device_group.capacity``."""
+    """Decode the JSON text of the column ``device_group.capacity``."""
     return _decoder.decode(text)
 
 
@@ -183,7 +185,9 @@ def confirm_reservations(connection: Connection, load_balancer_ids: Sequence[Loa
 
 
 def store_figures_of_registration(connection: Connection, call: Register) -> None:
-    """Store the first capacity figures of a new group: no load balancer is placed before the limits are known."""
+    """Store the capacity figures of a registering agent if its group has none yet: no load balancer is placed
+    before the limits are known.
+    """
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
         update(_group)
@@ -193,8 +197,8 @@ def store_figures_of_registration(connection: Connection, call: Register) -> Non
 
 
 def store_figures_of_report(connection: Connection, environment: str, number: int, report: ReportState) -> None:
-    """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the figures
-    include.
+    """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the
+    figures include. Nothing changes if the agent has a policy and could not measure.
     """
     # The agent has a policy and could not measure: the last figures stay.
     if report.capacity_unknown:
@@ -231,10 +235,11 @@ def _drop_included_reservations(
     here: Sequence[ColumnElement[bool]],
     now_seconds: float,
 ) -> GroupCapacity:
-    """Return ``known`` without the reservations that the report's figures include, and delete them.
+    """Delete the reservations that the report's figures include; return ``known`` with the clocks of this
+    report.
 
-    If the database's clock may have jumped since the agent's last report, stored times cannot be compared with it: then
-    all reservations count as confirmed now.
+    If the database's clock may have jumped since the agent's last report, stored times cannot be compared
+    with it: then no reservation is deleted, and all confirmed ones count as confirmed now.
     """
     clock = ReportClock(
         session_id=report.session_id, sent_at_seconds=report.sent_at_seconds, stored_at_seconds=now_seconds
@@ -253,10 +258,11 @@ def _drop_included_reservations(
 
 
 def _clear_capacity(connection: Connection, environment: str, number: int) -> None:
-    """Handle the report of an agent without a capacity policy: unless another agent of the group has one, nothing is
-    limited.
+    """Handle the report of an agent without a capacity policy: unless a live agent of the group has one, the
+    group's limits and reservations are deleted.
 
-    The group's score is then the highest that a live agent reports, because all agents measure the same devices.
+    The group's score is then the highest that a live agent reports, because all agents measure the same
+    devices.
     """
     living = and_(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     fullest = select(func.coalesce(func.max(_agent.c.capacity_score), 0.0)).where(living).scalar_subquery()

@@ -30,9 +30,9 @@ _identities = msgspec.json.Decoder(dict[str, str])
 
 
 def check_devices(connection: Connection, call: Register) -> None:
-    """Check the devices of a registration.
-
-    Raises :class:`CallRefused` if another group in use has one of them, or if a device is named twice.
+    """Check the devices of a registration. Sessions of agents of another group that is not in use and has one
+    of the devices are ended. Raises :class:`CallRefused` if a group in use has one of them, or if a device
+    is named twice.
     """
     _check_no_device_twice(call)
     # The endpoints are no network addresses, so equal ones of two groups name different devices.
@@ -102,7 +102,7 @@ def normalise_endpoint(endpoint: str) -> str:
 
 
 def _is_group_in_use(connection: Connection, environment: str, number: int) -> bool:
-    """Whether the device group has a live agent, or load balancers."""
+    """Whether the device group has a live agent, or load balancers, also those being deleted."""
     alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     here = and_(_shard.c.environment == environment, _shard.c.group_number == number)
     holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _root.c.shard_id == _shard.c.id)
@@ -123,8 +123,8 @@ def _end_sessions(connection: Connection, environment: str, number: int) -> None
 
 
 def note_identities(connection: Connection, call: Register, group: Any) -> str:
-    """Merge the device identities that the registering agent read into those of the group, and return them as stored.
-
+    """Merge the device identities that the registering agent read into those of the group (None: it is new),
+    and return them as JSON text for its column; endpoints that the agent does not name are dropped.
     Records an event for a replaced device.
     """
     known = {} if group is None else _identities.decode(group.identities)

@@ -68,8 +68,8 @@ def store_former_history(connection: Connection, history_id: str) -> None:
 
 
 def record_unknown_histories(connection: Connection, answered: Sequence[AnsweredKeepalive]) -> None:
-    """Record histories that agents saw and this database never had. No statement if all agents saw the current
-    history.
+    """Record histories that agents saw and this database never had, at most :data:`UNKNOWN_MAX`, with an
+    event for each new one. No statement if all agents saw the current history.
     """
     named: dict[str, AgentId] = {}
     for each in answered:
@@ -117,10 +117,9 @@ def read_unknown_histories(connection: Connection) -> tuple[UnknownHistory, ...]
 
 
 def accept_history(connection: Connection, history_id: str) -> None:
-    """Record an operator's confirmation that this database is the right one, although agents saw this history of
-    another one.
-
-    Raises :class:`NotFound` unless the history is an unknown one; repeating it is harmless.
+    """Record an operator's confirmation that this database is the right one, although agents saw this history
+    of another one. Repeating it is harmless. Raises :class:`NotFound` unless the history is an unknown or
+    accepted one.
     """
     here = _other.c.id == history_id
     changed = connection.execute(update(_other).where(here, _other.c.kind == UNKNOWN).values(kind=ACCEPTED)).rowcount

@@ -21,8 +21,9 @@ _former = schema.former_agent
 
 
 def keep_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
-    """Store the number of keepalives that was confirmed to an agent, in the transaction that deletes the agent's row.
-    No effect if the agent does not exist.
+    """Store the number of keepalives that was confirmed to an agent, in the transaction that deletes the
+    agent's row; the oldest counts beyond :data:`KEPT_MAX` are deleted. No effect if the agent does not
+    exist.
     """
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
     if keepalives is None:

@@ -63,9 +63,9 @@ class Histories:
         self._deadline_seconds = options.pending_deadline_seconds
 
     async def begin_history(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
-        """Begin a new history of the database in a transaction of its own, and return the current id.
-
-        ``seen_id``: history in which the loss was noticed; ``lost``: the agent's proof that commits were lost.
+        """Begin a new history of the database in a transaction of its own, unless the current one is another
+        or younger than :data:`SPACING_SECONDS`; return the current id. ``seen_id``: history in which the
+        loss was noticed; ``lost``: the agent's proof that commits were lost.
         """
 
         def begin(connection: Connection) -> str:
@@ -77,7 +77,9 @@ class Histories:
 
 
 def renew_history(connection: Connection, deadline_seconds: float) -> History:
-    """Begin a new history because an operator states that commits were lost, however recent the last one is."""
+    """Begin a new history because an operator states that commits were lost, however recent the last one is,
+    and return it. ``deadline_seconds``: deadline of load balancers that become PENDING.
+    """
     by = requester()
     reason = f"{by.user or 'an operator'} states that the database was restored or has lost changes"
     # The id just read is named, so that two operators at once begin one history, not two.
@@ -86,12 +88,12 @@ def renew_history(connection: Connection, deadline_seconds: float) -> History:
 
 
 def select_history_id() -> ScalarSelect[str]:
-    """SQL expression: the id of the current history."""
+    """Return the SQL expression for the id of the current history; NULL if there is none."""
     return select(_history.c.id).where(_history.c.number == 1).scalar_subquery()
 
 
 def ensure_history(connection: Connection) -> None:
-    """Create the row of the current history in a database that was filled without it."""
+    """Create the row of the current history if the database has none."""
     if connection.scalar(select(_history.c.id)) is None:
         insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
@@ -112,11 +114,11 @@ def begin_history(
     spacing_seconds: float,
     by: Requester = NO_REQUESTER,
 ) -> str:
-    """Begin a new history if the current one is still ``seen_id`` and older than ``spacing_seconds``; return the
-    current id.
+    """Begin a new history if the current one is still ``seen_id`` and older than ``spacing_seconds``; return
+    the current id.
 
-    Locks all placed ACTIVE load balancers, which become PENDING_UPDATE for ``deadline_seconds``. ``by``: the operator
-    who requested it.
+    Then all placed ACTIVE load balancers are locked, and become PENDING_UPDATE for ``deadline_seconds``; an
+    event is recorded. ``by``: the operator who requested it.
     """
     age = db_now() - _history.c.begun_at  # below 0: from before the database's clock was set back
     begun = connection.execute(
@@ -158,7 +160,9 @@ class ConfirmedStateCheck(NamedTuple):
     lost: str = ""
     """Proof that commits were lost; empty if there is none."""
     unknown_in: ShardEpoch | None = None
-    """See :attr:`evenkeel.core.protocol.messages.SessionState.unknown_in`."""
+    """Shard of a load balancer that was confirmed to the agent and is missing in the database, if the agent still owns
+    the shard; None: nothing is missing.
+    """
 
 
 class KeepaliveToCheck(NamedTuple):
@@ -171,10 +175,11 @@ class KeepaliveToCheck(NamedTuple):
 
 
 def check_confirmed_states(connection: Connection, asked: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
-    """Compare the database with the states that were confirmed to agents; results are in the order of ``asked``.
+    """Compare the database with the states that were confirmed to agents, and record unknown histories;
+    results are in the order of ``asked``.
 
-    One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone, and one
-    if a shard recently left an agent's assignments.
+    One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone,
+    and one if a shard recently left an agent's assignments.
     """
     # Also for states of another history, which are not compared below.
     record_unknown_histories(connection, asked)
@@ -255,7 +260,8 @@ def contradiction_text(load_balancer_id: LoadBalancerId, told: int, revision: in
 
 
 def read_history(connection: Connection) -> History:
-    """Return the current history of the database."""
+    """Return the current history of the database, with unknown histories; with an empty id if there is none.
+    """
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
     if row is None:
         return History(id="", begun_at=0.0)

@@ -40,10 +40,12 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Create the shards out of ``served`` that are missing, with higher epochs than they had. False: the history is not
-    new, so nothing was checked.
+    """Create those of the shards ``served`` that are missing, with higher epochs than they had, and assign
+    them to the agent. False: the history began more than :data:`RESTORING_SECONDS` ago, so nothing was
+    checked.
 
-    Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too many.
+    Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too
+    many.
     """
     agent = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.host).where(
@@ -82,7 +84,7 @@ def _count_shards_restored_since(connection: Connection, agent_id: AgentId) -> i
 def _restore_shard(
     connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard
 ) -> dict[ShardId, ProjectId]:
-    """Recreate a shard that the database lost. Returns ``{shard_id: project_id}``, or an empty dict if it exists."""
+    """Recreate a shard that the database lost; return {shard id: project id}, empty if it exists."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
         "id": shard_id,

@@ -1,5 +1,5 @@
-"""Networks that projects share, and that the common shard of a device group has to serve: those with unconfirmed
-changes.
+"""Networks that projects share and whose changes devices have not confirmed, which the common shard of a
+device group has to serve.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,9 @@ DUE_MAX = 1_000
 
 
 def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
-    """Return ids of the common shard's networks with unconfirmed changes, in random order. One query."""
+    """Return at most ``limit`` ids of the common shard's networks with unconfirmed changes, in random order.
+    One query.
+    """
     statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
     # Random, because networks that fail permanently would otherwise fill the limit and hide all others.
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
@@ -28,10 +30,9 @@ def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> 
 def read_changed_networks(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
 ) -> tuple[Change, ...]:
-    """Return the unconfirmed changes of shared networks in the shard's device group, for hints to the owner of its
-    common shard. One query.
-
-    ``network_ids`` None: of all networks.
+    """Return the unconfirmed changes of shared networks in the shard's device group, for hints to the owner
+    of its common shard; empty without an owner. ``network_ids`` None: of all networks, at most
+    :data:`DUE_MAX`. One query.
     """
     user = _shard.alias()
     beside = (user.c.environment == _shard.c.environment) & (user.c.group_number == _shard.c.group_number)

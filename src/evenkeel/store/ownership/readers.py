@@ -29,7 +29,8 @@ def read_certificate_reader(
     epoch: int,
     wanted: Sequence[WantedCertificate],
 ) -> CertificateReader:
-    """Return which of the certificates ``wanted`` the agent may read for the shard, and its public key. Raises
+    """Return which of the certificates ``wanted`` the agent may read for the shard, at most
+    :data:`CERTIFICATES_PER_CALL`, and its public key; without a key none may be read. Raises
     :class:`SessionLost` unless the agent owns the shard.
     """
     check_owner(connection, agent_id, session_id, shard_id, epoch)
@@ -47,7 +48,9 @@ def read_certificate_reader(
 
 
 def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionId) -> bytes:
-    """Return the public key with which the agent's session was registered, for sealing private keys."""
+    """Return the public key with which the agent's session was registered, for sealing private keys; empty if
+    it has none.
+    """
     # The key of a former session must not be used: its process is gone, or no longer the owner.
     statement = select(_agent.c.sealing_key).where(_agent.c.id == agent_id, _agent.c.sealing_session_id == session_id)
     return bytes.fromhex(connection.scalar(statement) or "")

@@ -1,8 +1,8 @@
-"""Opening a session: checks whether this process may be the agent of (environment, group, host).
+"""Opens sessions: checks whether this process may be the agent of (environment, group, host).
 
-Two processes for the same agent, or two agents with different settings of one device group, are faults that no later
-check can repair; so they are refused here, naming the field and both values. Registrations of one environment are
-serialized on its row.
+Two processes for the same agent, or two agents with different settings of one device group, are faults that
+no later check can repair; so they are refused here, naming the field and both values. Registrations of one
+environment are serialized on its row.
 """
 
 import uuid
@@ -49,8 +49,12 @@ _shard = schema.shard
 
 
 def open_session(connection: Connection, call: Register, ttl_seconds: float) -> OpenedSession:
-    """Open the session, or renew it if it is the live one, and return its state. Raises :class:`CallRefused` for
-    contradictions.
+    """Open the agent's session, or renew it if it is the live one, and return its state; ``ttl_seconds``:
+    time after which it expires without keepalive. Creates the device group and its common shard if they
+    are missing.
+
+    Raises :class:`CallRefused` for an unknown environment, settings that contradict those of the environment
+    or group, and another live session of the agent or host.
     """
     _check_sealing_key(call)
     _check_environment(connection, call)
@@ -199,8 +203,8 @@ def _check_duplicates(call: Register, claims: list[Any]) -> None:
 
 
 def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
-    """Check that the agent has not changed its device group while it has shards; it may change its host. ``mine``: the
-    agent's stored row.
+    """Check that the agent has not changed its device group while it has shards; it may change its host.
+    ``mine``: the agent's stored row; None: it has none. Raises :class:`CallRefused`.
     """
     if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
         return
@@ -215,8 +219,8 @@ def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
 
 
 def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
-    """Delete the row of another agent id for this host if no shard has that agent as home; otherwise refuse the
-    registration.
+    """Delete the row of another agent id for this host if no shard has that agent as home or acting agent.
+    Raises :class:`CallRefused` otherwise.
     """
     for row in claims:
         if row.id == call.agent_id:

@@ -1,4 +1,4 @@
-"""Renewal of sessions by keepalives: all of a round in one statement on PostgreSQL, one statement each elsewhere.
+"""Renews sessions by keepalives: all of a round in one statement on PostgreSQL, one statement each elsewhere.
 
 Each keepalive sets columns of its agent's row only, so the order within a round does not matter.
 """
@@ -53,7 +53,7 @@ class OpenedSession(NamedTuple):
 
 
 class RenewedSession(NamedTuple):
-    """The row of a session that was renewed or opened."""
+    """Row of a session that was renewed or opened, with the state that the agent remembers."""
 
     agent_id: AgentId
     row: Any
@@ -63,9 +63,9 @@ class RenewedSession(NamedTuple):
 def opened_sessions(
     connection: Connection, renewed: Sequence[RenewedSession], ttl_seconds: float
 ) -> list[OpenedSession]:
-    """Return the sessions that keepalives renewed, for their answers.
-
-    At most three statements, and only if a change was confirmed to an agent lately.
+    """Return the state of sessions that were renewed or opened, in the order of ``renewed``, for the answers
+    to agents. No statement unless changes were recently confirmed to an agent, or an agent saw another
+    history.
     """
     states = [
         SessionState(
@@ -90,11 +90,12 @@ def opened_sessions(
 def renew_sessions(
     connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, *, skips_locked: bool = False
 ) -> list[OpenedSession | None]:
-    """Renew sessions, in the order of ``arrived``; None for a session that was ended or replaced.
+    """Renew sessions for ``ttl_seconds``, and return their states in the order of ``arrived``; None for a
+    session that was ended or replaced. Several keepalives of one session renew it once.
 
-    Several keepalives of one session renew it once. ``skips_locked``: on PostgreSQL None, too, for a session whose row
-    is locked, and all renewals are one statement. An expired session becomes live again, and has to settle again; but a
-    session whose process was gone, and that was ended after its keepalive arrived, stays ended.
+    ``skips_locked``: on PostgreSQL all renewals are one statement, and a session whose row is locked is None,
+    too. An expired session becomes live again, and has to settle again; but a session whose process was gone,
+    and that was ended after its keepalive arrived, stays ended.
     """
     newest: dict[tuple[str, str], ArrivedKeepalive] = {}
     for each in arrived:

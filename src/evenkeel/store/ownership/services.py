@@ -1,4 +1,4 @@
-"""Service definitions for the agent that owns a shard, page by page."""
+"""Reads service definitions for the agent that owns a shard, page by page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -84,8 +84,8 @@ class StandbyMoves(NamedTuple):
     """
 
     def mark_definition(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
-        """Return the definition as the shard's agent gets it, marked as standby or deleted if the load balancer
-        moves.
+        """Return the definition as the shard's agent gets it: marked as standby, deleted or rejected if the
+        load balancer moves, else unchanged.
         """
         move = self.moves.get(service.load_balancer_id)
         if move is None:
@@ -116,10 +116,11 @@ def read_services(
     bare_tags: bool = False,
     knows_standby: bool = False,
 ) -> DefinitionsPage:
-    """Return a page of definitions of the shard's load balancers: of the given ids, or of all after ``after_id``.
+    """Return a page of at most ``limit`` definitions of the shard's load balancers, in order of ids after
+    ``after_id``: of the given ids, or (None) of all. Large load balancers make a page shorter.
 
-    ``unattachable``: {load balancer for which an allocation failed: reason}; ``bare_tags``: whether listeners' tags
-    without prefix may name enhanced services; ``knows_standby``: whether the agent supports
+    ``unattachable``: {load balancer for which an allocation failed: reason}; ``bare_tags``: whether
+    listeners' tags without prefix may name enhanced services; ``knows_standby``: whether the agent supports
     :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
@@ -238,8 +239,8 @@ def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadB
 
 
 class _MissingParts(NamedTuple):
-    """Missing parts without which some load balancers cannot be served: the fields are those of
-    :class:`Definitions`.
+    """Missing parts without which some load balancers cannot be served, as in the fields of the same names of
+    :class:`DefinitionsPage`.
     """
 
     unallocated: dict[LoadBalancerId, SubnetsInUse]
@@ -254,8 +255,9 @@ def _add_networks(
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
 ) -> _MissingParts:
-    """Add networks to the definitions in ``services``; return the missing allocations, and the facts needed from the
-    network service.
+    """Add networks to the definitions in ``services``, or the reason why devices cannot be attached;
+    definitions that lack an allocation are removed from ``services``. Return the missing allocations, and
+    the facts needed from the network service.
 
     Three queries, four with members on tunnels, and two more with shared networks.
     """

@@ -1,5 +1,5 @@
-"""Sessions: one row per agent, however many shards it owns. Only the database's clock decides whether an agent is
-live.
+"""Sessions of agents: one per agent, however many shards it owns. Only the database's clock decides whether
+an agent is live.
 """
 
 from sqlalchemy import Connection, case, select, update
@@ -37,7 +37,9 @@ def read_session_id(connection: Connection, agent_id: AgentId) -> str | None:
 
 
 def record_state(connection: Connection, call: ReportState) -> None:
-    """Store an agent's state report. Raises :class:`SessionLost`."""
+    """Store an agent's state report, with its capacity figures, and make networks due to be read again that
+    the agent saw change. Raises :class:`SessionLost`.
+    """
     offered = call.enhanced_services
     # None, not 0: an agent that reports no devices has not seen them unreachable.
     reachable = sum(device.reachable for device in call.devices) if call.devices else None
@@ -73,8 +75,8 @@ def record_state(connection: Connection, call: ReportState) -> None:
 
 
 def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
-    """End the agent's session and free its shards. Raises :class:`ConcurrentUpdate` if another session replaced it
-    meanwhile.
+    """End the agent's session, free its shards, and record an event; nothing happens if the session has ended
+    already. Raises :class:`ConcurrentUpdate` if another session replaced it meanwhile.
     """
     agent = connection.execute(
         select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)

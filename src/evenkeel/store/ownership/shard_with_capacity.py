@@ -1,4 +1,4 @@
-"""The shard of a tenant that a new load balancer may join at once, and the shard's owner."""
+"""Reads the shard of a tenant that a new load balancer may join at once, and the shard's owner."""
 
 from typing import Any
 

@@ -56,7 +56,9 @@ class ShardPage(Value):
 def read_assignments(
     connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int, page: ShardPage
 ) -> Assignments:
-    """Return a page of the session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
+    """Return a page of the session's shards, in order of ids, each with unconfirmed load balancers, at most
+    ``work_limit`` over all shards of the page. Raises :class:`SessionLost`.
+    """
     # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
         select(_agent.c.assignments_revision, select_history_id().label("history")).where(
@@ -157,7 +159,9 @@ def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str
 def lock_owned_shard(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> Any:
-    """Return the shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
+    """Lock the shard's row and return it, if the agent acts for the shard at that epoch in that session; else
+    None.
+    """
     return connection.execute(
         select(_shard)
         .where(
@@ -173,8 +177,9 @@ def lock_owned_shard(
 def release_shard(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
-    """Free the shard, or hand it over if a handover was requested; return its new owner, None if there is none. Raises
-    :class:`SessionLost`.
+    """Free the shard, or hand it over if a handover was requested, with an event. Return its new owner; None
+    if the shard is free, or the agent did not own it at that epoch. Raises :class:`SessionLost` if the
+    session has ended.
     """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
@@ -215,8 +220,8 @@ def _hand_shard_over(connection: Connection, shard: Any) -> bool:
 def raise_epoch(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
-    """Raise the shard's epoch above ``seen_epoch``, which a device has; False if the agent does not own the shard, None
-    if there is no higher epoch.
+    """Raise the shard's epoch above ``seen_epoch``, which a device has, with an event; True if it was raised,
+    False if the agent does not own the shard, None if there is no higher epoch.
     """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:

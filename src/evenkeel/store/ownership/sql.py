@@ -1,8 +1,8 @@
-"""Shared parts of the ownership statements: which agents are live, the order of row locks, and inserts that may lose a
-race.
+"""Shared parts of the ownership statements: conditions on agents, row locks and their order, and the error of
+a lost race.
 
-Locks are always taken in this order, so that operations do not deadlock: environment, shards,
-load balancers, what is below them, certificates, agents, device groups; within a table by id.
+Locks are always taken in this order, so that operations do not deadlock: environment, shards, load balancers,
+their children, certificates, agents, device groups; within a table by id.
 """
 
 from collections.abc import Iterable, Mapping
@@ -110,9 +110,8 @@ def handover_overdue() -> ColumnElement[bool]:
 
 
 def lock_agents_and_read_hosts(connection: Connection, agent_ids: Iterable[AgentId | None]) -> dict[str, str]:
-    """Lock agents until the end of the transaction; return {agent id: host}.
-
-    Waits for keepalives that are being written; the next statement sees their result.
+    """Lock agents until the end of the transaction; return {agent id: host} of those that exist. None among
+    the ids is ignored. Waits for keepalives that are being written; the next statement sees their result.
     """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
@@ -124,7 +123,9 @@ def lock_agents_and_read_hosts(connection: Connection, agent_ids: Iterable[Agent
 
 
 def mark_assignments_changed(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
-    """Raise the assignments revision of each agent, so that it requests its shards after its next keepalive."""
+    """Raise the assignments revision of each agent, so that it requests its shards after its next keepalive.
+    None among the ids is ignored.
+    """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     if ids:
         connection.execute(MARK_ASSIGNMENTS_CHANGED, [{"b_agent": agent_id} for agent_id in ids])
@@ -139,7 +140,7 @@ MARK_ASSIGNMENTS_CHANGED = (
 
 
 def owner_from_row(shard: Any, host: str) -> ShardOwner:
-    """Build the owner value from a shard's row and the host of its acting agent."""
+    """Build the owner of a shard from the shard's row and the host of its acting agent."""
     return ShardOwner(shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=host)
 
 

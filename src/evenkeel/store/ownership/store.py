@@ -1,6 +1,6 @@
-"""Implements :class:`evenkeel.core.ports.OwnershipStore`: each method is a transaction.
+"""Implements :class:`evenkeel.core.ports.OwnershipStore` in SQL.
 
-Any two operations may run at the same time in different controllers; each is one transaction that names the state it
+Any two operations may run at the same time in different controllers; each transaction names the state that it
 read, and only the database's clock decides what has expired.
 """
 
@@ -92,12 +92,12 @@ class SqlOwnership:
     async def _states_in_history(
         self, agents: Sequence[AgentId], opened: Sequence[OpenedSession]
     ) -> list[SessionState]:
-        """Return the states for the answers to keepalives; begin a new history if an agent proves that commits were
-        lost.
+        """Return the states for the answers to keepalives, in the order of ``opened``; begin a new history if
+        an agent proves that commits were lost, whose id the states then have.
 
-        That is a transaction of its own, because it locks load balancers, which come before agents. It may take long
-        with many load balancers, and all agents detect the loss: one call waits for it, the others are answered and
-        detect it again at their next keepalive.
+        That is a transaction of its own, because it locks load balancers, which come before agents. It may
+        take long with many load balancers, and all agents detect the loss: one call waits for it, the others
+        are answered and detect it again at their next keepalive.
         """
         states = [each.state for each in opened]
         at = next((at for at, each in enumerate(opened) if each.lost), None)
@@ -137,8 +137,8 @@ class SqlOwnership:
         return found if looked_at else replace(found, served_ignored=True)
 
     async def _restore_lost(self, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]) -> bool:
-        """Recreate lost shards that the agent served. False: nothing was checked, so the agent must name the shards
-        again.
+        """Recreate lost shards that the agent served. False: nothing was checked, so the agent must name the
+        shards again. Raises :class:`SessionLost`.
         """
         try:
             return await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))

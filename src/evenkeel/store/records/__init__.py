@@ -1,1 +1,1 @@
-"""Tables, and the mapping of their rows to values: nothing here writes."""
+"""Tables of the database, and the mapping of their rows to values; only shared counts are written here."""

@@ -1,8 +1,9 @@
-"""Ids of the children of load balancers and pools, which their values contain besides their own columns.
+"""Ids of the children of load balancers and pools, which the values of these contain besides their own
+columns.
 
-The query of the row reads them, too, in one column for each kind of children: the ids joined by commas, in order of
-creation, L7 policies and what they name in the order of their positions. Children marked deleted are included: they
-exist until the device has removed them. Of a pool's monitors the live one is last.
+The query of the row reads the ids, too, in one column for each kind of children: joined by commas, in order
+of creation, L7 policies and what they name in the order of their positions. Children marked deleted are
+included: they exist until the device has removed them. Of a pool's monitors the live one is last.
 """
 
 from collections import defaultdict
@@ -66,7 +67,9 @@ _LINKS: dict[Kind, tuple[_Link, ...]] = {
 
 @cache
 def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns that :func:`build` needs to make values of the kind: its own, then the ids of children."""
+    """Return the columns that :func:`build` needs to make values of the kind: the kind's own, then the ids of
+    children.
+    """
     return (*kind.columns, *(_ids(kind, link) for link in _LINKS.get(kind, ())))
 
 
@@ -81,7 +84,9 @@ def build(kind: Kind, row: Any) -> Any:
 
 
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
-    """Build the value of a row that begins with the kind's columns; one query if the kind has ids of children."""
+    """Build the value of a row that begins with the kind's columns; one query for the ids of children if the
+    kind has any.
+    """
     own = row[: len(kind.columns)]
     if kind not in _LINKS:
         return kind.build(own)

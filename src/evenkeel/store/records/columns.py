@@ -1,4 +1,4 @@
-"""Columns for the attributes of a value class, by their types and defaults."""
+"""Makes columns for the attributes of a value class, by their types and defaults."""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
-"""Lists: filters, a total order, and pages by marker.
+"""Reads lists: filters, a total order, and pages by marker.
 
-A page begins after the marker's values in the requested order (keyset pagination), never at an offset, so rows added or
-removed elsewhere neither repeat nor hide rows on the next page. NULLs come last, on every database.
+A page begins after the marker's values in the requested order (keyset pagination), never at an offset, so
+rows added or removed elsewhere neither repeat nor hide rows on the next page. NULLs come last, on every
+database.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +49,9 @@ class SortKey(NamedTuple):
 
 
 class PageRows(NamedTuple):
-    """Rows of one page, in the requested order. ``before``/``after``: whether there are more on that side."""
+    """Rows of one page, in the requested order. ``before``, ``after``: whether there are more rows on that
+    side.
+    """
 
     rows: Sequence[Any]
     before: bool
@@ -63,10 +66,11 @@ def list_page(
     *,
     parent_id: str | None = None,
 ) -> Page:
-    """Return the requested page of rows for which ``conditions`` hold. One query, one for the marker, and one for tags.
+    """Return the requested page of objects for which ``conditions`` hold. One query, one for the marker, and
+    one for tags.
 
-    ``parent_id``: the pool of members, or the policy of rules; None: any. Raises :class:`Invalid` for an unknown
-    filter, sort name or marker, or a filter value of the wrong type.
+    ``parent_id``: the pool of members, or the policy of rules; None: any. Raises :class:`Invalid` for an
+    unknown filter, sort name or marker, a filter value of the wrong type, or a negative limit.
     """
     parent = kind.parent if parent_id is not None else None
     if not conditions and _is_plain(kind, query):
@@ -85,7 +89,9 @@ def page_rows(
     selected: Select[Any],
     conditions: Sequence[ColumnElement[bool]] = (),
 ) -> PageRows:
-    """Return a page of rows like :func:`list_page`, with the columns and tables of ``selected``."""
+    """Return a page of rows like :func:`list_page`, with the columns and tables of ``selected``. Raises
+    :class:`Invalid` like that.
+    """
     rows_max = _rows_max(query)
     keys = sort_keys(kind, query.sort)
     wanted = [*conditions, *filter_conditions(kind, query)]
@@ -111,7 +117,7 @@ def _rows_max(query: ListQuery) -> int | None:
 
 
 def _page_of_rows(query: ListQuery, rows: Sequence[Any]) -> PageRows:
-    """Return the page that the rows of its statement are, of which the last may be one too many."""
+    """Return the page from the rows that its statement found, which may be one more than the limit."""
     more = query.limit is not None and len(rows) > query.limit
     rows = rows[: query.limit] if more else rows
     marked = query.marker is not None
@@ -172,8 +178,8 @@ def _plain_statement(
     limited: bool,
     reverse: bool,
 ) -> Select[Any]:
-    """Build the statement of a plain list. ``names``: of its filters. Raises :class:`Invalid` for an unknown name in
-    ``sort``.
+    """Build the statement of a plain list. ``names``: the filtered attributes. Raises :class:`Invalid` for an
+    unknown name in ``sort``.
     """
     attributes = _attributes(kind)
     statement = select(*whole_columns(kind)).where(
@@ -196,8 +202,9 @@ def _attributes(kind: Kind) -> dict[str, Column[Any]]:
 
 
 def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
-    """Return an SQL condition for each filter of the query: the attribute equals one of the filter's values (None: is
-    not set); an attribute with a list contains one of them.
+    """Return an SQL condition for each filter of the query: the attribute equals one of the filter's values
+    (None: is not set); an attribute with a list contains one of them. Raises :class:`Invalid` for an
+    unknown attribute or a value of the wrong type.
     """
     attributes = _attributes(kind)
     lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
@@ -220,8 +227,8 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
 
 
 def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
-    """Return the SQL condition that the pool has one of the monitors with these ids; None among them: that it has no
-    monitor.
+    """Return the SQL condition that the pool has one of the monitors with these ids, or for None among them
+    no monitor; never true without values.
     """
     monitor = schema.health_monitor
     live = select(monitor.c.pool_id).where(monitor.c.deleted == false())

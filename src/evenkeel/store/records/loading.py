@@ -1,4 +1,4 @@
-"""Reads whole trees with a constant number of queries."""
+"""Reads whole trees of load balancers with a constant number of queries."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -62,13 +62,14 @@ class _Below(NamedTuple):
 def load_trees(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], *, brief: bool = False
 ) -> dict[str, LoadBalancerTree]:
-    """Read the trees of existing load balancers, by id in the given order; seven queries.
+    """Return {id: tree} of those load balancers that exist, in the given order; seven queries, none without
+    ids. Rows marked deleted are included: they have to be removed from the device. Children are in order
+    of creation.
 
-    ``brief``: members and pools with the attributes of :data:`STATUS_ROWS` only, pools without ids of related objects;
-    other children without tags and descriptions, which may have kilobytes each; of listeners with tags, because they
-    choose enhanced services. Rows marked deleted are included: they have to be removed from the device. Children
-    are in order of creation. Load balancers are read first, so a tree's revision is never newer than its content, even
-    if the database gives no snapshot.
+    ``brief``: members and pools with the attributes of :data:`STATUS_ROWS` only, pools without ids of related
+    objects; other children without tags and descriptions, which may have kilobytes each; of listeners with
+    tags, because they choose enhanced services. Load balancers are read first, so a tree's revision is never
+    newer than its content, even if the database gives no snapshot.
     """
     if not load_balancer_ids:
         return {}
@@ -129,7 +130,9 @@ def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
 def _add_policies(
     connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
 ) -> None:
-    """Read both kinds of policies, each kind with its rules by one query: most load balancers have neither."""
+    """Read both kinds of policies into ``below``, each kind with its rules by one query: most load balancers
+    have neither.
+    """
     wanted = {"wanted": load_balancer_ids}
     for row in connection.execute(_policies_with_rules(brief), wanted).fetchall():
         into = below[row.load_balancer_id]

@@ -1,7 +1,5 @@
-"""Halt of automatic removals while this database may be the wrong one, because agents saw a history of another
-database.
-
-See :mod:`evenkeel.store.ownership.foreign_histories`.
+"""Halt of automatic removals while this database may be the wrong one, because agents saw a history of
+another database: see :mod:`evenkeel.store.ownership.foreign_histories`.
 """
 
 from sqlalchemy import ColumnElement, Connection, exists, select

@@ -174,8 +174,8 @@ def vips_of(text: str) -> tuple[Vip, ...]:
 
 
 def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, str]:
-    """Return the values of the VIP's columns. No VIP is stored as a placeholder that is unique, because (network,
-    address) is unique.
+    """Return {column: value} for the VIP. No VIP (None) is stored as a placeholder that is unique, because
+    (network, address) is unique.
     """
     vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
     return {
@@ -255,7 +255,9 @@ _PLAIN_AND_ENCODED_COLUMNS = {
 
 
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert attributes by name to values of the columns."""
+    """Convert {attribute: value} of a tenant's object to {column: value}. ``vip`` is not accepted: see
+    :func:`vip_columns`.
+    """
     return {name: _encode_value(name, value) for name, value in attributes.items()}
 
 
@@ -331,8 +333,8 @@ def environment_of(row: Sequence[Any]) -> Environment:
 
 
 def environment_column(value: Any) -> Any:
-    """Convert an environment's attribute to the value of its column: a list to JSON, a member of an enumeration to its
-    value.
+    """Convert an environment's attribute to the value of its column: a list to JSON, a member of an
+    enumeration to its value; others are unchanged.
     """
     if isinstance(value, tuple):
         return msgspec.json.encode(value).decode()
@@ -382,7 +384,9 @@ def event_of(row: Sequence[Any]) -> Event:
 
 
 def agent_of(row: Sequence[Any], **found: Any) -> Agent:
-    """Build the agent from a row of ``AGENT_COLUMNS``; ``found``: further attributes by name, such as its load."""
+    """Build the agent from a row of ``AGENT_COLUMNS``. ``found``: further attributes by name, such as the
+    agent's load.
+    """
     values: dict[str, Any] = {column.name: value for column, value in zip(AGENT_COLUMNS, row, strict=True)}
     values["endpoints"] = _texts.decode(values["endpoints"])
     values["configurations"] = _text_map.decode(values["configurations"])

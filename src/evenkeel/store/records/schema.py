@@ -1,6 +1,6 @@
 """The tables. One dialect-neutral schema for SQLite, PostgreSQL and MariaDB.
 
-* Times are ``Double`` seconds by the database's clock (:class:`evenkeel.store.engine.clock.db_now`).
+* Times are ``Double`` seconds since the epoch by the database's clock (:class:`evenkeel.store.engine.clock.db_now`).
 * A tenant's delete sets ``deleted``; the row is removed when the device has confirmed. ``live_key`` is the row's own id
   on a deleted row and the same on all live ones (but listeners of UDP and SCTP have their protocol there), so that
   unique constraints bind live rows only and a successor may be created at once.
@@ -323,7 +323,7 @@ availability_zone = Table(
 
 
 def _tenant_columns() -> list[Column[object]]:
-    """Return the columns of every tenant's object that has a name."""
+    """Return the columns that every tenant's object with a name has."""
     return [*_nameless_columns(), Column("name", NAME, nullable=False)]
 
 

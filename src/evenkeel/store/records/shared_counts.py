@@ -64,7 +64,9 @@ class SharedCount(Generic[T]):
         count: Op[T],
         kept: Callable[[T], float],
     ) -> None:
-        """``kept`` returns the seconds for which a result is kept; 0: it is not stored."""
+        """``kind``: class of the result, stored as JSON; ``count`` makes a new result; ``kept`` returns the
+        seconds for which a result is kept; 0: it is not stored.
+        """
         self._db = database
         self._name = name
         self._kind = kind
@@ -72,8 +74,9 @@ class SharedCount(Generic[T]):
         self._kept = kept
 
     async def get(self) -> Counted[T]:
-        """Return stored or new counts. Raises :class:`StoreUnavailable`, even if another process has been counting for
-        too long.
+        """Return stored or new counts, with their age. Waits while another process counts and the stored
+        result is too old. Raises :class:`StoreUnavailable`, even if that takes more than
+        :data:`WAIT_SECONDS`.
         """
         give_up_at = time.monotonic() + WAIT_SECONDS
         while True:
@@ -104,7 +107,7 @@ class SharedCount(Generic[T]):
         return await self._db.write(lambda connection: _claim(connection, self._name, counted_at))
 
     async def _count_again(self, *, known: bool) -> Counted[T]:
-        """Return count and store the result. ``known``: whether there is a row."""
+        """Count, store the result, and return it. ``known``: whether there is a row."""
         began = time.monotonic()
         # In a read transaction, without the claim's lock: counting may take long.
         found = await self._db.read(self._count)

@@ -1,5 +1,6 @@
-"""Rows of members and pools with the attributes that status trees show: the bulk of a tree, of which each attribute
-costs time a thousand times. So each kind has a function of its own, which takes a quarter of the time of a general one.
+"""Reads rows of members and pools with the attributes that status trees show: the bulk of a tree, of which
+each attribute costs time a thousand times. So each kind has a function of its own, which takes a quarter
+of the time of a general one.
 """
 
 from collections.abc import Callable
@@ -10,8 +11,8 @@ from evenkeel.store.records.rows import MEMBER, OPERATING_STATUSES, POOL, PROVIS
 
 
 class StatusRows(NamedTuple):
-    """Columns to read of a kind of objects, and the function that builds an object from a row of them. Attributes
-    without a column have their defaults in the object.
+    """Columns of a kind of objects that status trees read, and the function that builds an object from a row
+    of them. Attributes without a column have their defaults in the object.
     """
 
     columns: Columns

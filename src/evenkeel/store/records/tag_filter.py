@@ -61,10 +61,10 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
 
 
 def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[bool]]:
-    """Return an indexed SQL condition that every load balancer passing the filter meets: it has one of the filter's
-    rare tags. Empty if none of the tags is rare.
+    """Return an indexed SQL condition that every load balancer passing the filter meets: it has one of the
+    filter's rare tags. Empty if none of the tags is rare. One query.
 
-    If many load balancers have each of the tags, a page is soon full without such a condition. One query. The number of
+    If many load balancers have each of the tags, a page is soon full without such a condition. The number of
     load balancers is read here, because servers plan such a query once for all tags.
     """
     groups = [(tag,) for tag in wanted.every] + ([wanted.some] if wanted.some else [])

@@ -1,1 +1,3 @@
-"""Periodic reading of references to key managers: due references and results."""
+"""Periodic reading of references to key managers: references that are due, and the consequences of what was
+read.
+"""

@@ -48,7 +48,9 @@ def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[
 
 
 def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
-    """Take references that are due and that no other controller took meanwhile; return them."""
+    """Take references that are due and that no other controller took meanwhile; return them, sorted by id.
+    They are due again after the option ``certificate_refresh_seconds``.
+    """
     next_check_at = db_now() + float(options.certificate_refresh_seconds)
     taken = [
         id_
@@ -74,8 +76,11 @@ def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) 
 def note_content(
     connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
 ) -> tuple[Change, ...]:
-    """Store the content that was read; if it is new, raise the revisions of the load balancers that use it, and return
-    these changes.
+    """Store the content that was read; if it is new, raise the revisions of the load balancers that use it,
+    record an event, and return their changes.
+
+    If another controller read other content meanwhile, or a load balancer came that is not locked, nothing is
+    stored, and the reference is due again at once.
     """
     known = connection.scalar(select(_certificate.c.announced_sha256).where(_certificate.c.id == due.id))
     # Load balancers come before certificates in the order of locks, so this has to be decided before the row is locked.
@@ -109,8 +114,8 @@ def note_content(
 
 
 def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
-    """Record that a reference cannot be read, with an event if the problem is a new one; nothing for a certificate that
-    was never issued.
+    """Record that a reference cannot be read, with an event if the problem is a new one; nothing happens for
+    a certificate that was never issued. The problem is cut to :data:`PROBLEM_CHARACTERS_MAX`.
     """
     text = problem[:PROBLEM_CHARACTERS_MAX]
     known = _certificate.c.id == due.id, _certificate.c.announced_sha256 != ""
@@ -128,7 +133,7 @@ def event_title(due: Any) -> str:
 
 
 def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
-    """Lock all load balancers that use the certificate; returns their ids."""
+    """Lock all load balancers that use the certificate, in the order of their ids; return the ids."""
     users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
     # in the order of their ids, as reports lock them
     rows = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)

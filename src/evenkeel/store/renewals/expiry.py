@@ -1,5 +1,5 @@
-"""Expiry of certificates: events 30, 7 and 1 days before it, and after it; of revocation lists after the next update
-was due.
+"""Events of the expiry of certificates: 30, 7 and 1 days before it, and after it; of revocation lists after
+the next update was due.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,9 @@ def _is_unrecorded(days: int) -> ColumnElement[bool]:
 
 
 def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
-    """Return rows of certificates for which an event of their expiry is due, with the database's time."""
+    """Return rows of at most ``limit`` certificates for which an event of their expiry is due, first to
+    expire first, with the database's time ``now``. One query.
+    """
     columns = (_certificate.c.id, _certificate.c.project_id, _certificate.c.reference, _certificate.c.kind)
     statement = (
         select(*columns, _certificate.c.not_after, _certificate.c.expiry_told_days, db_now().label("now"))

@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.RenewalStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.RenewalStore` in SQL."""
 
 from sqlalchemy import Connection, update
 

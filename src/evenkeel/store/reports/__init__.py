@@ -1,1 +1,1 @@
-"""Reports of agents: outcomes of changes, statuses, differences on devices."""
+"""Stores reports of agents: outcomes of changes, statuses, differences on devices."""

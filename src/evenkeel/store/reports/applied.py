@@ -128,7 +128,7 @@ class _Taken:
 
     @property
     def applied_by(self) -> AppliedBy:
-        """Return the agent, host and epoch that applied the report's revisions."""
+        """Agent, host and epoch that applied the report's revisions."""
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
     def to_recorded(self) -> Recorded:
@@ -156,11 +156,13 @@ def record_applied(
     notifies: bool = False,
     deadline_seconds: float = StoreOptions().pending_deadline_seconds,
 ) -> list[Recorded]:
-    """Write the new statuses of reports of different shards. The number of statements does not depend on their number,
-    unless load balancers move.
+    """Write the new statuses of reports of different shards; return the results in the order of ``sent``. A
+    report that is not from its shard's owner is only answered as stale, one of a common shard is not
+    written here. The number of statements does not depend on the number of reports, unless load balancers
+    move or devices were repaired.
 
-    ``notifies``: write the events to the outbox of notifications, too; ``deadline_seconds``: deadline of changes that
-    moves of load balancers make.
+    ``notifies``: write the events to the outbox of notifications, too; ``deadline_seconds``: deadline of
+    changes that moves of load balancers make.
     """
     answers, taken = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
@@ -179,8 +181,8 @@ def record_applied(
 def _lock_reported_shards(
     connection: Connection, sent: Sequence[ReportApplied]
 ) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
-    """Lock all shards of the reports. Return two dictionaries by the report's position in ``sent``: final answers, and
-    reports to be recorded.
+    """Lock all shards of the reports. Return two dictionaries by the report's position in ``sent``: final
+    answers (stale, or of a common shard), and reports to be recorded.
     """
     rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}
@@ -370,8 +372,8 @@ def state_of(row: Any) -> LoadBalancerState:
 
 
 def _became_active(change: StatusChange) -> bool:
-    """Whether a user's change has made the load balancer ACTIVE. A return to ACTIVE after a new history of the
-    database, which concerns all load balancers at once, does not count.
+    """Whether a user's change has made the load balancer ACTIVE. A return to ACTIVE after a new history of
+    the database, which concerns all load balancers at once, does not count.
     """
     was, now = change.was, change.now
     return (
@@ -421,10 +423,11 @@ def write_status_changes(
     carries_traffic: bool = True,
     applied_by: Sequence[AppliedBy] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 42 statements for any number.
+    """Write the new states of locked load balancers and their children: at most 42 statements for any number.
+    Return whether members were removed from load balancers that remain.
 
-    ``carries_traffic`` False: confirmed objects are not ONLINE yet; ``applied_by``: the agents that applied the
-    changes, in the same order, if there are any. Returns whether members were removed from load balancers that remain.
+    ``carries_traffic`` False: confirmed objects are not ONLINE yet; ``applied_by``: the agents that applied
+    the changes, in the same order; empty: none is recorded.
     """
     kept = [each for each in changes if not each.removed]
     settled = [each for each in kept if each.confirmed_revision is not None]
@@ -536,8 +539,8 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
 
 
 def _enabled(table: Table) -> ColumnElement[bool]:
-    """Return the SQL condition that an object is not switched off; always true for rules of rate limits, which have no
-    switch.
+    """Return the SQL condition that an object is not switched off; always true for objects of rate limits,
+    which have no switch.
     """
     switch = next((name for name in ("admin_state_up", "enabled") if name in table.c), None)
     return true() if switch is None else table.c[switch]
@@ -597,8 +600,8 @@ def _confirm_children(table: Table, carries_traffic: bool, given: BindParameter)
 
 
 def _confirm_held(table: Table, given: BindParameter) -> Update:
-    """Return an UPDATE that confirms children of a held load balancer (another system still serves it): no device has
-    them.
+    """Return an UPDATE that confirms children of a held load balancer (another system still serves it) as
+    ACTIVE and OFFLINE, because no device has them.
     """
     return (
         update(table)

@@ -1,8 +1,8 @@
-"""Differences found on devices: stored in the load balancers, recorded as events, and sent to the owners of their
-shards.
+"""Differences found on devices: stored in the load balancers, recorded as events, and sent to the owners of
+their shards as requests to check again.
 
-An absent load balancer is one that its devices confirmed and no longer hold. Its operating status, and that of its
-children, is ERROR until it is observed again; its provisioning status stays.
+An absent load balancer is one that its devices confirmed and no longer hold. Its operating status, and that
+of its children, is ERROR until it is observed again; its provisioning status stays.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,8 +64,9 @@ _READ_EXPECTED = (
 
 
 def read_expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
-    """Return at most ``limit`` load balancers that the devices of the report's group must hold, after the report's
-    ``expected_after``.
+    """Return at most ``limit`` load balancers that the devices of the report's group must hold, in order of
+    ids after the report's ``expected_after``; a stale receipt if the sender does not observe the group any
+    more.
     """
     group = observed_group(connection, report)
     if group is None:
@@ -82,7 +83,10 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
 
 
 def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
-    """Record load balancers that are absent or back; returns the agents that must check again."""
+    """Record load balancers that are absent or back, with events; return requests to agents to check again.
+    Nothing happens if the sender does not observe the group any more. Raises :class:`CallRefused` for a
+    report that arrives after a newer one.
+    """
     group = lock_observed_group(connection, report)
     if group is None:
         return ()
@@ -136,9 +140,11 @@ def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence
 
 
 def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
-    """Return requests to the owners of load balancers to read the devices again.
+    """Return requests to the owners of load balancers to read the devices again. ``complete``: ids of those
+    whose whole partition is to be compared.
 
-    Load balancers with a pending change are left out unless they are absent, because their owner applies them anyway.
+    Load balancers with a pending change are left out unless they are in ``complete``, because their owner
+    applies them anyway.
     """
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:

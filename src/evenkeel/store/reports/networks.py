@@ -23,10 +23,9 @@ retry.
 
 
 def record_networks(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:
-    """Write the outcomes of shared networks; return the changes of load balancers that may have waited for these
-    networks.
-
-    None: the report's agent does not own the common shard.
+    """Write the outcomes of shared networks; return the changes of unconfirmed load balancers on these
+    networks, at most :data:`WAITING_MAX`, which may have waited for them. None: the report's agent does
+    not own the common shard.
     """
     lock_group_of_shard(connection, report.shard_id)
     shard = connection.execute(

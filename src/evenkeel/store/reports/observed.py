@@ -58,7 +58,10 @@ OBSERVED_TABLES: dict[str, Table] = {
 
 
 def record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
-    """Write the operating statuses and statistics of a report, by a constant number of statements."""
+    """Write the operating statuses and statistics of a report, and return its receipt: stale if the sender
+    does not observe the group any more. Raises :class:`CallRefused` for a report that arrives after a
+    newer one.
+    """
     group = lock_observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
@@ -81,16 +84,15 @@ _REACHED_COUNT = (
 
 
 def observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """Return environment, number and ``reached_count`` of the group that the sender observes; None if it no longer
-    does.
+    """Return a row with environment, number and ``reached_count`` of the group that the sender observes; None
+    if it observes none any more.
     """
     return connection.execute(_observed_query(report)).first()
 
 
 def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """Return the observed group, see :func:`observed_group`, locked until the end of the writing transaction.
-
-    Raises :class:`CallRefused` for a report that arrives after a newer one.
+    """Return the observed group like :func:`observed_group`, locked until the end of the writing transaction.
+    Raises :class:`CallRefused` for a report that arrives after a newer one of its session.
     """
     if not 0 < report.number <= NUMBER_MAX:
         return connection.execute(_observed_query(report).with_for_update(read=True)).first()
@@ -136,7 +138,8 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
 
 
 def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
-    """Return the last of the statuses of each object of one kind, sorted by id."""
+    """Return the statement parameters for the last of the statuses of each object of one kind, sorted by id.
+    """
     # Sorted by id below, which is the order in which all transactions write these rows.
     latest = {each.id: each for each in statuses if each.kind == kind}
     if kind != "loadbalancer":

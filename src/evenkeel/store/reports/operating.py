@@ -32,8 +32,9 @@ def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[
 def set_operating(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], status: OperatingStatus, reason: str
 ) -> None:
-    """Set the status of load balancers and all their children: see
-    :func:`evenkeel.core.status.operating.status_below`. Four statements."""
+    """Set the operating status of load balancers, with the reason, and that of their listeners, pools and
+    members, except for those that are OFFLINE or NO_MONITOR. Four statements.
+    """
     connection.execute(
         update(_root)
         .where(is_in_list(_root.c.id, load_balancer_ids))

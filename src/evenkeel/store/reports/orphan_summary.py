@@ -20,9 +20,8 @@ _history = schema.history
 
 
 def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanSummary:
-    """Return counts of orphans over all device groups, by a constant number of queries.
-
-    ``grace_seconds``: time for which orphans stay; 0: permanently.
+    """Return counts of orphans over all device groups, and the seconds until the first are removed; None
+    while removals are halted. ``grace_seconds``: time for which orphans stay; 0: permanently.
     """
     unknown = read_unknown_histories(connection)
     halted = bool(unknown)
@@ -53,8 +52,8 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
 
 
 def _seconds_until_first(connection: Connection, groups: Iterable[Any], grace_seconds: float) -> float | None:
-    """Return the seconds until the first orphaned partition is emptied; None if none is, because every group has more
-    orphans than tenants.
+    """Return the seconds until the first orphaned partition is emptied; None if none will be, because there
+    is none or every group with some has more orphans than tenants.
     """
     found = {(group.environment, group.group_number): group for group in groups}
     if not found:

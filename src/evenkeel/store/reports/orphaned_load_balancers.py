@@ -42,8 +42,8 @@ _shard = schema.shard
 
 
 def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
-    """Store the ids of load balancers whose rows are about to be removed, because their devices confirmed the
-    removal.
+    """Store the ids of load balancers marked deleted whose rows are about to be removed, because their
+    devices confirmed the removal.
     """
     for batch in split_into_batches(ids):
         going = select(_root.c.id, db_now()).where(
@@ -53,11 +53,11 @@ def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
 
 
 def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
-    """Decide which orphaned load balancers to remove from devices, and record the rest. A constant number of
-    statements.
+    """Decide which orphaned load balancers (or, on a common shard, networks) to remove from devices; record
+    the ones that the database never had, with events. A constant number of statements.
 
-    ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost` unless
-    the agent owns the shard.
+    ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost`
+    unless the agent owns the shard.
     """
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     if place.project_id == COMMON_PROJECT:
@@ -86,7 +86,9 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
 
 
 class _Orphans:
-    """The orphaned load balancers of one shard that one report names."""
+    """The orphaned load balancers of one shard that one report names, with the times at which they are
+    removed; made by two queries.
+    """
 
     def __init__(
         self, connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId], grace_seconds: float
@@ -214,8 +216,8 @@ def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -
 
 
 def read_orphaned(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
-    """Return the orphaned load balancers in partitions of tenants with a shard in the device group, longest known
-    first.
+    """Return the orphaned load balancers in partitions of tenants with a shard in the device group, longest
+    known first, at most :data:`ORPHANS_PER_CALL`. One query.
     """
     rows = connection.execute(
         select(
@@ -244,10 +246,9 @@ def read_orphaned(connection: Connection, environment: str, group_number: int) -
 
 
 def request_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
-    """Mark an orphaned load balancer for removal, because an operator requested it; return the owners that have to make
-    a pass.
-
-    Raises :class:`NotFound` unless there is such an orphan.
+    """Mark an orphaned load balancer for removal, and record the operator's act; return the owners that have
+    to make a pass, empty if no agent acts for its shard. Raises :class:`NotFound` unless there is such an
+    orphan.
     """
     here = (
         _orphan.c.load_balancer_id == load_balancer_id,

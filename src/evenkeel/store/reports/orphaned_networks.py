@@ -19,7 +19,9 @@ _common = schema.common_network
 
 
 def judge_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
-    """Decide which orphaned networks the owner of the common shard ``call.shard_id`` has to remove; two queries."""
+    """Decide which orphaned networks the owner of the common shard ``call.shard_id`` has to remove: all that
+    the shard does not have, or none while removals are halted. At most two queries.
+    """
     found = sorted(set(call.load_balancer_ids))[:ORPHANS_PER_CALL]
     here = _common.c.shard_id == call.shard_id, is_in_list(_common.c.network_id, found)
     known = set(connection.scalars(select(_common.c.network_id).where(*here)))

@@ -29,10 +29,10 @@ _shard = schema.shard
 
 
 def note_tenants(connection: Connection, report: ReportStatus) -> None:
-    """Record the report's tenants without a shard as orphaned partitions, and delete those of tenants that have a shard
-    again.
-
-    A constant number of statements, and one for each new orphan.
+    """Record the report's tenants without a shard as orphaned partitions, and delete orphans whose tenants
+    have a shard again or that were not reported for :data:`SEEN_SECONDS`. Nothing happens if the sender
+    does not observe the group any more. Raises :class:`CallRefused` for a report that arrives after a
+    newer one.
     """
     group = lock_observed_group(connection, report)
     if group is None:
@@ -80,7 +80,7 @@ def _add_orphans(connection: Connection, group: Any, tenants: Iterable[ProjectId
 
 
 def read_orphans(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
-    """Return the orphaned partitions of one device group, longest known first."""
+    """Return the orphaned partitions of one device group, longest known first. One query."""
     rows = connection.execute(
         select(_orphan.c.project_id, (db_now() - _orphan.c.found_at).label("seconds"))
         .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)

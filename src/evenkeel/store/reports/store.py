@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.ReportStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.ReportStore` in SQL."""
 
 from collections.abc import Callable, Sequence
 
@@ -58,8 +58,8 @@ class SqlReports:
     async def _act_on_report(
         self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
     ) -> ReportReceipt:
-        """Do what follows from a recorded report of outcomes, and return its receipt. ``tell`` is called with each
-        change for a hint.
+        """Do what follows from a recorded report of outcomes, in further transactions, and return its
+        receipt. ``tell`` is called with each change for a hint.
         """
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)

@@ -48,10 +48,8 @@ _TAKES_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.v
 
 
 def read_traffic(connection: Connection, limit: int) -> TrafficReading:
-    """Return the totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same. Three
-    statements.
-
-    Load balancers beyond the limit are not counted.
+    """Return the traffic totals of at most ``limit`` load balancers, the oldest, so that all controllers
+    choose the same; ``counted`` is their number. Three statements.
     """
     found = _rows_by_load_balancer(connection.execute(_statistics_of_chosen(), {"limit": limit}))
     newest = max(((rows[0].created_at, rows[0].id) for rows in found), default=(0.0, ""))
@@ -67,7 +65,9 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
 
 
 def count_with_totals(database: Database) -> SharedCount[int]:
-    """Return the counter of load balancers with traffic totals. One controller counts, and all read its result."""
+    """Return the shared counter of load balancers with traffic totals: one controller counts, and all read
+    its result.
+    """
     return SharedCount(
         database, "with_totals", int, _count_load_balancers, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0
     )
@@ -80,10 +80,8 @@ def _count_load_balancers(connection: Connection) -> int:
 
 
 def _oldest_totals() -> Subquery:
-    """Return a query for load balancers with totals, the oldest first, by the index of that order; the scan ends when
-    there are enough.
-
-    With an EXISTS or a join a server may sort all load balancers.
+    """Return a subquery for load balancers with totals, the oldest first, by the index of that order; the
+    scan ends when there are enough. With an EXISTS or a join a server may sort all load balancers.
     """
     total = select(_statistics.c.listener_id).where(_statistics.c.load_balancer_id == _root.c.id).limit(1)
     return (
@@ -117,8 +115,8 @@ def _rows_by_load_balancer(rows: Iterable[Any]) -> list[list[Any]]:
 
 @cache
 def _members_query() -> Select[Any]:
-    """Return a query for members of load balancers up to the newest chosen one; few of these load balancers have no
-    totals.
+    """Return a query for the members of each load balancer up to the newest chosen one: id, number of members
+    that take connections, number of members. Few of these load balancers have no totals.
     """
     created_at, id_ = bindparam("created_at", type_=Double), bindparam("id", type_=String)
     online = case((_member.c.operating_status.in_(_TAKES_CONNECTIONS), 1), else_=0)

@@ -11,9 +11,8 @@ _controller = schema.controller
 
 
 def note_controller(connection: Connection, seen: SeenController) -> None:
-    """Store a controller's heartbeat, and delete controllers that have been silent for long.
-
-    Two statements; four for a new controller.
+    """Store a controller's heartbeat, and delete controllers that have been silent for
+    :data:`CONTROLLER_KEPT_SECONDS`. Two statements; four for a new controller.
     """
     values = {"message_broker": seen.message_broker, "seen_at": db_now()}
     changed = connection.execute(update(_controller).where(_controller.c.id == seen.id).values(**values))

@@ -23,10 +23,11 @@ _shard = schema.shard
 
 
 def read_due_work(connection: Connection, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
-    """Return the device groups with a shard that needs a decision, and whether an agent fell silent. Two small queries,
-    one by index.
+    """Return the device groups with a shard that needs a decision, those whose reachable devices changed, and
+    whether an agent fell silent. Three queries; four with ``homes`` if an operator requested hand-backs.
 
-    ``homes``: also groups with shards to hand back to their home, by a scan of all shards.
+    ``settle_seconds``: seconds that an agent must be up before it gets its shards back. ``homes``: also
+    groups with shards to hand back to their home, by a scan of all shards.
     """
     agents = read_agents(connection, settle_seconds)
     now = read_time(connection, agents)
@@ -47,9 +48,9 @@ def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tupl
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
-    """Return the SQL condition by which shards of :class:`evenkeel.core.placement.Candidates` need a decision.
-
-    ``homes``: also shards to hand back, and shards of deleted agents, which cannot be found by an agent's id.
+    """Return the SQL condition by which shards of :class:`evenkeel.core.placement.Candidates` need a
+    decision. ``homes``: also shards to hand back, and shards of deleted agents, which cannot be found by
+    an agent's id.
     """
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
@@ -70,7 +71,7 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
 
 
 NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
-"""{homes: query of shards that need a decision}. Parameters: :func:`looked_for`.
+"""{homes: SQL condition that a shard needs a decision}. Parameters: :func:`looked_for`.
 
 These are unserved shards that an agent can take, shards that must leave their acting agent, and shards whose handover
 must be cancelled. ``homes`` True adds shards to hand back to their home and shards whose agents were deleted, by a scan
@@ -87,8 +88,8 @@ _DUE_GROUPS = {
 
 
 def looked_for(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]]:
-    """Return the parameters of ``NEEDS_DECISION``: {condition: ids of the groups' agents whose shards may need a
-    decision}.
+    """Return the parameters of ``NEEDS_DECISION``: {parameter: ids of the groups' agents whose shards may
+    need a decision for that reason}.
     """
     found: dict[str, list[str]] = {f"b_{name}": [] for name in Candidates.__struct_fields__}
     for group in groups:

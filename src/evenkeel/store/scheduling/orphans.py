@@ -28,8 +28,9 @@ _FOUND_LATER = _orphan.c.found_at > db_now()
 
 
 def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
-    """Return (environment, group number, project) of orphaned partitions whose grace time is over, longest
-    known first.
+    """Return at most ``limit`` orphaned partitions whose grace time is over, each (environment, group number,
+    project), longest known first; none while removals are halted or the history is younger than
+    ``grace_seconds``.
     """
     begun_at = select(func.max(_history.c.begun_at)).scalar_subquery()
     statement = (
@@ -48,8 +49,8 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
 
 
 def is_clock_set_back(connection: Connection) -> bool:
-    """Whether an orphaned partition was found, or one of the database's histories began, later than now by the
-    database's clock, which was therefore set back. One query.
+    """Whether the stored time of an orphaned partition or of the history's start is in the future, which
+    shows that the database's clock was set back. One query.
     """
     later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
     return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))
@@ -65,10 +66,11 @@ def date_back(connection: Connection) -> None:
 
 
 def serve(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
-    """Create the shard for an orphaned partition and assign it to the agent that observes the devices, which then
-    empties the partition.
+    """Create the shard for an orphaned partition and assign it to the agent that observes the devices, which
+    then empties the partition; record an event.
 
-    False: there are too many orphans, no agent observes the devices, or the tenant has a shard.
+    False: there are too many orphans, no agent observes the devices, or the tenant has a shard (then the
+    orphan is only forgotten).
     """
     here = (_shard.c.environment == environment, _shard.c.group_number == group_number)
     orphans = connection.scalar(

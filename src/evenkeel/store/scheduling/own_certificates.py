@@ -18,8 +18,8 @@ KEPT_SECONDS = 2 * 86_400.0
 
 
 def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) -> None:
-    """Record the certificates, with an event for each that reached a new stage of its expiry. Some statements for each
-    certificate.
+    """Record the product's own certificates, with an event for each that reached a new stage of its expiry,
+    and delete those not seen for :data:`KEPT_SECONDS`. Some statements for each certificate.
     """
     events = []
     for one in sorted(seen, key=lambda one: one.name):
@@ -42,6 +42,6 @@ def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) ->
 
 
 def read_certificates(connection: Connection) -> tuple[OwnCertificate, ...]:
-    """Return all recorded certificates of the product itself; one query."""
+    """Return all recorded certificates of the product itself, first to expire first. One query."""
     rows = connection.execute(select(_own.c.name, _own.c.ends_at).order_by(_own.c.ends_at)).all()
     return tuple(OwnCertificate(name=row.name, ends_at=row.ends_at) for row in rows)

@@ -58,10 +58,12 @@ def place_on_shard(
     home_agent_id: AgentId | None,
     deadline_seconds: float,
 ) -> ShardOwner | None:
-    """Assign the load balancer to the tenant's shard on the device group, which is created with ``home_agent_id`` if it
-    is missing.
+    """Assign the load balancer to the tenant's shard on the device group, which is created with
+    ``home_agent_id`` if it is missing. Return the acting agent; None if there is none.
 
-    Return the acting agent; None if there is none. Raises :class:`ConcurrentUpdate`.
+    Raises :class:`ConcurrentUpdate` if the load balancer was placed or removed meanwhile, the group is full,
+    or the shard is missing and its home is None or was deleted. ``deadline_seconds``: time after which the
+    load balancer counts as overdue.
     """
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
     shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
@@ -84,9 +86,9 @@ def join(
     shard: ShardWithCapacity,
     deadline_seconds: float,
 ) -> PlacedLoadBalancers:
-    """Assign load balancers of the tenant to the tenant's shard; return those that are in it now.
-
-    Two statements for any number, more with ports at a network service.
+    """Assign load balancers of the tenant to the tenant's shard; return the revisions of those that are in it
+    now, and its owner. Load balancers that were placed or deleted meanwhile are left out. Two statements
+    for any number, more with ports at a network service.
     """
     given = {
         "b_ids": list(load_balancer_ids),
@@ -116,7 +118,9 @@ def join(
 
 
 class NewShardRow(NamedTuple):
-    """The row of a shard that this transaction creates: its columns without defaults, but the time."""
+    """Columns of the row of a shard that this transaction creates; ``created_at`` and columns with defaults
+    are missing.
+    """
 
     id: ShardId
     environment: str
@@ -130,8 +134,8 @@ class NewShardRow(NamedTuple):
 def shard_for(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
-    """Return the tenant's shard on the device group, and whether it was created now. Raises :class:`ConcurrentUpdate`
-    if the home agent was deleted.
+    """Return (row of the tenant's shard on the device group, whether it was created now). Raises
+    :class:`ConcurrentUpdate` if there is none and the home agent is None or was deleted.
     """
     shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
     if not made:
@@ -145,9 +149,8 @@ def shard_for(
 def _shard_at(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
-    """Return the tenant's shard on the device group, and whether it was created now. The caller checks its home.
-
-    Raises :class:`ConcurrentUpdate` without a shard and a home.
+    """Return (the tenant's shard on the device group, whether it was created now); the caller checks the home
+    of a new one. Raises :class:`ConcurrentUpdate` without a shard and a home.
     """
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
     found = connection.execute(_TENANTS_SHARD, place).first()
@@ -260,8 +263,9 @@ def _may_receive(agent_id: AgentId) -> Any:
 
 
 def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-    """Commit takeovers of shards, and return the new owners; a constant number of statements. Locks all shards before
-    any agent.
+    """Commit takeovers of shards, with events, and return the new owners; steps that another controller or a
+    revived owner overtook are left out. A constant number of statements. Locks all shards before any
+    agent.
     """
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
@@ -319,7 +323,9 @@ def _taking_values(step: Assign, shard: Any) -> dict[str, Any]:
 
 
 def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
-    """Return {agent id: row} for agents that act now, with the column whether they may take shards of other homes."""
+    """Return {agent id: row} for agents that act now, with the column ``eligible``: whether they may take
+    shards of other homes.
+    """
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, is_eligible().label("eligible"))
     return {
         row.id: row
@@ -376,11 +382,11 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
 def start_handover(
     connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool = False
 ) -> ShardOwner | None:
-    """Start a handover of the shard to ``agent_id``. Return the acting agent, which needs a hint; None if nothing
-    changed.
+    """Start a handover of the shard to ``agent_id``, with an event. Return the acting agent, which needs a
+    hint; None if nothing changed.
 
-    ``rebind``: make ``agent_id`` the shard's home, too. ``seen_epoch``: epoch at the decision; with another one nothing
-    changes.
+    ``rebind``: make ``agent_id`` the shard's home, too. ``seen_epoch``: epoch at the decision; with another
+    one nothing changes.
     """
     shard = _locked_shard(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:

@@ -31,9 +31,9 @@ OFFLINE = OperatingStatus.OFFLINE
 
 
 def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
-    """Record a change of a group's reachability; returns the agent that must observe its devices again, None if nothing
-    changed or the devices are not reached. Raises :class:`ConcurrentUpdate` if another controller recorded a change
-    meanwhile.
+    """Record a change of a group's reachability, in the group, its load balancers and events; return the
+    agent that must observe its devices again, None if nothing changed or the devices are not reached.
+    Raises :class:`ConcurrentUpdate` if another controller recorded a change meanwhile.
     """
     here = (_group.c.environment == environment, _group.c.number == number)
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
@@ -168,8 +168,8 @@ def _observing_owner(connection: Connection, environment: str, number: int) -> S
 
 
 def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
-    """Return device groups with unreachable devices, or without an observing agent. One query, and another one if there
-    are any.
+    """Return device groups with unreachable devices, or without an observing agent, sorted by environment and
+    number. One query, and another one if there are any.
     """
     here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)

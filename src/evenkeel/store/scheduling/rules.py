@@ -23,6 +23,7 @@ class GroupRules(Value):
     group: GroupSnapshot
     """Snapshot of the device group without its shards."""
     reach: Reach
+    """Recorded reachability of the group's devices."""
 
 
 def reach_of(row: Any) -> Reach:
@@ -48,10 +49,8 @@ _READ_RULES = select(
 def read_rules(
     connection: Connection, agents: Iterable[SeenAgent], environment: str | None = None
 ) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
-    """Return {(environment, group number): rules} with the groups' ``agents``, and {environment: circuit breaker}. One
-    statement.
-
-    ``environment``: only of this one; None: of all.
+    """Return {(environment, group number): rules} with the groups' ``agents``, and {environment: circuit
+    breaker}. ``environment``: only of this one; None: of all. One statement.
     """
     seen = snapshots_by_group(agents)
     statement = _READ_RULES if environment is None else _READ_RULES.where(_environment.c.name == environment)

@@ -48,7 +48,10 @@ def has_news(
     *,
     homes: bool,
 ) -> bool:
-    """Whether :func:`note_silence` has something to do. One query if ``homes`` and an operator requested hand-backs."""
+    """Whether :func:`note_silence` has something to do. ``homes``: also if all shards of an agent are home
+    again after an operator requested that, by one query. ``window_seconds``: time in which silent agents
+    count for the circuit breaker. ``agents`` must not be empty.
+    """
     now = agents[0].read_at
     if any(_is_news(agent) for agent in agents) or _breaker_changes(agents, breakers, now, window_seconds):
         return True
@@ -110,7 +113,10 @@ def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> li
 
 
 def note_silence(connection: Connection, breaker_window_seconds: float) -> None:
-    """Record agents that fell silent or came back, and open or close circuit breakers."""
+    """Record agents that fell silent or came back, open or close circuit breakers, each with an event, and
+    clear requests to hand shards back that are fulfilled. ``breaker_window_seconds``: time in which silent
+    agents count for the breaker.
+    """
     agents = read_agents(connection, 0.0)
     now = read_time(connection, agents)
     _, breakers = read_rules(connection, agents)
@@ -154,7 +160,9 @@ def _why_silent(connection: Connection, agent: SeenAgent) -> str:
 
 
 def _set_breaker(connection: Connection, name: str, reason: str) -> None:
-    """Open the circuit breaker for ``reason``, or close it if that is empty."""
+    """Open the circuit breaker for ``reason``, or close it if that is empty; record an event unless another
+    controller did so first.
+    """
     opening = bool(reason)
     is_due = _environment.c.halted_at.is_(None) if opening else _environment.c.halted_at.is_not(None)
     changed = connection.execute(
@@ -174,7 +182,7 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
 
 
 def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
-    """Return the live sessions. One query."""
+    """Return the live sessions, sorted by agent id. One query."""
     rows = connection.execute(_SESSIONS).all()
     return tuple(
         SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment, late=bool(row.late))
@@ -183,7 +191,7 @@ def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
 
 
 def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
-    """End these sessions now; returns how many were live."""
+    """End those of the sessions that are still live, with an event each; return their number."""
     ended = 0
     # In order of ids: two controllers that end the same sessions must not deadlock.
     for session in sorted(sessions, key=lambda each: each.agent_id):

@@ -46,10 +46,10 @@ _root = schema.load_balancer
 
 
 def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-    """Return (load balancer id, environment, project id) of unplaced load balancers.
+    """Return at most ``limit`` unplaced load balancers, each (id, environment, project id).
 
-    Load balancers that their environment can take now come first, so that those waiting for one environment do not hide
-    those of another.
+    Load balancers that their environment can take now come first, so that those waiting for one environment
+    do not hide those of another.
     """
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
@@ -105,10 +105,10 @@ def read_groups(
     settle_seconds: float,
     load_balancer_id: LoadBalancerId | None = None,
 ) -> tuple[GroupView, ...]:
-    """Return the device groups of an environment as inputs of placement for a load balancer of the project, sorted by
-    number.
-
-    ``load_balancer_id``: the load balancer to place, whose availability zone may name a group.
+    """Return the device groups of an environment as inputs of placement for a load balancer of the project,
+    sorted by number. ``load_balancer_id``: the load balancer to place, whose availability zone may name a
+    group. ``settle_seconds``: seconds that an agent must be up before it gets its shards back. Two
+    queries.
     """
     place = {"b_environment": environment, "b_project": project_id, "b_id": load_balancer_id}
     rows = connection.execute(_groups_query(), place).all()
@@ -155,7 +155,9 @@ def _groups_query() -> Select[Any]:
 
 
 def read_snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
-    """Return the snapshot of one device group: its settings, its agents, and the shards that need a decision."""
+    """Return the snapshot of one device group: its settings, its agents, and at most
+    :data:`MAX_SHARDS_PER_SNAPSHOT` shards that need a decision; empty if there is no such group.
+    """
     agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
     rules, _ = read_rules(connection, agents, environment)
     found = rules.get((environment, group_number))
@@ -217,8 +219,8 @@ def read_skewed(connection: Connection, settle_seconds: float) -> tuple[GroupSna
 
 
 def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tuple[ShardSnapshot, ...]:
-    """Return a tenant's shard that its home agent ``home`` serves, and one in handover from or to ``home`` or
-    ``other``.
+    """Return a tenant's shard that its home agent ``home`` serves, and one in handover from ``home`` or to
+    ``other``; without the ones that do not exist.
     """
     looked = select(_shard, db_now().label("now"))
     at_home = and_(_shard.c.home_agent_id == home, _shard.c.acting_agent_id == home)
@@ -231,7 +233,9 @@ def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tu
 
 
 def end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
-    """Cancel handovers to agents that cannot take the shards any more; their owners keep them."""
+    """Cancel at most :data:`MAX_SHARDS_PER_SNAPSHOT` handovers to agents that cannot take the shards any
+    more; the shards' owners keep them.
+    """
     dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_ids()))
     rows = connection.execute(
         select(_shard.c.id, _shard.c.acting_agent_id)

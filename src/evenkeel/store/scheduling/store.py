@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.SchedulingStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.SchedulingStore` in SQL."""
 
 from collections.abc import Sequence
 
@@ -117,10 +117,9 @@ class SqlScheduling:
         return served
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """Commit takeovers of shards; return the new owners.
-
-        A failure at one shard does not affect the others: after a failure each half is tried separately, down to single
-        shards.
+        """Commit takeovers of shards; return the new owners. A failure at one shard does not affect the
+        others: after a failure each half is tried separately, down to single shards, whose failure is
+        logged.
         """
         try:
             return await self._db.write(lambda connection: placing.assign_all(connection, steps))

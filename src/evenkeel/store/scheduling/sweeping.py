@@ -1,4 +1,6 @@
-"""The sweeper's statements: changes that no device confirmed in time, old events, and unused certificates."""
+"""The sweeper's statements: changes that no device confirmed in time, old events, unused certificates, and
+ids of removed load balancers.
+"""
 
 from typing import Any
 
@@ -42,17 +44,23 @@ def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
 
 
 def overdue_ids(deadline_seconds: float, limit: int) -> Select[Any]:
-    """Return a query for the ids of load balancers that are PENDING past their deadline, longest first."""
+    """Return a query for the ids of at most ``limit`` load balancers that are PENDING past their deadline,
+    longest first. ``deadline_seconds``: the option; a deadline twice as far in the future counts as past,
+    too.
+    """
     return select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
 
 
 def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
-    """Return the ids of overdue load balancers; see :func:`overdue_ids`."""
+    """Return the ids of at most ``limit`` load balancers that are PENDING past their deadline, longest first.
+    """
     return list(connection.scalars(overdue_ids(deadline_seconds, limit)))
 
 
 def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) -> int:
-    """Set load balancers that are PENDING_* past their deadline to ERROR with a reason; return their number."""
+    """Set at most ``limit`` load balancers that are PENDING past their deadline to ERROR with a reason and an
+    event; return their number.
+    """
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
     ids = read_overdue(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
@@ -73,7 +81,9 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
 
 
 def trim_events(connection: Connection, keep: int, limit: int) -> int:
-    """Remove the oldest events beyond ``keep``, at most ``limit``; return the number of removed events."""
+    """Delete the oldest events beyond the newest ``keep``, at most ``limit``; return the number of deleted
+    events.
+    """
     newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
     if newest_to_go is None:
         return 0
@@ -110,7 +120,9 @@ def remove_certificates(connection: Connection, ids: list[str]) -> int:
 
 
 def forget_removed(connection: Connection, limit: int) -> int:
-    """Delete at most ``limit`` stored ids of load balancers that were deleted long ago; return their number."""
+    """Delete at most ``limit`` stored ids of load balancers that were removed more than
+    :data:`REMOVED_KEPT_SECONDS` ago; return their number.
+    """
     old = select(_removed.c.id).where(_removed.c.removed_at < db_now() - REMOVED_KEPT_SECONDS)
     ids = list(connection.scalars(old.order_by(_removed.c.removed_at).limit(limit)))
     return connection.execute(delete(_removed).where(is_in_list(_removed.c.id, ids))).rowcount if ids else 0

@@ -18,10 +18,12 @@ _OWNER_COLUMNS = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agen
 def read_owners_with_waiting_work(
     connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
 ) -> tuple[ShardOwner, ...]:
-    """Return the owners of load balancers that wait, found by the index of their deadlines, and the owners of common
-    shards with waiting shared networks.
+    """Return the owners of load balancers whose changes wait for ``waited_seconds``, found by the index of
+    their deadlines, the owners of their groups' common shards, and the owners of common shards with
+    waiting shared networks; each agent once, from at most ``limit`` load balancers and networks' shards.
 
-    Networks without users count, too, for which no load balancer waits. Two queries, three if load balancers wait.
+    Networks without users count, too, for which no load balancer waits. Two queries, three if any of them
+    waits.
     """
     # a short deadline leaves no time to wait so long
     left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)

@@ -1,1 +1,1 @@
-"""Load balancers and their children: created, read, changed and deleted by tenants."""
+"""Stores load balancers and their children, as tenants create, read, change and delete them."""

@@ -1,4 +1,4 @@
-"""Chained load balancers: a member of one is the VIP of another. They are found by two queries over indexes of
+"""Finds chained load balancers (a member of one is the VIP of another) by two queries over indexes of
 addresses.
 """
 
@@ -23,7 +23,9 @@ _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.
 
 
 def read_chained(connection: Connection, query: ChainQuery) -> Chained:
-    """Return the query's addresses that would chain load balancers; one query for members, one for VIPs."""
+    """Return the query's addresses, sorted, that would chain load balancers: members that are VIPs of others,
+    and VIPs that are members of others. At most two queries.
+    """
     return Chained(
         members=_chained_addresses(connection, _vips_query(query), query.members),
         vips=_chained_addresses(connection, _members_query(query), query.vips),
@@ -31,10 +33,12 @@ def read_chained(connection: Connection, query: ChainQuery) -> Chained:
 
 
 def refusing(query: ChainQuery | None, op: Op[T]) -> Op[T]:
-    """Return an operation that checks the addresses and then runs ``op``, in one transaction; without a query, ``op``
-    itself.
+    """Return an operation that checks the addresses and then runs ``op``, in one transaction; without a
+    query, ``op`` itself. The operation raises :class:`Unsupported` if an address would chain load
+    balancers.
 
-    Transactions with one address come one after the other, so that the later one finds what the earlier one stored.
+    Transactions with one address come one after the other, so that the later one finds what the earlier one
+    stored.
     """
     if query is None:
         return op
@@ -69,8 +73,8 @@ def _chained_addresses(
 
 
 def _may_share_network(subnet_id: str, row: Any) -> bool:
-    """Whether both addresses are in one subnet, or may be in one network of the project: networks of two known subnets
-    may have the same addresses.
+    """Whether both addresses are in one subnet or, if a subnet is unknown, of one project: networks of two
+    known subnets may have the same addresses.
     """
     return row.subnet_id == subnet_id if subnet_id and row.subnet_id else bool(row.own_project)
 

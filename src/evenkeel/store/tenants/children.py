@@ -1,7 +1,7 @@
-"""Adding listeners, pools, members and health monitors to a load balancer.
+"""Adds listeners, pools, members and health monitors to a load balancer.
 
-Each function takes the load balancer's lock, updates the parents' statuses and inserts. Unique constraints detect
-conflicts with other children of the load balancer (port, address, second monitor).
+Each operation takes the load balancer's lock, updates the parents' statuses and inserts. Unique constraints
+detect conflicts with other children of the load balancer (port, address, second monitor).
 """
 
 from collections import Counter
@@ -55,8 +55,11 @@ def add_listener(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a listener with its policies, rules and new pools. Raises :class:`NotFound` for a pool of another load
-    balancer.
+    """Return an operation that adds a listener with its policies, rules and new pools.
+
+    Raises :class:`NotFound` for the load balancer, or a pool of another one; :class:`Conflict` for too many
+    rules or a load balancer without a VIP; :class:`Invalid` for a pool with an incompatible protocol;
+    :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` for a port that is in use or an id that exists.
     """
     target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
     for new in new_pools:
@@ -92,9 +95,12 @@ def add_pool(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a pool with its members and monitor; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
+    """Return an operation that adds a pool with its members and monitor, as default pool of the listener if
+    one is named; ``row.load_balancer_id`` may be empty then.
 
-    Raises :class:`Conflict` if the listener has a default pool already.
+    Raises :class:`NotFound` for the load balancer or listener; :class:`Conflict` if the listener has a
+    default pool already, or two members are equal; :class:`Invalid` for an incompatible protocol;
+    :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` for an id that exists.
     """
     check_members(members)
     target = (
@@ -121,20 +127,27 @@ def add_pool(
 
 
 def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: ProjectId | None) -> Op[Change]:
-    """Add members to one pool: all of them or none."""
+    """Return an operation that adds members to one pool, that of the first: all of them or none. Raises
+    :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaMet`,
+    :class:`LimitMet`; ``IntegrityError`` for a member that is in the pool already.
+    """
     check_members(rows)
     return lambda connection: _add_to_pool(writes, connection, rows, project_id)
 
 
 def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a health monitor to its pool."""
+    """Return an operation that adds a health monitor to its pool. Raises :class:`NotFound` for the pool,
+    :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` if the pool has a monitor.
+    """
     return lambda connection: _add_to_pool(writes, connection, (row,), project_id)
 
 
 def _add_to_pool(
     writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: ProjectId | None
 ) -> Change:
-    """Add objects of one kind (members, or a health monitor) to one pool."""
+    """Add objects of one kind (members, or a health monitor) to one pool. Raises :class:`NotFound` for the
+    pool, :class:`Conflict` if it is marked deleted, :class:`QuotaMet`, :class:`LimitMet`.
+    """
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
     locked = writes.lock(connection, Target(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
@@ -152,7 +165,9 @@ def as_default(new: NewPool, listener: Listener) -> NewPool:
 
 
 def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: Locked) -> list[Child]:
-    """Store new pools with their members and monitors, one statement per table."""
+    """Store new pools with their members and monitors, one statement for each table with rows; return them as
+    stored: pools, members, monitors.
+    """
     members = [as_new(replace(row, pool_id=new.pool.id), locked) for new in new_pools for row in new.members]
     monitors = [
         as_new(replace(new.monitor, pool_id=new.pool.id), locked) for new in new_pools if new.monitor is not None
@@ -199,8 +214,8 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
 
 
 def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
-    """Make the pool the listener's default pool; return the listener's protocol. Raises :class:`Conflict` if the
-    listener has a default pool.
+    """Make the pool the listener's default pool; return the listener's protocol. Raises :class:`Conflict` if
+    the listener has a default pool, or is marked deleted.
     """
     table = schema.listener
     statement = (

@@ -1,5 +1,5 @@
-"""Creating load balancers: the most frequent write, so it takes one query, and then inserts the rows of all tables
-together.
+"""Creates load balancers: the most frequent write, so it takes one query, and then inserts the rows of all
+tables together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,12 +59,17 @@ def create_load_balancer(
     mirrored: bool = False,
     checks_quota: bool = True,
 ) -> Op[Change]:
-    """Store a whole tree at revision 1, placed at once if its project has a shard that has room and no capacity
-    policy.
+    """Return an operation that stores a whole tree at revision 1, placed at once if its project has a shard
+    that has room and no capacity policy.
 
-    ``plan``: how to allocate the VIPs; None: none is allocated. ``random`` chooses free addresses. ``certificates``:
-    checked contents of the references in the tree. ``mirrored``: the load balancer mirrors another system's. No quota
-    is checked then, nor without ``checks_quota``. Raises :class:`Invalid` for one without a project.
+    ``plan``: how to allocate the VIPs; None: none is allocated. ``random`` chooses free addresses.
+    ``certificates``: checked contents of the references in the tree. ``mirrored``: the load balancer mirrors
+    another system's. No quota is checked then, nor without ``checks_quota``.
+
+    Raises :class:`Invalid` for one without a project or with an unknown environment; :class:`NotFound`,
+    :class:`Conflict` and :class:`Invalid` for a tree that contradicts itself; :class:`Conflict` without a
+    free address; :class:`QuotaMet`, :class:`LimitMet`; :class:`NetworkUnavailable` if its port is being
+    deleted; ``IntegrityError`` for an id or address that is taken.
     """
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")
@@ -143,10 +148,10 @@ def _child_rows(stored: LoadBalancerTree) -> Iterator[TableRows]:
 
 
 def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
-    """Let the load balancer hold the claim on its VIP's port: created for it, the tenant's own, or another program's.
-
-    Return whether the port has to be updated. It is bound now if the load balancer is placed, otherwise by the
-    placement.
+    """Let the load balancer hold the claim on its VIP's port: created for it, the tenant's own, or another
+    program's. Return whether the port has to be updated at the network service: it is bound now if the
+    load balancer is placed, otherwise by the placement. Raises :class:`NetworkUnavailable` if deleting the
+    port has begun.
     """
     if plan.claim is not None and plan.claim.borrowed:
         store_borrowed_port(connection, plan.claim)
@@ -173,7 +178,7 @@ _READ_SURROUNDINGS = query_shards_with_capacity(
 
 
 class _StateBefore(NamedTuple):
-    """State that is read by one query before a load balancer is created."""
+    """State around a new load balancer, which one query reads before it is created."""
 
     now: float
     shard: ShardWithCapacity | None
@@ -187,8 +192,8 @@ class _StateBefore(NamedTuple):
 def _read_state_before(
     connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]
 ) -> _StateBefore:
-    """Read the state around a new load balancer by one query. ``some``: addresses to look up. Raises :class:`Invalid`
-    if its environment does not exist.
+    """Read the state around a new load balancer by one query. ``some``: addresses to look up. Raises
+    :class:`Invalid` if the load balancer's environment does not exist.
     """
     parameters: dict[str, Any] = {
         "provider": root.provider,
@@ -213,7 +218,9 @@ def _allocate_vip(
     held: frozenset[str],
     random: Random,
 ) -> Vip:
-    """Allocate the VIP by ``each``: the plan, or one of its additional addresses, which are all on the plan's port."""
+    """Return the VIP by ``each``: the plan, or one of its additional addresses, which are all on the plan's
+    port. Raises :class:`Conflict` if no address is free.
+    """
     address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 

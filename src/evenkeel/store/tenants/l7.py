@@ -1,4 +1,4 @@
-"""Adding L7 policies and L7 rules to a load balancer."""
+"""Adds L7 policies and L7 rules to a load balancer."""
 
 from collections.abc import Sequence
 
@@ -34,8 +34,12 @@ def add_l7policy(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add an L7 policy at its position, with its rules and, if ``new_pool`` is given, the pool to which it
-    redirects.
+    """Return an operation that adds an L7 policy at its position, with its rules and, if ``new_pool`` is
+    given, the pool to which it redirects.
+
+    Raises :class:`NotFound` for the listener, or the pool to which it redirects; :class:`Conflict` for too
+    many rules; :class:`Invalid` for a pool with an incompatible protocol; :class:`QuotaMet`,
+    :class:`LimitMet`; ``IntegrityError`` for an id that exists.
     """
     check_rule_count(row.id, len(rules))
     target = Target(LISTENER, row.listener_id, project_id)
@@ -61,7 +65,10 @@ def add_l7policy(
 
 
 def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a rule to an L7 policy. Raises :class:`Conflict` if the policy has the maximum number of rules."""
+    """Return an operation that adds a rule to an L7 policy. Raises :class:`NotFound` for the policy,
+    :class:`Conflict` if it has the maximum number of rules, :class:`QuotaMet`, :class:`LimitMet`;
+    ``IntegrityError`` for an id that exists.
+    """
     target = Target(L7POLICY, row.l7policy_id, project_id)
 
     def op(connection: Connection) -> Change:
@@ -79,7 +86,9 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
 def _policy_as_new(
     connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: Locked
 ) -> tuple[L7Policy, list[L7Rule]]:
-    """Return the L7 policy and its rules as they are first stored; later policies of the listener move up."""
+    """Return the L7 policy and its rules as they are first stored; later policies of the listener are moved
+    up.
+    """
     stored = [as_new(replace(rule, l7policy_id=row.id), locked) for rule in rules]
     position = make_room(connection, row.listener_id, row.position)
     policy = replace(as_new(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored)))

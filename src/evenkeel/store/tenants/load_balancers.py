@@ -1,4 +1,4 @@
-"""Changing and deleting load balancers."""
+"""Changes and deletes load balancers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,9 +50,12 @@ def update_load_balancer(
     project_id: ProjectId | None,
     tell_network: bool = False,
 ) -> Op[Change]:
-    """Change attributes of the load balancer itself. Raises :class:`Invalid` for an unchangeable attribute.
+    """Return an operation that changes attributes of the load balancer itself. ``tell_network``: the VIP's
+    port has to be updated at the network service.
 
-    ``tell_network``: the VIP's port has to be updated at the network service.
+    Raises :class:`NotFound`; :class:`Invalid` for an unchangeable attribute; :class:`Conflict` for an
+    attribute of the VIP's port of a load balancer that was made for a pool of LBaaS v1, and for one that
+    cannot be changed now.
     """
     check_changes(changes, CHANGEABLE[LoadBalancer])
     values = columns_of(changes)
@@ -82,8 +85,11 @@ def resize_load_balancer(
     certificates: Sequence[CheckedCertificate],
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Give a load balancer another flavor, with the enhanced services that this flavor names, and change references of
-    its listeners.
+    """Return an operation that gives a load balancer another flavor, with the enhanced services that this
+    flavor names, and changes references of its listeners.
+
+    Raises :class:`NotFound`; :class:`Conflict` if a listener was changed meanwhile, or the load balancer
+    cannot be changed now; :class:`LimitMet`; ``IntegrityError`` if the flavor was deleted.
     """
     values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
@@ -100,7 +106,10 @@ def resize_load_balancer(
 def fail_over_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Raise the revision and change nothing else, so that devices get the load balancer again."""
+    """Return an operation that raises the revision and changes nothing else, so that devices get the load
+    balancer again, and records the operator's act. Raises :class:`NotFound`, :class:`Conflict` if it is
+    marked deleted or held.
+    """
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
@@ -121,9 +130,11 @@ def fail_over_load_balancer(
 def delete_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Mark a load balancer and all its children deleted. Idempotent.
+    """Return an operation that marks a load balancer and, with ``cascade``, its children deleted; one that
+    was never placed is removed at once. A repeated delete changes nothing.
 
-    A load balancer that was never placed is removed at once.
+    Raises :class:`NotFound`; :class:`Invalid` if it has children, without ``cascade``; :class:`Conflict` for
+    one that is held or mirrors another system's.
     """
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
@@ -153,7 +164,7 @@ def _ports_of_vips(locked: Locked) -> Conflict:
 
 
 def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
-    """Whether the load balancer has listeners or pools."""
+    """Whether the load balancer has listeners or pools that are not marked deleted. One query."""
     below = [
         exists().where(table.c.load_balancer_id == load_balancer_id, table.c.deleted == false())
         for table in (schema.listener, schema.pool)
@@ -162,10 +173,9 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
 
 
 def delete_locked(connection: Connection, locked: Locked, *, notifies: bool, children: bool = True) -> Change:
-    """Delete a load balancer whose row is locked and marked: mark its children too, or remove all rows at once if it
-    was never placed.
-
-    ``children`` False: it has none. ``notifies``: see :func:`remove_unplaced`.
+    """Delete a load balancer whose row is locked and marked: mark its children, too, or remove all rows at
+    once if it was never placed. ``children`` False: it has none. ``notifies``: write the event of a
+    removal to the outbox of notifications.
     """
     if not locked.placed:
         return remove_unplaced(connection, locked, notifies=notifies)
@@ -176,8 +186,8 @@ def delete_locked(connection: Connection, locked: Locked, *, notifies: bool, chi
 
 
 def remove_unplaced(connection: Connection, locked: Locked, *, notifies: bool) -> Change:
-    """Remove the rows of a load balancer that was never placed, and of its children: no device has it. ``notifies``:
-    write the event to the outbox of notifications.
+    """Remove the rows of a load balancer that was never placed, and of its children, because no device has
+    them; record an event. ``notifies``: write the event to the outbox of notifications, too.
     """
     # Built before the rows go, because it reads the ids of the children.
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))

@@ -1,4 +1,4 @@
-"""Replacing the members of a pool as a whole."""
+"""Replaces the members of a pool as a whole."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -43,10 +43,11 @@ class MemberPlan(NamedTuple):
 def replace_members(
     writes: TenantWrites, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Make the pool's members exactly ``members``, matched by (address, port); if ``additive_only``, keep other
-    members.
+    """Return an operation that makes the pool's members exactly ``members``, matched by (address, port); if
+    ``additive_only``, others stay. Unchanged members keep status and revision.
 
-    Unchanged members keep status and revision.
+    Raises :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaMet`,
+    :class:`LimitMet`; ``IntegrityError`` for an id that exists.
     """
     members = [replace(member, pool_id=pool_id) for member in members]
     check_members(members)

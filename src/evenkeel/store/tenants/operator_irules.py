@@ -17,10 +17,12 @@ from evenkeel.store.writing.tenant_writes import TenantWrites
 
 
 def keep_irules(writes: TenantWrites, call: KeepIrules) -> Op[tuple[Change, ...]]:
-    """Store the iRules that an adoption keeps on listeners of a shard.
+    """Return an operation that stores the iRules that an adoption keeps on listeners of a shard, and returns
+    the changes of their load balancers.
 
-    The load balancers may have any status: while their partition is another program's, each one is PENDING. Raises
-    :class:`Conflict`, :class:`SessionLost`.
+    The load balancers may have any status: while their partition is another program's, each one is PENDING.
+    Raises :class:`Conflict` for a listener that the shard does not have, and for iRules that are not allowed;
+    :class:`SessionLost` unless the agent owns the shard.
     """
 
     def op(connection: Connection) -> tuple[Change, ...]:

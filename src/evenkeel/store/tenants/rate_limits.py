@@ -1,4 +1,4 @@
-"""Adding rate limit policies and their rules."""
+"""Adds rate limit policies and their rules."""
 
 from sqlalchemy import Connection, false, func, select
 
@@ -23,8 +23,9 @@ _policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
 
 
 def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a rate limit policy without rules. Raises :class:`Conflict` if the listener has the maximum number of
-    policies.
+    """Return an operation that adds a rate limit policy without rules. Raises :class:`NotFound` for the
+    listener, :class:`Conflict` if it has the maximum number of policies, :class:`LimitMet`;
+    ``IntegrityError`` for an id that exists.
     """
     target = Target(LISTENER, row.listener_id, project_id)
     there = select(func.count()).where(_policies.c.listener_id == row.listener_id, _policies.c.deleted == false())
@@ -43,7 +44,10 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
 
 
 def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a rule to a rate limit policy. Raises :class:`Conflict` if the policy has the maximum number of rules."""
+    """Return an operation that adds a rule to a rate limit policy. Raises :class:`NotFound` for the policy,
+    :class:`Conflict` if it has the maximum number of rules, :class:`LimitMet`; ``IntegrityError`` for an
+    id that exists.
+    """
     policy_id = row.rate_limit_policy_id
     target = Target(RATE_LIMIT_POLICY, policy_id, project_id)
     there = select(func.count()).where(_rules.c.rate_limit_policy_id == policy_id, _rules.c.deleted == false())

@@ -1,4 +1,4 @@
-"""Reading load balancers and their children."""
+"""Reads load balancers and their children."""
 
 from collections.abc import Collection
 from functools import cache
@@ -67,7 +67,7 @@ def read_served_by(connection: Connection, kind: Kind, object_id: str) -> Served
 
 
 def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-    """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING. One query."""
+    """Return those of the load balancers whose provisioning status is PENDING. One query."""
     root = schema.load_balancer.c
     statement = select(root.id).where(
         is_in_list(root.id, load_balancer_ids), root.provisioning_status.in_(PENDING_STATUSES)
@@ -80,11 +80,11 @@ _PARENTS = {MEMBER: POOL, L7RULE: L7POLICY, RATE_LIMIT_RULE: RATE_LIMIT_POLICY}
 
 
 def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_parent: bool = True) -> Op[Page]:
-    """Return an operation that reads a page of objects; ``parent_id``: pool of members, or policy of rules.
-    ``checks_parent``: look for the parent of an empty page.
+    """Return an operation that reads a page of objects; ``parent_id``: pool of members, or policy of rules;
+    None: any. ``checks_parent``: look for the parent of an empty page.
 
-    One query if there is neither a marker nor, with a parent, an empty page. Raises :class:`Invalid` for unknown filter
-    or sort names and markers, :class:`NotFound` for the parent.
+    One query if there is neither a marker nor, with a parent, an empty page. Raises :class:`Invalid` for
+    unknown filter or sort names and markers, :class:`NotFound` for the parent.
     """
 
     def op(connection: Connection) -> Page:

@@ -1,4 +1,4 @@
-"""Deletes that are refused while there are children, as in LBaaS v2 (Octavia deletes children, too)."""
+"""Refuses deletes while there are children, as in LBaaS v2 (Octavia deletes children, too)."""
 
 from sqlalchemy import Connection, case, false, select, update
 

@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.ports.TenantStore`: each method is a transaction."""
+"""Implements :class:`evenkeel.core.ports.TenantStore` in SQL."""
 
 from collections.abc import Sequence
 from random import Random
@@ -214,8 +214,8 @@ class SqlTenants:
         )
 
     async def _add_child(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
-        """Run a write that adds a child. ``duplicate``: error to raise if a child with the same unique values
-        exists.
+        """Run a write that adds a child. Raises ``duplicate`` if a child with the same unique values exists,
+        :class:`Conflict` for an id that exists, and what ``op`` raises.
         """
         try:
             return await self._db.write(op)

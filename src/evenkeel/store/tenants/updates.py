@@ -1,4 +1,4 @@
-"""Changing and deleting listeners, pools, members, monitors, policies and rules."""
+"""Changes and deletes listeners, pools, members, monitors, policies and rules."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -66,10 +66,12 @@ def update_child(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Change attributes of a child; ``parent_id``: pool of a member, or policy of a rule.
+    """Return an operation that changes attributes of a child; ``parent_id``: pool of a member, or policy of a
+    rule; None: not checked.
 
     Raises :class:`Invalid` for an attribute that cannot be changed or a pool with an incompatible protocol,
-    :class:`NotFound` for a pool of another load balancer.
+    :class:`NotFound` for the child, or a pool of another load balancer, :class:`Conflict` for a child that
+    cannot be changed now, :class:`LimitMet` for references.
     """
     target = Target(KINDS[kind], child_id, project_id, parent_id)
     check_changes(changes, STORABLE[kind])
@@ -102,10 +104,12 @@ def delete_child(
     restrict: bool = False,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Mark a child and its children deleted; ``restrict``: see
-    :meth:`evenkeel.core.ports.tenants.TenantStore.delete_child`. Repeating it is harmless.
+    """Return an operation that marks a child and its own children deleted; a listener's pool stays. Rows of a
+    load balancer that was never placed are removed at once. A repeated delete changes nothing.
 
-    A listener's pool stays. Rows of a load balancer that was never placed are removed at once.
+    ``restrict``: refuse the delete of a listener with L7 policies and of a pool with a health monitor; L7
+    policies that redirect to the pool become REJECT. Without it a pool to which an L7 policy redirects is
+    refused. Raises :class:`NotFound`, :class:`Conflict` for a refused delete.
     """
     target = Target(KINDS[kind], child_id, project_id, parent_id)
 
@@ -138,7 +142,9 @@ def delete_child(
 def _served_references(
     connection: Connection, target: Target, certificates: Sequence[CheckedCertificate]
 ) -> dict[str, Any]:
-    """Return the column with what devices have of a listener that is about to wait for a certificate."""
+    """Return {column: value} with what devices have of a listener that is about to wait for a certificate;
+    empty for other objects and listeners.
+    """
     if target.kind is not LISTENER or not any(each.awaited for each in certificates):
         return {}
     before = build_one(connection, LISTENER, read_any(connection, target))
@@ -152,8 +158,9 @@ def change_references(
     changed: ChangedReferences,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
-    """Change the references of a listener; devices have the former ones until its certificates are issued. Raises
-    :class:`Conflict` if the listener was changed or deleted meanwhile.
+    """Change the references of a listener; devices have the former ones until its certificates are issued.
+    Raises :class:`Conflict` if the listener was changed or deleted meanwhile, :class:`LimitMet` for too
+    many references.
     """
     id_ = changed.listener_id
     before = build_one(connection, LISTENER, read_any(connection, Target(LISTENER, id_, None)))
@@ -189,8 +196,9 @@ def check_target_pool(connection: Connection, listener_id: str, pool_id: str, lo
 def _check_and_move_policy(
     connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked
 ) -> dict[str, Any]:
-    """Check the pool to which an L7 policy redirects, and move the policy; return its new position if ``changes`` has
-    one.
+    """Check the pool to which an L7 policy redirects, and move the policy; return {"position": its new
+    position} if ``changes`` has one, else an empty dictionary. Raises :class:`NotFound` and
+    :class:`Invalid` for the pool, :class:`Conflict` if the policy is marked deleted.
     """
     table = schema.l7policy
     pool_id, wanted = changes.get("redirect_pool_id"), changes.get("position")
@@ -288,6 +296,6 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
-    """Return the result of a repeated delete: the object unchanged."""
+    """Return the result of a repeated delete: a change with the object as it is."""
     root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
     return change_of(connection, root, (build_one(connection, kind, row),))

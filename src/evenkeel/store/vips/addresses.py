@@ -31,9 +31,8 @@ HELD_OF_SOME = HELD.where(is_in_bound_list(_held.c.address, "some"))
 
 
 def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> TableRows:
-    """Return rows that allocate the addresses.
-
-    Storing them raises ``IntegrityError`` naming this table if another load balancer has one of them.
+    """Return rows that allocate the addresses of a load balancer, sorted by address. Storing them raises
+    ``IntegrityError`` naming this table if another load balancer has one of them.
     """
     rows = [
         {

@@ -35,7 +35,9 @@ _CLEAR_VIP = (
 
 
 def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
-    """Free VIPs of these load balancers that devices have released. Three statements, none without load balancers."""
+    """Remove the VIPs of these load balancers, which devices have released, and release their addresses and
+    ports. Four statements, none without load balancers.
+    """
     if not load_balancer_ids:
         return
     connection.execute(_CLEAR_VIP, [{"b_id": id_} for id_ in load_balancer_ids])
@@ -55,8 +57,8 @@ _live_listener = exists().where(
 
 
 def give_up_vip(connection: Connection, locked: Locked) -> None:
-    """Begin to release the VIP if the deleted listener was the last one of a load balancer created for an LBaaS v1
-    pool.
+    """Begin to release the VIP if the deleted listener was the last one of a load balancer created for an
+    LBaaS v1 pool; release it at once if the load balancer was never placed.
     """
     if locked.row.root_pool_id is None or connection.scalar(select(_live_listener), {"b_id": locked.id}):
         return
@@ -67,7 +69,7 @@ def give_up_vip(connection: Connection, locked: Locked) -> None:
 
 
 def check_has_vip(locked: Locked) -> None:
-    """Check that the load balancer has a VIP. Raises :class:`Conflict`."""
+    """Check that the load balancer has a VIP that is not being released. Raises :class:`Conflict`."""
     if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
         raise Conflict(
             f"Load Balancer {locked.id} was made for pool {locked.row.root_pool_id} of LBaaS v1 and has no VIP:"

@@ -146,7 +146,9 @@ def _record_found_port(connection: Connection, port: DuePort) -> None:
 
 
 def _record_port_found(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """Record that the VIP's port exists again, and has to be bound."""
+    """Record that the VIP's port exists again, and has to be bound; remove the status reason that tenants
+    saw.
+    """
     _set_reason(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
     connection.execute(
         update(_change)
@@ -183,7 +185,9 @@ def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> boo
 
 
 def read_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> str:
-    """Return the reason why the VIP of the load balancer has no port; empty if it has one. One query."""
+    """Return the reason why the VIP of the load balancer has no port; empty if it has one or there is no such
+    load balancer. One query.
+    """
     statement = select(_change.c.reason).where(
         _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     )

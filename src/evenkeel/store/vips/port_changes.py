@@ -212,9 +212,8 @@ def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
 
 
 def bind_shard(connection: Connection, shard_id: ShardId) -> None:
-    """Make the ports of a shard with a new home due to be bound: of its load balancers and of its devices' addresses.
-
-    Four statements.
+    """Make the ports of a shard with a new home due to be bound: those of its load balancers and of its
+    devices' addresses. Four statements.
     """
     _bind_ports_of_shards(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
 

@@ -55,7 +55,9 @@ def normal_plan(plan: VipPlan) -> VipPlan:
 
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:
-    """Return some random addresses of the plan's range, or all if the range is small; without reserved addresses."""
+    """Return some random addresses of the plan's range, or all if the range is small, in random order;
+    without reserved addresses, so there may be none. Raises :class:`Invalid` if the range is empty.
+    """
     found = _address_range(plan)
     if found.size > CANDIDATES:
         # not random.sample: it refuses ranges longer than a C integer
@@ -71,6 +73,7 @@ def candidates(plan: VipPlan, random: Random) -> list[str]:
 
 def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     """Return a random address of the plan's range that is neither taken nor reserved; None if there is none.
+    Raises :class:`Invalid` if the range is empty.
 
     The time depends on the number of taken addresses, not on the size of the range.
     """
@@ -107,7 +110,7 @@ def _reserved_spans(plan: VipPlan, found: _Range) -> list[_Span]:
 
 
 def _merge_spans(spans: Iterable[_Span]) -> list[_Span]:
-    """Merge overlapping spans and sort them."""
+    """Return the spans sorted, with overlapping ones merged."""
     joined: list[_Span] = []
     for first, last in sorted(spans):
         if joined and first <= joined[-1][1]:
@@ -145,11 +148,11 @@ VIP_ATTEMPTS = 32
 async def write_with_vip(
     database: Database, op: Op[T], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
 ) -> T:
-    """Run a write that allocates the plan's addresses; repeat it with other addresses while concurrent transactions
-    take the selected ones.
+    """Run a write that allocates the plan's addresses, and return its result; repeat it with other addresses
+    while concurrent transactions take the selected ones.
 
-    ``refusal`` returns the error for any other violated constraint. Raises that error, and :class:`Conflict` for
-    addresses.
+    ``refusal`` returns the error for any other violated constraint. Raises that error, :class:`Conflict` for
+    a requested address that is taken or after :data:`VIP_ATTEMPTS` attempts, and what ``op`` raises.
     """
     attempts = 0
     while True:
@@ -181,7 +184,7 @@ async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) 
 
 def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
     """Return a free address by the plan: the first of ``some`` that is not in ``held``, else any. Raises
-    :class:`Conflict` if there is none.
+    :class:`Conflict` if there is none, :class:`Invalid` if the plan's range is empty.
     """
     for address in some:
         if address not in held:

@@ -20,8 +20,10 @@ def record_act(
     shard_id: ShardId = ShardId(""),
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
 ) -> None:
-    """Record what the user of the current request did. The event's text is ``done``, ``by USER`` and ``details``.
-    Outside of a request, as when a controller adds its configured environment, the event names no user."""
+    """Record what the user of the current request did, as an event. The event's text is ``done``, ``by USER``
+    and ``details``. Outside of a request, as when a controller adds its configured environment, the event
+    names no user.
+    """
     by = requester()
     record_event(
         connection,

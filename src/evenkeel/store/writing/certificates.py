@@ -1,7 +1,8 @@
 """References of listeners and pools to key managers: rows of references, and rows of their uses.
 
-A reference's row has an id derived from its key, so that concurrent writes address the same row. Rows are written after
-load balancers and their children, by id; they are removed some time after their last use.
+A reference's row has an id derived from its key, so that concurrent writes address the same row. Rows are
+written after load balancers and their children, sorted by id; they are removed some time after their last
+use.
 """
 
 import hashlib
@@ -45,11 +46,11 @@ def add_uses(
     rows: Iterable[User],
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """Store which references new listeners and pools use, and the contents that were ``checked``; other references are
-    stored as unread.
+    """Store the ``checked`` contents of references, and which of these references the new listeners and pools
+    use; certificates that are not issued yet are stored as awaited. No statement if nothing was checked.
 
-    Raises :class:`LimitMet`, and :class:`Conflict` for an awaited certificate that is served, or not being issued any
-    more. No statement without references.
+    Raises :class:`LimitMet` if the load balancer would have too many references, and :class:`Conflict` for an
+    awaited certificate that listeners serve already, or that is not being issued any more.
     """
     if not checked:
         return
@@ -67,8 +68,9 @@ def change_uses(
     row: User,
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """Update which references a changed listener or pool uses, and store the contents that were ``checked``. Raises
-    :class:`LimitMet`, and :class:`Conflict` like :func:`add_uses`.
+    """Update which references a changed listener or pool uses, with those that devices still serve, and store
+    the contents that were ``checked``. Raises :class:`LimitMet` and :class:`Conflict` like
+    :func:`add_uses`.
     """
     _store_checked(connection, options, locked, [each for each in checked if not each.awaited])
     _store_awaited(connection, locked, [each for each in checked if each.awaited])
@@ -92,7 +94,7 @@ def names_certificates(changes: Iterable[str]) -> bool:
 
 
 def remove_uses(connection: Connection, row: User) -> None:
-    """Delete the records of which references a deleted listener or pool used."""
+    """Delete the records of which references a deleted listener or pool used; no statement if it has none."""
     if references_of(row):
         connection.execute(delete(_use).where(_use.c.owner_id == row.id))
 
@@ -102,7 +104,9 @@ def _certificate_ids(row: User, project_id: ProjectId) -> set[str]:
 
 
 def _served_ids(row: User, project_id: ProjectId) -> set[str]:
-    """Ids of the certificates that devices have while the listener waits for another one."""
+    """Return the ids of the certificates that devices have while the listener waits for another one; empty if
+    it does not wait, and for a pool.
+    """
     served = row.served_container_refs if isinstance(row, Listener) else ()
     return {certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in served if each}
 
@@ -131,9 +135,9 @@ def _store_checked(
 
 
 def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[CheckedCertificate]) -> set[str]:
-    """Store references to certificates that are not issued yet; returns the ids of their rows. Raises
-    :class:`Conflict` if listeners serve such a certificate already, for it must not be taken from them, and if the
-    order has failed or the request was deleted meanwhile.
+    """Store references to certificates that are not issued yet; return the ids of their rows. Raises
+    :class:`Conflict` if listeners serve such a certificate already, for it must not be taken from them,
+    and if the order has failed or the request was deleted meanwhile.
     """
     for each in awaited:
         _check_requested(connection, locked.project_id, each.reference)
@@ -166,7 +170,7 @@ _in_use = exists().where(_use.c.certificate_id == _certificate.c.id).label("in_u
 
 
 def content_columns(found: CheckedCertificate) -> dict[str, Any]:
-    """Return the values of a reference's columns for the content that was read."""
+    """Return {column: value} of a reference's row for the content that was read, without a problem."""
     return {
         "sha256": found.sha256,
         "facts": None if found.facts is None else msgspec.json.encode(found.facts).decode(),

@@ -1,4 +1,6 @@
-"""Ids of changes, which statements write beside a new revision: see :mod:`evenkeel.core.status.changes`."""
+"""Ids of changes, which statements write beside a new revision, with the ids of earlier changes: see
+:mod:`evenkeel.core.status.changes`.
+"""
 
 from sqlalchemy import ColumnElement, String, bindparam, cast, func
 
@@ -15,8 +17,9 @@ def new_change() -> str:
 
 
 def change_assignments() -> dict[str, ColumnElement[str]]:
-    """Return the assignments of a new change id, for a statement that raises the revision. They come before the
-    revision, because MariaDB evaluates from left to right.
+    """Return {column: value} of a new change id, for a statement that raises the revision. They come before
+    the revision, because MariaDB evaluates from left to right. Parameter: ``new_change``, see
+    :func:`new_change`.
     """
     former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
     # The newest one is put in front, so that the oldest is cut off at the column's limit.

@@ -65,8 +65,8 @@ def duplicate_id() -> Conflict:
 def gone_reference(
     error: IntegrityError, *, flavor_id: str | None, availability_zone: str | None = None
 ) -> RequestError | None:
-    """Return the error for a load balancer whose new flavor or zone was deleted meanwhile; None for another violated
-    constraint.
+    """Return the error for a load balancer whose new flavor or zone was deleted meanwhile; None for another
+    violated constraint.
 
     SQLite does not report which of the two it is, so the text names both.
     """
@@ -134,7 +134,7 @@ def listener_takes_no_children() -> Invalid:
 
 
 def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
-    """Check that a listener may send to a pool with this protocol. Raises :class:`Invalid`."""
+    """Check that a listener may send to a pool with this protocol. Raises :class:`Invalid` if it may not."""
     if listener_protocol == CHILDLESS_PROTOCOL:
         raise listener_takes_no_children()
     if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
@@ -156,8 +156,8 @@ def constraint_text(error: IntegrityError) -> str:
 
 
 def child_conflict(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:
-    """Return the error for a child that violates a constraint: ``duplicate`` if it is the child's own unique
-    constraint.
+    """Return the error for a child that violates a constraint: ``duplicate`` if it is the unique constraint
+    on the child's attributes, else the error for an id that exists already.
     """
     text = constraint_text(error)
     if duplicate is not None and "live_key" in text:
@@ -166,8 +166,9 @@ def child_conflict(error: IntegrityError, duplicate: RequestError | None = None)
 
 
 def check_tree(tree: LoadBalancerTree) -> None:
-    """Check that the objects of a new tree do not contradict each other. Raises :class:`Conflict`, :class:`Invalid` or
-    :class:`NotFound`.
+    """Check that the objects of a new tree do not contradict each other. Raises :class:`NotFound` for a
+    parent or pool that the tree lacks, :class:`Conflict` for equal ports, members or monitors and for too
+    many rules, :class:`Invalid` for incompatible protocols.
     """
     pools = {pool.id: pool for pool in tree.pools}
     check_ports(tree.listeners)
@@ -203,7 +204,9 @@ def _check_policies(tree: LoadBalancerTree) -> None:
 
 
 def check_ports(listeners: Iterable[Listener]) -> None:
-    """Check that listeners have different ports. Raises :class:`Conflict`."""
+    """Check that the listeners of one load balancer have different ports; UDP and SCTP have port spaces of
+    their own. Raises :class:`Conflict`.
+    """
     taken = {}
     for listener in listeners:
         # Datagram protocols have port spaces of their own.
@@ -214,7 +217,7 @@ def check_ports(listeners: Iterable[Listener]) -> None:
 
 
 def check_members(members: Iterable[Member]) -> None:
-    """Check that members of a pool have different addresses and ports. Raises :class:`Conflict`."""
+    """Check that no pool has two members with one address and port. Raises :class:`Conflict`."""
     if repeated := _repeated_keys((member.pool_id, member.address, member.protocol_port) for member in members):
         _, address, port = repeated[0]
         raise duplicate_member(address, port)

@@ -22,7 +22,10 @@ def key_of(table: Table) -> Column[str]:
 def take_due(
     connection: Connection, table: Table, rows: Iterable[Any], backoff: Backoff, *conditions: ColumnElement[bool]
 ) -> list[Any]:
-    """Take due rows that no other process took since they were read, and that meet the conditions; return them."""
+    """Take due rows that no other process took since they were read, and that meet the conditions; return
+    them, as they were read. A taken row is due again after the pause of ``backoff``, which grows with the
+    attempts.
+    """
     key = key_of(table)
     taken = []
     for row in rows:

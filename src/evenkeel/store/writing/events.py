@@ -45,7 +45,9 @@ def event_row(
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
     by: Requester = NO_REQUESTER,
 ) -> EventRow:
-    """Return the row of one event; a text that is too long is cut. ``by``: the operator whose act the event is."""
+    """Return the row of one event; ``text`` is cut to :data:`MAX_EVENT_TEXT_CHARACTERS`. ``by``: the operator
+    whose act the event is.
+    """
     return EventRow(
         kind=kind,
         text=text[:MAX_EVENT_TEXT_CHARACTERS],

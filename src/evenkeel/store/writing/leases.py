@@ -7,8 +7,8 @@ from evenkeel.store.engine.statements import insert_if_absent
 
 
 def is_free(lease: Table, seconds_max: float) -> ColumnElement[bool]:
-    """Return the SQL condition that the lease has expired. ``seconds_max``: longest duration; a lease with more time
-    left counts as expired.
+    """Return the SQL condition that the lease has expired. ``seconds_max``: longest duration of a lease; one
+    with more time left counts as expired.
     """
     return is_past(lease.c.expires_at, far_seconds=seconds_max)
 
@@ -16,9 +16,8 @@ def is_free(lease: Table, seconds_max: float) -> ColumnElement[bool]:
 def take(
     connection: Connection, lease: Table, key: dict[str, str], holder: str, seconds: float, *, seconds_max: float
 ) -> bool:
-    """Take, renew or (0 seconds) give back the lease of ``key``; False if another holder has it.
-
-    ``lease`` has the columns of the key, ``holder`` and ``expires_at``.
+    """Take, renew or (0 seconds) give back the lease of ``key`` ({column: value}) for ``holder``; False if
+    another holder has it. ``lease``: a table with the columns of the key, ``holder`` and ``expires_at``.
     """
     mine = or_(lease.c.holder == holder, is_free(lease, seconds_max))
     values = {"holder": holder, "expires_at": db_now() + seconds}

@@ -23,7 +23,9 @@ _COPIED_COLUMNS = tuple(each.name for each in _notification.columns if each.name
 
 
 def record_notifications(connection: Connection, ids: Mapping[LifecycleEvent, Sequence[str]]) -> None:
-    """Add an entry for each of the locked load balancers, by event. One statement for each event that occurred."""
+    """Add an entry to the outbox for each of the locked load balancers. ``ids``: {event: load balancer ids}.
+    One statement for each event with ids.
+    """
     for event, load_balancer_ids in ids.items():
         if load_balancer_ids:
             connection.execute(_insert_event(event), {"b_ids": list(load_balancer_ids)})

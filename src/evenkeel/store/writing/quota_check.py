@@ -77,8 +77,8 @@ def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 def count_new_objects(rows: Iterable[Any]) -> Counter[str]:
-    """Return the number of objects of each kind; monitors that copy a shared one are left out, because that was counted
-    when it was created.
+    """Return {kind of object: number of new objects}; monitors that copy a shared one are left out, because
+    that was counted when it was created.
     """
     return Counter(
         QUOTA_OF[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
@@ -127,8 +127,8 @@ def check_quota(
 
 
 def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
-    """Return the project's own quotas, and lock them until the transaction ends, so that what is counted afterwards is
-    exact.
+    """Return the project's own quotas, {kind: limit; None: it has none of its own}, and lock them until the
+    transaction ends, so that what is counted afterwards is exact.
     """
     parameters = {"quota_project_id": project_id}
     row = _LOCK_QUOTA.first_row(connection, parameters)

@@ -71,11 +71,11 @@ class Locked(NamedTuple):
     placed: bool
     """Whether the load balancer has a shard, so that a device may hold it."""
     now: float
-    """The database's time at the lock."""
+    """The database's time at the lock, in seconds since the epoch."""
     row: Any = None
-    """Row with ``LOAD_BALANCER_COLUMNS`` and further columns."""
+    """The load balancer's row, with the columns of ``LOAD_BALANCER`` and ``mirrored``; None for a new load balancer."""
     has_quota: bool = False
-    """Whether the project has limits of its own."""
+    """Whether the project has quotas of its own."""
 
 
 class Mutable(Enum):
@@ -121,12 +121,12 @@ def try_lock(
     strict: AcceptedStatuses | None = None,
     own: bool = False,
 ) -> Locked | None:
-    """Lock the target's load balancer and raise its revision; None if one of them does not exist or is marked deleted.
+    """Lock the target's load balancer and raise its revision; None if one of them does not exist or is marked
+    deleted. One statement, and one that records the request of the new revision.
 
-    One statement, and one that records the request of the new revision. ``values``: attributes of the load balancer to
-    set by the same statement. ``own``: the write changes attributes of the load balancer itself. ``strict``: raise
-    :class:`NotFound` for the target, or :class:`Conflict` for a load balancer, marked deleted or not, in a status that
-    is not accepted.
+    ``values``: {column: value} to set in the load balancer by the same statement. ``own``: the write changes
+    attributes of the load balancer itself. ``strict``: raise :class:`NotFound` for the target, or
+    :class:`Conflict` for a load balancer, marked deleted or not, in a status that is not accepted.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
@@ -207,10 +207,8 @@ def _target_parameters(target: Target) -> dict[str, Any]:
 
 
 def _check_status(connection: Connection, target: Target, strict: AcceptedStatuses) -> None:
-    """Raise :class:`Conflict` if the status of the load balancer prevented the lock, :class:`NotFound` if there is no
-    such target.
-
-    Nothing is raised if the lock failed because the target is marked deleted.
+    """Raise :class:`Conflict` if the status of the load balancer prevented the lock, :class:`NotFound` if
+    there is no such target. Nothing is raised if the lock failed because the target is marked deleted.
     """
     row = read_any(connection, target)
     root_id, status = (
@@ -243,8 +241,8 @@ def refuse(connection: Connection, target: Target) -> NoReturn:
 
 
 def read_any(connection: Connection, target: Target, columns: Columns | None = None) -> Any:
-    """Return the target's row, marked deleted or not, with ``columns`` or else all of its kind. Raises
-    :class:`NotFound`.
+    """Return the target's row, marked deleted or not, with ``columns``, or None: all of its kind. Raises
+    :class:`NotFound`, also for another project or parent.
     """
     columns = columns or target.kind.columns
     statement = _read_query(target.kind, target.project_id is not None, target.parent_id is not None, columns)
@@ -329,9 +327,8 @@ _TOUCH_POLICY = {kind: (_touch_policy(kind), _touch_policys_listener(kind)) for 
 
 
 def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """Mark the pool and its listeners PENDING_UPDATE after a change of its children. Two statements.
-
-    Raises :class:`Conflict` if the pool was deleted before the lock was taken.
+    """Mark the pool and its listeners PENDING_UPDATE (new ones stay PENDING_CREATE) after a change of its
+    children. Two statements. Raises :class:`Conflict` if the pool was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
@@ -340,14 +337,15 @@ def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """Mark the listeners that send to the pool, also by an L7 policy, PENDING_UPDATE."""
+    """Mark the listeners that send to the pool, by default or by an L7 policy, PENDING_UPDATE (new ones stay
+    PENDING_CREATE). One statement.
+    """
     parameters = {"touched_id": pool_id, "new_revision": locked.revision, "root_id": locked.id}
     connection.execute(_TOUCH_LISTENERS, parameters)
 
 
 def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> None:
-    """Mark the listener PENDING_UPDATE after a change of its policies.
-
+    """Mark the listener PENDING_UPDATE (a new one stays PENDING_CREATE) after a change of its policies.
     Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_LISTENER, {"touched_id": listener_id, "new_revision": locked.revision})
@@ -356,9 +354,9 @@ def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> 
 
 
 def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: Locked) -> None:
-    """Mark the L7 policy or rate limit policy and its listener PENDING_UPDATE after a change of its rules.
-
-    Raises :class:`Conflict` like :func:`touch_listener`.
+    """Mark the L7 policy or rate limit policy, and its listener, PENDING_UPDATE (new ones stay
+    PENDING_CREATE) after a change of its rules. Raises :class:`Conflict` if the policy was deleted before
+    the lock was taken.
     """
     policy, listener = _TOUCH_POLICY[kind]
     touched = connection.execute(policy, {"touched_id": policy_id, "new_revision": locked.revision})
@@ -378,7 +376,7 @@ _READ_OWNER = (
 
 
 def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | None:
-    """Return the acting agent of the shard, live or not; None without one."""
+    """Return the shard's acting agent, live or not; None without a shard or an acting agent."""
     if shard_id is None:
         return None
     row = connection.execute(_READ_OWNER, {"shard_id": shard_id}).first()
@@ -390,7 +388,9 @@ def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | N
 def change_of(
     connection: Connection, row: Any, resources: tuple[Resource, ...], tree: LoadBalancerTree | None = None
 ) -> Change:
-    """Build the :class:`Change` of a load balancer from its row; looks up the owner of its shard."""
+    """Build the :class:`Change` of a load balancer from its row; one query for the owner of its shard.
+    ``resources``: the changed objects; ``tree``: the whole new load balancer, if there is one.
+    """
     return Change(
         load_balancer_id=row.id,
         revision=row.revision,
@@ -403,7 +403,9 @@ def change_of(
 
 
 def changes_of(connection: Connection, condition: ColumnElement[bool]) -> tuple[Change, ...]:
-    """Return the changes of all load balancers that meet ``condition``, sorted by id. One statement."""
+    """Return the changes of all load balancers that meet ``condition``, sorted by id, without changed
+    objects. One statement.
+    """
     shard, agent = schema.shard, schema.agent
     statement = (
         select(_root.c.id, _root.c.revision, _root.c.provider, _root.c.shard_id, shard.c.group_number, agent.c.host)

@@ -41,23 +41,22 @@ _VALUE_COLUMNS = tuple(column.name for column in _revision.columns if column.nam
 
 
 def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> TableRows:
-    """Return the first revision's row for a load balancer that this transaction stores, with the user who requested it.
-    ``at``: the database's time.
+    """Return the row of the first revision of a load balancer that this transaction stores, with the user who
+    requested it. ``at``: the database's time in seconds since the epoch.
     """
     return TableRows(_revision, [_revision_values(load_balancer_id, 1, at)])
 
 
 def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:
-    """Store the user who requested this revision, in the transaction that creates it. One statement.
-
-    ``at``: the database's time.
+    """Store the user who requested this revision, in the transaction that creates it. One statement. ``at``:
+    the database's time in seconds since the epoch.
     """
     upsert_rows(connection, _revision, _VALUE_COLUMNS, [_revision_values(load_balancer_id, revision, at)])
 
 
 def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
-    """Store the user who requested it for the revisions that this transaction gave to all load balancers that meet
-    ``condition``. One statement.
+    """Store the requesting user for the present revisions of all load balancers that meet ``condition``, in
+    the transaction that raised them. One statement.
     """
     asked = _revision_values(LoadBalancerId(""), 0, 0.0) | {
         "load_balancer_id": _root.c.id,
@@ -112,7 +111,9 @@ class AppliedBy(NamedTuple):
 
 
 def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> StatementRun:
-    """Return the statement that stores which agent applied each of the revisions, or why that failed."""
+    """Return the statement, with its rows, that stores which agent applied each of the revisions, or why that
+    failed; changes without an outcome are left out.
+    """
     rows = [
         {
             "id": each.was.id,

@@ -1,6 +1,5 @@
 """Changed listeners that wait for a requested certificate: devices have their former references meanwhile.
-
-The load balancer is locked.
+Callers have locked the load balancer.
 """
 
 from collections.abc import Sequence
@@ -41,8 +40,9 @@ def is_served() -> ColumnElement[bool]:
 
 
 def references_to_keep(connection: Connection, before: Listener) -> tuple[str, ...]:
-    """Return the references that devices have of a listener which is about to wait for a certificate; none if they do
-    not have it, because it waits already. Call it before its uses of certificates are changed.
+    """Return the references that devices have of a listener which is about to wait for a certificate: the
+    default one (empty: none), then those of SNI. Empty if devices do not have the listener, because it
+    waits already. Call it before its uses of certificates are changed.
     """
     waiting = select(_listener.c.id).where(_listener.c.id == before.id, awaits())
     if before.served_container_refs or connection.scalar(waiting) is not None:
@@ -52,7 +52,9 @@ def references_to_keep(connection: Connection, before: Listener) -> tuple[str, .
 
 
 def release_served(connection: Connection, project_id: ProjectId, listener_ids: Sequence[str]) -> None:
-    """Forget former references of those of the listeners that wait no longer."""
+    """Delete the former references, and the records of their use, of those of the listeners that no longer
+    wait for a certificate.
+    """
     columns = _listener.c.id, _listener.c.served_container_refs
     own = _listener.c.default_tls_container_ref, _listener.c.sni_container_refs
     ended = is_in_list(_listener.c.id, listener_ids), is_served(), ~awaits()

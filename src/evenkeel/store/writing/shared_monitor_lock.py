@@ -21,7 +21,9 @@ _monitor = schema.health_monitor
 def lock_shared_monitor(
     connection: Connection, monitor_id: str, project_id: ProjectId | None, changes: dict[str, Any] | None = None
 ) -> Row[Any]:
-    """Lock a shared monitor, set ``changes`` if there are any, and return its row. Raises :class:`NotFound`."""
+    """Lock a shared monitor by raising its revision, set ``changes`` if there are any, and return its row.
+    ``project_id`` None: any project. Raises :class:`NotFound`.
+    """
     is_it = [_shared.c.id == storable_text(monitor_id)]
     if project_id is not None:
         is_it.append(_shared.c.project_id == storable_text(project_id))
@@ -39,8 +41,9 @@ def is_association_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: ProjectId) -> HealthMonitor:
-    """Return the health monitor of a new pool; one that names a shared monitor gets its attributes, and the shared one
-    is locked. Raises :class:`NotFound`, :class:`Conflict`.
+    """Return the health monitor of a new pool; one that names a shared monitor gets its attributes, and the
+    shared one is locked. Raises :class:`NotFound` if the project has no such shared monitor,
+    :class:`Conflict` if as many pools share it as may.
     """
     if row.shared_monitor_id is None:
         return row

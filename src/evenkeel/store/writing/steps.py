@@ -54,7 +54,9 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
 
 
 def as_new(row: AnyChild, locked: Locked) -> AnyChild:
-    """Return the child in the state in which it is first stored: in its load balancer's project, and not confirmed."""
+    """Return the child in the state in which it is first stored: PENDING_CREATE, at the revision of the lock,
+    in its load balancer's project.
+    """
     return replace(
         row,
         load_balancer_id=locked.id,

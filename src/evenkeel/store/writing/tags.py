@@ -19,6 +19,8 @@ def tag_rows(load_balancer_id: str, tags: Iterable[str]) -> TableRows:
 
 
 def replace_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
-    """Replace the tags of a load balancer, which must be locked."""
+    """Replace the rows of tags of a load balancer, which must be locked. The column ``tags`` is left
+    unchanged.
+    """
     connection.execute(delete(_tag).where(_tag.c.load_balancer_id == load_balancer_id))
     insert_into_tables(connection, [tag_rows(load_balancer_id, tags)])

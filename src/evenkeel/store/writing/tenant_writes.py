@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class TenantWrites:
-    """Lock and checks that every tenant's write needs, by the store's options. ``in_error``: see
-    :class:`AcceptedStatuses`.
+    """Revision locks and quota checks that every tenant's write needs, by the store's options. ``in_error``:
+    accept changes of load balancers in ERROR where immutability is strict.
     """
 
     def __init__(self, options: StoreOptions, *, in_error: bool = False) -> None:
@@ -36,8 +36,8 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> Locked:
-        """Lock like :meth:`try_lock`, but raise :class:`NotFound` or :class:`Conflict` if the object is missing or
-        marked deleted.
+        """Lock like :meth:`try_lock`, but raise :class:`NotFound` for an object that does not exist,
+        :class:`Conflict` for one that is marked deleted, or whose load balancer is.
         """
         locked = self.try_lock(connection, target, mutable, values=values, mirrored_too=mirrored_too)
         return locked or refuse(connection, target)
@@ -51,11 +51,12 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> Locked | None:
-        """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept; None
-        as there.
+        """Lock by :func:`evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options
+        accept; None if the object or its load balancer does not exist or is marked deleted.
 
-        Raises :class:`Conflict` for a held load balancer, and for one that mirrors another system's, unless
-        ``mirrored_too``: the write changes no attribute.
+        Raises :class:`Conflict` for a held load balancer, for one in another status where immutability is
+        strict, and for one that mirrors another system's, unless ``mirrored_too``: the write changes no
+        attribute.
         """
         strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
@@ -81,7 +82,9 @@ class TenantWrites:
         self.check_growth(connection, locked, count_new_objects(rows))
 
     def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
-        """Check quotas and limits for ``more``: {kind: number of new objects}. See :meth:`check_quota`."""
+        """Check quotas of the project and limits of the load balancer for ``more``, {kind: number of new
+        objects}. Raises :class:`QuotaMet` or :class:`LimitMet`.
+        """
         quota_check.check_quota(
             connection,
             locked.project_id,
