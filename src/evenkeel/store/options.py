@@ -11,7 +11,7 @@ class StoreOptions(Value):
     auto_upgrade: bool = True
     """Upgrade the schema at start; if False, an outdated schema is refused."""
     pending_deadline_seconds: float = 300.0
-    """Seconds after which a placed load balancer that is still PENDING becomes ERROR (its changes are still retried)."""
+    """Seconds after which a placed load balancer that is still PENDING becomes ERROR; its changes are still retried."""
     strict_immutability: bool = False
     """Refuse changes of a load balancer that is not ACTIVE, and of its children, as Octavia does."""
     default_quotas: Quotas = Quotas()

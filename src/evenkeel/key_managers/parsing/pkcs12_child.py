@@ -15,7 +15,7 @@ from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
 
 
 def parse_pkcs12(content: bytes, passphrase: bytes) -> bytes:
-    """Parse a PKCS#12 file; return ~Pkcs12Parts~, encoded in MessagePack. Raises one of
+    """Parse a PKCS#12 file; return :class:`Pkcs12Parts`, encoded in MessagePack. Raises one of
     :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`.
     """
     return msgspec.msgpack.encode(read_parts(content, passphrase))

@@ -46,11 +46,12 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
     def request(
         self, method: str, url: str, headers: Any = None, raise_exception: bool = True, **kwargs: Any
     ) -> dict[str, Any]:
-        """Send a request to Vault and return its decoded JSON; empty for a response without content (204).
+        """Send a request to Vault and return its decoded JSON object; empty for a response without content
+        (204).
 
-        Raises hvac's exception for an unsuccessful status, whatever ``raise_exception`` says, and
+        Raises hvac's exception for an unsuccessful status, whatever ``raise_exception`` says,
         :class:`exceptions.UnexpectedError` for a response that is longer than :data:`ANSWER_BYTES_MAX` or not
-        JSON, and for a missing secrets engine.
+        JSON, and for a missing secrets engine, and :class:`requests.RequestException`.
         """
         # hvac would put the texts of the response into its exceptions, and read a body of any size.
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)

@@ -118,8 +118,7 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
 
 
 def _awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> str | None:
-    """Return why the certificate is not awaited any longer; empty while it is, None if the request is gone.
-    """
+    """Return why the certificate is not awaited any longer; empty while it is, None if the request is gone."""
     # The next step would come too late to end the waiting in time.
     overdue = _row.c.next_attempt_at > _row.c.referenced_at + awaited_seconds
     columns = _row.c.step, _row.c.problem, _row.c.failures, overdue.label("overdue")

@@ -246,7 +246,7 @@ def _configure_connection(connection: Any, _record: Any) -> None:
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Set a file to WAL mode. If two processes try at the same time, SQLite refuses one of them without
     waiting, so this repeats for up to :data:`BUSY_TIMEOUT_SECONDS`; then it raises
-    ~sqlite3.OperationalError~.
+    :class:`sqlite3.OperationalError`.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:

@@ -26,8 +26,7 @@ class TableRows(NamedTuple):
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert any number of rows, with the same columns, into one table with one statement; none without rows.
-    """
+    """Insert any number of rows, with the same columns, into one table with one statement; none without rows."""
     if rows:
         connection.execute(_insert_statement(table), rows if len(rows) > 1 else rows[0])
 

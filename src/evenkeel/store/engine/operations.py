@@ -1,6 +1,6 @@
 """Methods of the stores that run one function in one transaction, declared as class attributes.
 
-``record_plan = write_operation(plans.record_plan)`` makes a method with the function's parameters after the
+``record_plan = write_operation(plans.record_plan_answer)`` makes a method with the function's parameters after the
 connection. The contract of the method is that of the port that the store implements.
 """
 

@@ -199,11 +199,13 @@ class PostgresqlDatabase(ServerDatabase):
     """
 
     NO_WRITES_SQLSTATES = frozenset({"25006", "53100", "58030"})
-    """SQLSTATE codes of a read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk, an I/O
-    error.
+    """SQLSTATE codes of a read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk,
+    an I/O error.
     """
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
-    """SQLSTATE codes of serialization failures and deadlocks: the transaction is rolled back and may succeed when run again."""
+    """SQLSTATE codes of serialization failures and deadlocks: the transaction is rolled back and may succeed when run
+    again.
+    """
 
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)

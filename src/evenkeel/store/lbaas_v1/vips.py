@@ -61,7 +61,8 @@ def add_vip(
 ) -> Op[Change]:
     """Return an operation that adds a listener, and by the plan a VIP to the load balancer of its default
     pool. Raises :class:`NotFound` for the pool, :class:`Conflict` if the pool has a vip already or the
-    subnet has no free address, :class:`QuotaMet`, :class:`LimitMet`.
+    subnet has no free address, :class:`QuotaMet`, :class:`LimitMet`, :class:`NetworkUnavailable` if the
+    VIP's port is being deleted.
     """
     target = Target(POOL, row.default_pool_id or "", project_id)
 

@@ -104,8 +104,7 @@ def _upgrade_mariadb(connection: Connection) -> str:
 
 
 def _is_of_concurrent_upgrade(error: CommandError | DBAPIError) -> bool:
-    """Whether the error occurred because another controller was changing the same tables or version number.
-    """
+    """Whether the error occurred because another controller was changing the same tables or version number."""
     if isinstance(error, CommandError):
         return True
     return not error.connection_invalidated and error.orig is not None and error.orig.args[0] in mariadb.CAME_SECOND

@@ -18,7 +18,9 @@ from evenkeel.store.records import schema
 OVERLAP_SECONDS = 10.0
 """Seconds by which each answer goes back; no transaction that writes statuses takes longer."""
 OLDEST_SECONDS = 3600.0
-"""Age in seconds above which a cursor is no longer accepted; the answer is then that every load balancer may have changed."""
+"""Age in seconds above which a cursor is no longer accepted; the answer is then that every load balancer may
+have changed.
+"""
 _CURSOR_PATTERN = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
 _root = schema.load_balancer
 

@@ -52,8 +52,9 @@ def put_mirrored(
     VIP, or writes the differences as one revision; it returns None if there are none.
 
     Raises :class:`MirrorConflict` if the stored snapshot is newer, the load balancer is being deleted, or an
-    id is another object's; :class:`Conflict` and :class:`Invalid` for a tree that contradicts itself,
-    :class:`Invalid` for an attribute that never changes, :class:`LimitMet`.
+    id is another object's; :class:`NotFound`, :class:`Conflict` and :class:`Invalid` for a tree that
+    contradicts itself; :class:`Invalid` for an attribute that never changes; :class:`LimitMet`;
+    :class:`NetworkUnavailable` if its port is being deleted.
     """
     check_tree(tree)
     root = tree.load_balancer

@@ -104,7 +104,9 @@ def _update_certificate_uses(
     locked: Locked,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
-    """Update which listeners and pools use which certificates; no statement if none of them has references."""
+    """Update which listeners and pools use which certificates; no statement if none of them has references.
+    Raises :class:`LimitMet`, and :class:`Conflict` for an awaited certificate that is not available.
+    """
     using = [step for step in steps if step.kind in (Listener, Pool)]
     add_uses(connection, options, locked, _rows_of_steps(using, Insert), certificates)
     for row in _rows_of_steps(using, Overwrite):

@@ -80,8 +80,7 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 
 
 def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
-    """Return a catalogue entry of the class ``kind`` by its id or, for zones, name. Raises :class:`NotFound`.
-    """
+    """Return a catalogue entry of the class ``kind`` by its id or, for zones, name. Raises :class:`NotFound`."""
     stored = KINDS[kind]
     statement = select(*stored.columns).where(stored.table.c[stored.key] == storable_text(key))
     row = connection.execute(statement).first()

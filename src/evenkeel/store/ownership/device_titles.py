@@ -17,8 +17,7 @@ _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 
 
 def read_device_titles(connection: Connection, environment: str, group_number: int) -> Titles:
-    """Return {address: title} of a group's devices; devices whose own name is unknown are missing. One query.
-    """
+    """Return {address: title} of a group's devices; devices whose own name is unknown are missing. One query."""
     return read_titles_by_group(connection, [(environment, group_number)]).get((environment, group_number), {})
 
 

@@ -260,8 +260,7 @@ def contradiction_text(load_balancer_id: LoadBalancerId, told: int, revision: in
 
 
 def read_history(connection: Connection) -> History:
-    """Return the current history of the database, with unknown histories; with an empty id if there is none.
-    """
+    """Return the current history of the database, with unknown histories; with an empty id if there is none."""
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
     if row is None:
         return History(id="", begun_at=0.0)

@@ -270,7 +270,7 @@ def _encode_value(name: str, value: Any) -> Any:
 
 
 def row_of(value: Resource) -> dict[str, Any]:
-    """Convert a tenant's object to the values of all columns of its row."""
+    """Return {column: value} for all columns of the row of a tenant's object."""
     plain, encoded = _PLAIN_AND_ENCODED_COLUMNS[type(value)]
     row = {name: getattr(value, name) for name in plain}
     row.update((name, _encode_value(name, getattr(value, name))) for name in encoded)
@@ -354,7 +354,7 @@ def subnet_of(row: Sequence[Any]) -> Subnet:
 
 
 def subnet_row(subnet: Subnet) -> dict[str, Any]:
-    """Return the column values of a subnet."""
+    """Return {column: value} for all columns of the row of a subnet."""
     values: dict[str, Any] = {column.name: getattr(subnet, column.name) for column in SUBNET_COLUMNS}
     return values | {name: msgspec.json.encode(values[name]).decode() for name in _SUBNET_LISTS}
 
@@ -367,7 +367,7 @@ def network_of(row: Sequence[Any]) -> DeclaredNetwork:
 
 
 def network_row(network: DeclaredNetwork) -> dict[str, Any]:
-    """Return the column values of a network."""
+    """Return {column: value} for the columns of the row of a network, except the time at which it was read."""
     values: dict[str, Any] = {column.name: getattr(network, column.name) for column in NETWORK_COLUMNS}
     segment = (network.network_type.value, network.physical_network or "", str(network.segmentation_id or ""))
     return values | {

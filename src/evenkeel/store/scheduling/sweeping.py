@@ -52,8 +52,7 @@ def overdue_ids(deadline_seconds: float, limit: int) -> Select[Any]:
 
 
 def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
-    """Return the ids of at most ``limit`` load balancers that are PENDING past their deadline, longest first.
-    """
+    """Return the ids of at most ``limit`` load balancers that are PENDING past their deadline, longest first."""
     return list(connection.scalars(overdue_ids(deadline_seconds, limit)))
 
 

@@ -137,7 +137,8 @@ def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: Pro
 
 def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds a health monitor to its pool. Raises :class:`NotFound` for the pool,
-    :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` if the pool has a monitor.
+    :class:`Conflict` if it is marked deleted, :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` if
+    the pool has a monitor.
     """
     return lambda connection: _add_to_pool(writes, connection, (row,), project_id)
 

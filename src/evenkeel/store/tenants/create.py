@@ -219,7 +219,7 @@ def _allocate_vip(
     random: Random,
 ) -> Vip:
     """Return the VIP by ``each``: the plan, or one of its additional addresses, which are all on the plan's
-    port. Raises :class:`Conflict` if no address is free.
+    port. Raises :class:`Conflict` if no address is free, :class:`Invalid` if the range is empty.
     """
     address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)

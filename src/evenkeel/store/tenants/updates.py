@@ -159,8 +159,8 @@ def change_references(
     certificates: Sequence[CheckedCertificate],
 ) -> None:
     """Change the references of a listener; devices have the former ones until its certificates are issued.
-    Raises :class:`Conflict` if the listener was changed or deleted meanwhile, :class:`LimitMet` for too
-    many references.
+    Raises :class:`NotFound`, :class:`Conflict` if the listener was changed or marked deleted meanwhile,
+    :class:`LimitMet` for too many references.
     """
     id_ = changed.listener_id
     before = build_one(connection, LISTENER, read_any(connection, Target(LISTENER, id_, None)))
