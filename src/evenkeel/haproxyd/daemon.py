@@ -45,8 +45,9 @@ grows.
 
 
 class HaproxyDaemon:
-    """Starts and stops the daemon's parts; HAProxys outlive it. Raises :class:`ValueError` for settings that cannot be
-    used.
+    """Starts and stops the daemon's parts; HAProxys keep running when it stops. The constructor raises
+    :class:`ValueError` for settings that cannot be used, such as an unreadable certificate or password
+    file.
     """
 
     def __init__(self, settings: DaemonSettings, http: HttpSettings) -> None:
@@ -94,13 +95,15 @@ class HaproxyDaemon:
         self._endpoint_file: Path | None = None
 
     async def start(self) -> str:
-        """Adopt running HAProxys or start missing ones, and return the URL once each start was tried.
+        """Adopt running HAProxys or start missing ones, and return the API's URL after one attempt for each
+        partition.
 
         The API serves before that, so that one tenant's slow HAProxy does not delay the others. Raises
-        :class:`ValueError`, :class:`OSError`.
+        :class:`ValueError` if another daemon holds the state directory, the API's address cannot be bound or
+        the host's addresses cannot be read; :class:`OSError` if directories or sockets cannot be created.
         """
         # before anything listens: without this host's own addresses no load balancer can be validated
-        self.partitions.forbidden_addresses.check()
+        self.partitions.forbidden_addresses.check_host_addresses()
         # before the first write: another daemon may use the directory
         self._lock = lock_state_dir(self._settings.state_dir)
         if advice := authority_key_advice(self._http.certificate):
@@ -126,11 +129,15 @@ class HaproxyDaemon:
         return url
 
     def use_certificate(self, certificate: Path, key: Path) -> None:
-        """Use this certificate for new connections of agents. On :class:`ValueError` nothing changes."""
+        """Use this certificate and key (PEM files) for new connections of agents. Raises :class:`ValueError`
+        if they cannot be used; nothing changes then.
+        """
         self._server.use_tls_context(server_context(certificate, key))
 
     async def stop(self) -> None:
-        """Stop the daemon; every HAProxy keeps running."""
+        """Stop the API, the checks and the management of partitions, and release the state directory; every
+        HAProxy keeps running.
+        """
         if self._endpoint_file:
             self._endpoint_file.unlink(missing_ok=True)
         # first, so that no change arrives while the partitions end
@@ -149,7 +156,7 @@ class HaproxyDaemon:
             self._lock.close()
 
     def about(self) -> wire.About:
-        """Return identity, version and problems of this daemon."""
+        """Return name, versions, ids, owners and problems of this daemon, as ``GET /v1`` sends them."""
         return wire.About(
             name=self._settings.name,
             daemon_version=__version__,
@@ -164,7 +171,9 @@ class HaproxyDaemon:
         )
 
     async def set_gauges(self) -> None:
-        """Set the gauges of ``/metrics``."""
+        """Set the gauges that ``/metrics`` exports: number of partitions, of partitions with a problem, and
+        whether HAProxy is usable.
+        """
         PARTITIONS.set(len(self.partitions.names()))
         PARTITION_PROBLEMS.set(self.partitions.problem_count)
         USABLE.set(not self.partitions.problem)
@@ -179,9 +188,11 @@ class HaproxyDaemon:
         return self._counters[name]
 
     async def _observe(self, within_seconds: float) -> wire.DaemonObservation:
-        """Observe all partitions, as :meth:`Observer.observe`.
+        """Return an observation of all partitions, in which an unchanged status is at most ``within_seconds``
+        old.
 
-        Raises :class:`DaemonRefused` until running HAProxys were adopted, because they would appear to be down.
+        Raises :class:`DaemonRefused` (``busy``) until running HAProxys were adopted, because they would
+        appear to be down.
         """
         if not self._started:
             raise DaemonRefused("busy", "the daemon is looking for its HAProxys; try again later")
@@ -197,7 +208,9 @@ class HaproxyDaemon:
                 log.exception("observation failed; retrying")
 
     async def _restore_regularly(self) -> None:
-        """Restore, at intervals, files that were removed while the daemon runs."""
+        """Restore, every few seconds until cancelled, files and sockets that were removed, and end old
+        workers above the memory limit. Errors are logged.
+        """
         took_seconds = 0.0
         while True:
             await asyncio.sleep(max(RESTORE_EVERY_SECONDS, took_seconds / RESTORE_SHARE_MAX))
@@ -217,7 +230,8 @@ class HaproxyDaemon:
     def _restore_lock(self) -> None:
         """Lock the state directory again if its lock file was removed.
 
-        Raises :class:`ValueError` if another daemon has started with the same state directory.
+        Raises :class:`ValueError` if another daemon has started with the same state directory,
+        :class:`OSError` if the lock file cannot be opened.
         """
         # A lock file without a link was removed: another daemon could create and lock a new one.
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
@@ -227,9 +241,11 @@ class HaproxyDaemon:
 
 
 def lock_state_dir(state_dir: Path) -> IO[str]:
-    """Lock the state directory, because two daemons on one state would manage the same HAProxys.
+    """Create the state directory if it is missing, lock it, and return the file whose closing releases the
+    lock. Two daemons on one state would manage the same HAProxys.
 
-    Raises :class:`ValueError` if another daemon holds the lock.
+    Raises :class:`ValueError` if another daemon holds the lock, :class:`OSError` if the lock file cannot be
+    opened.
     """
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = _open_lock(state_dir / "lock")
@@ -243,7 +259,9 @@ def lock_state_dir(state_dir: Path) -> IO[str]:
 
 
 def _open_lock(path: Path) -> IO[str]:
-    """Open the lock file; on a read-only disk for reading only. Raises :class:`OSError`."""
+    """Open the lock file for writing, creating it; on a read-only disk open it for reading. Raises
+    :class:`OSError`.
+    """
     try:
         return path.open("w")
     except OSError as error:

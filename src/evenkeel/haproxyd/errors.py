@@ -4,7 +4,7 @@ from evenkeel.core.kit.errors import EvenKeelError
 
 
 class PartitionUnknown(EvenKeelError):
-    """There is no partition (tenant's HAProxy with its load balancers) of that name."""
+    """No partition (a tenant's HAProxy with its load balancers) has the name ``name``."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no partition {name}")
@@ -12,7 +12,9 @@ class PartitionUnknown(EvenKeelError):
 
 
 class InvalidChange(EvenKeelError):
-    """The request as a whole is invalid; the text names field, value and what is allowed."""
+    """The request as a whole is invalid; ``reason``, which is the text, names field, value and what is
+    allowed.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -20,7 +22,9 @@ class InvalidChange(EvenKeelError):
 
 
 class HaproxyDown(EvenKeelError):
-    """A HAProxy does not run, or does not answer in time."""
+    """HAProxy does not run, does not answer in time, or gives an answer that cannot be used; the text gives
+    the reason.
+    """
 
 
 class HaproxyRefused(EvenKeelError):
@@ -32,4 +36,6 @@ class HaproxyRefused(EvenKeelError):
 
 
 class PartitionFailed(EvenKeelError):
-    """The daemon failed to apply the change; the partition is unchanged. The text gives the cause."""
+    """The daemon failed to apply a change or to create a partition; the text gives the cause. The partition's
+    accepted load balancers are unchanged.
+    """

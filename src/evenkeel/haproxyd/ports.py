@@ -10,51 +10,60 @@ from evenkeel.core.kit.values import Value
 
 
 class WorkerCli(Protocol):
-    """The runtime API of a partition's current worker."""
+    """The runtime API of one partition's HAProxy workers, current and old."""
 
     async def command(self, text: str) -> str:
         """Send one command to the current worker and return the answer.
 
-        Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`.
+        Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` if there is no worker or it does not answer in
+        time.
         """
         ...
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
-        """Send commands that change nothing to the worker with this pid; when repeated, cheaper than :meth:`command`.
+        """Send commands that change nothing to the worker with this pid, and return one answer per command.
+        Cheaper than :meth:`command` when repeated.
 
-        Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`.
+        Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` if the worker does not answer in time.
         """
         ...
 
     def connection_to(self, pid: int) -> object | None:
-        """Return the connection of :meth:`query` to the worker with this pid; None: there is none now.
+        """Return the connection of :meth:`query` to the worker with this pid; None if there is none now.
 
-        As long as it is the same object, it leads to the same process, even if the pid was reused since.
+        While the same object is returned, the connection leads to the same process, even if its pid is
+        reused.
         """
         ...
 
-    async def of_worker(self, pid: int, text: str) -> str:
-        """Send one command to the worker with this pid, which may be an old one that only finishes its connections."""
+    async def command_to_worker(self, pid: int, text: str) -> str:
+        """Send one command to the worker with this pid, which may be an old worker that only finishes its
+        connections, and return the answer.
+
+        Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` if that worker does not answer in time.
+        """
         ...
 
 
 class FrontendCounters(Protocol):
-    """Counters of frontends, whose totals survive the replacement of workers."""
+    """Counters of one partition's frontends, whose totals survive the replacement of workers."""
 
     def carry_over(
         self, cli: WorkerCli, worker_socket: Path, pid: int | None, *reads: str
     ) -> AbstractAsyncContextManager[tuple[str, ...]]:
-        """Read the counters of the worker ``pid`` before a reload, and follow them until its connections have ended; a
-        context around the reload.
+        """Return a context around a reload: on entry it reads the counters of the worker ``pid``, and
+        afterwards it follows them until that worker's connections have ended.
 
-        The context has the worker's answers to the commands ``reads``, which change nothing, or none. Errors are
-        handled in it and do not fail the reload.
+        The context yields the worker's answers to the commands ``reads``, which change nothing; an empty
+        tuple if they could not be read. Errors of counters are handled inside and do not fail the reload.
         """
         ...
 
 
 class PartitionEvent(Value):
-    """Event: the health of a server changed, or without a server, the state of the partition's HAProxy."""
+    """Event: a server's health changed, or, with an empty ``server``, the state of the partition's HAProxy.
+    ``up``: the state after the event; ``text``: description for operators.
+    """
 
     partition: str
     backend: str = ""
@@ -69,7 +78,7 @@ class NoCounters:
     def carry_over(
         self, cli: WorkerCli, worker_socket: Path, pid: int | None, *reads: str
     ) -> AbstractAsyncContextManager[tuple[str, ...]]:
-        """Return a context manager without effect, and without answers."""
+        """Return a context manager without effect, which yields an empty tuple of answers."""
         return contextlib.nullcontext(())
 
 

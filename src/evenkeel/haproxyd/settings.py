@@ -37,6 +37,7 @@ class DaemonSettings(Value):
     """Limit of the address space of one HAProxy process with one thread. With less than 256, a process could not even
     finish a refused reload."""
     threads: int = 1
+    """Threads of one HAProxy process."""
     maxconn: int | None = None
     """Maximum of concurrent connections of one HAProxy; None: sized by its listeners
     (:mod:`haproxy.config.worker_size`), as memory and the limit of open files allow.
@@ -69,8 +70,9 @@ class DaemonSettings(Value):
     addresses: AddressRules = STRICT
     """Addresses that tenants' load balancers may send to and listen on."""
     management_addresses: tuple[str, ...] = ()
-    """Further addresses of this host on which no load balancer may listen; the API's and the peers' are always
-    excluded."""
+    """Further addresses of this host that load balancers may neither listen on nor send to; those of the API
+    and for peers are always excluded.
+    """
 
     start_timeout_seconds: float = 30.0
     reload_timeout_seconds: float = 60.0
@@ -84,7 +86,7 @@ class DaemonSettings(Value):
     restart_max_seconds: float = 30.0
     """Shortest and longest pause before the restart of a HAProxy that died; each pause is double the previous one."""
     steady_after_seconds: float = 30.0
-    """After this time, a HAProxy is no longer considered to be in a crash loop."""
+    """Time of service after which an exit of HAProxy is no longer considered a part of a crash loop."""
 
     partitions_max: int = 5000
     load_balancers_max: int = 200
@@ -119,8 +121,8 @@ class DaemonSettings(Value):
 
     @property
     def address_space_mib(self) -> int:
-        """Return the address space limit of a HAProxy in MiB: the C library reserves a heap and a stack for each
-        thread.
+        """Return the address space limit of a HAProxy in MiB: ``memory_max_mib``, and 128 for each further
+        thread, for which the C library reserves a heap and a stack.
         """
         return self.memory_max_mib + (self.threads - 1) * THREAD_MIB
 
@@ -151,7 +153,9 @@ _TABLE_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def check_settings(settings: DaemonSettings) -> None:
-    """Raise :class:`ValueError` naming the first invalid option."""
+    """Raise :class:`ValueError`, naming the option, if a path, the length of ``run_dir``, the nftables
+    table's or the daemon's name is not allowed.
+    """
     paths = {"state_dir": settings.state_dir, "run_dir": settings.run_dir, "keys_dir": settings.keys_dir}
     for what, path in paths.items():
         if path is not None and not _PATH_PATTERN.fullmatch(str(path)):

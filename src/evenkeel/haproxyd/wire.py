@@ -85,8 +85,9 @@ class Frontend(Wire):
 class BackendServer(Wire):
     """One member. A name always means the same address: a server with a changed address has another name.
 
-    ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word. ``ping_address``: the target
-    of :class:`Ping`, if it differs from the traffic's.
+    ``weight``: 0 to 256; ``admin_up`` False: in maintenance. ``arguments``: the rest of the ``server`` line,
+    from checks to cookies, word by word. ``ping_address``: the target of :class:`Ping`, if it differs from
+    the traffic's.
     """
 
     name: str
@@ -98,18 +99,17 @@ class BackendServer(Wire):
     arguments: tuple[str, ...] = ()
     ping_address: str | None = None
     ping_port: int | None = None
-    """Port of :class:`Ping` over UDP, if it differs from the traffic's."""
+    """Port of :class:`Ping` over UDP or SCTP, if it differs from the traffic's."""
 
 
 class Ping(Wire):
-    """The daemon checks the servers of a backend itself, by ICMP echo, a datagram, or SCTP's INIT.
-
-    ``delay`` and ``timeout`` in seconds; no answer is waited for longer than 10 s. ``rise``, ``fall``: consecutive
+    """The daemon checks the servers of a backend itself, by ICMP echo, a datagram, or SCTP's INIT. ``delay``
+    and ``timeout`` in seconds; no answer is waited for longer than 10 s. ``rise``, ``fall``: consecutive
     results.
 
-    ``protocol`` ``udp``: an empty datagram to the server's port; the server is down if the port or the address is
-    reported as unreachable, and up if it answers or stays silent. ``sctp``: an INIT to the server's port; the server is
-    up only if it accepts the association.
+    ``protocol`` ``udp``: an empty datagram; the server is down if it or its host is reported as unreachable,
+    or it has just refused a client's datagram, else up. ``sctp``: an INIT; the server is up only if it
+    accepts the association.
     """
 
     delay: int
@@ -120,9 +120,8 @@ class Ping(Wire):
 
 
 DatagramProtocol = Literal["udp", "sctp", "tcp"]
-"""Protocols that the kernel forwards. TCP connections are flows like those of datagrams, with one difference.
-
-TCP connections with a removed server continue until a deadline.
+"""Protocols that the kernel forwards. TCP connections are counted and forwarded as flows, but those to a
+removed server continue until a deadline.
 """
 
 
@@ -141,12 +140,15 @@ class DatagramBalance(Wire):
 
 
 class Backend(Wire):
-    """One pool. ``dynamic``: servers can be added and removed at runtime (a dynamic balancing algorithm, and no
-    argument that servers added later would lack). ``datagrams``: the kernel sends the servers datagrams.
-    ``drain_seconds``: time after which the connections of a server that is removed, or no longer ``admin_up``, end; 0:
-    they end by themselves.
+    """One pool. ``ping``: checks that the daemon makes itself; None: none. ``dynamic``: servers can be added
+    and removed at runtime (a dynamic balancing algorithm, and no argument that servers added later would
+    lack). ``datagrams``: the kernel sends the servers datagrams; None: it does not. ``drain_seconds``:
+    time after which the connections of a server that is removed, or no longer ``admin_up``, end; 0: they
+    end by themselves.
 
-    HAProxy does not load a backend to which no line of a listener leads; its servers are reported as not checked."""
+    HAProxy does not load a backend to which no line of a listener leads; its servers are reported as not
+    checked.
+    """
 
     name: str
     lines: tuple[str, ...] = ()
@@ -225,10 +227,10 @@ class HaproxyPeer(Wire):
 
 
 class PartitionChange(Wire):
-    """A request to change the content of a partition, from the owner at ``epoch``.
+    """A request to change the content of a partition, from the owner with ``epoch`` and ``session_id``.
 
-    ``state_id``: from the response to the request that moved the guard. ``removed``: ids of load balancers to remove;
-    PATCH only. ``peers`` None: unchanged.
+    ``state_id``: from the response to the request that moved the guard. ``load_balancers``: to be added or
+    replaced. ``removed``: ids of load balancers to remove; PATCH only. ``peers`` None: unchanged.
     """
 
     epoch: int
@@ -240,9 +242,11 @@ class PartitionChange(Wire):
 
 
 class LoadBalancerOutcome(Wire):
-    """The result for one load balancer. With an ``error``, the partition still holds its previous state.
+    """The result for one load balancer. With an ``error``, the partition still holds the previous state of
+    this load balancer.
 
-    ``lacking``: :attr:`File.sha256` of files that were sent without their content and are not held.
+    ``revision``: as in the request; 0 for a removed load balancer. ``lacking``: :attr:`File.sha256` of files
+    that were sent without their content and are not held.
     """
 
     load_balancer_id: str
@@ -252,11 +256,12 @@ class LoadBalancerOutcome(Wire):
 
 
 class Receipt(Wire):
-    """Response to a change that is on disk and in the running process.
+    """Response to a change that is on disk and in the running process, except where an outcome has an error.
 
-    It has one outcome per load balancer named in the request, including removed ones. ``peer``: this HAProxy's own
-    entry for its peers' configuration; None if the daemon has no address for peers. ``repaired``: manual changes and
-    removed files that were repaired since the last receipt, by load balancer id, for operators.
+    It has one outcome per load balancer named in the request, including removed ones. ``peer``: this
+    HAProxy's own entry for its peers' configuration; None if there is no address, port or key for peers.
+    ``peers``: the partition's peers now. ``repaired``: manual changes and removed files that were repaired
+    since the last receipt, by load balancer id, for operators.
     """
 
     outcomes: tuple[LoadBalancerOutcome, ...]
@@ -267,11 +272,12 @@ class Receipt(Wire):
 
 
 class GuardState(Wire):
-    """Owner of a partition: the newest epoch seen, and the session that has it.
+    """Owner of a partition, by epoch and session: in requests the owner that is wanted, in responses the one
+    that is recorded.
 
-    ``owner``: environment and device group; all partitions with one prefix belong to one owner. ``state_id``: in
-    responses, see :attr:`About.state_id`. ``empty``: in responses, whether the partition holds no load balancer and
-    no change waits, so that its owner need not read it.
+    ``owner``: environment and device group; all partitions with one prefix belong to one owner. ``state_id``:
+    in responses, see :attr:`About.state_id`. ``empty``: in responses, whether the partition holds no load
+    balancer and no change waits, so that its owner need not read it.
     """
 
     epoch: int
@@ -314,7 +320,9 @@ class About(Wire):
 
 
 class PartitionSummary(Wire):
-    """One partition (a tenant's HAProxy with its load balancers) in a list."""
+    """One partition (a tenant's HAProxy with its load balancers) in a list: ``epoch`` of its newest owner, -1
+    if it never had one, and its number of load balancers.
+    """
 
     name: str
     epoch: int
@@ -330,14 +338,17 @@ class PartitionList(Wire):
 
 
 class PartitionConfig(Wire):
-    """The configuration of one partition."""
+    """The accepted configuration of one partition: owner with epoch and session, load balancers, this
+    HAProxy's own peer entry (None: it has none) and the partition's peers. ``problem``: reason, for
+    operators, why HAProxy does not run as configured.
+    """
 
     name: str
     epoch: int
     session_id: str = ""
     owner: str = ""
     load_balancers: tuple[LoadBalancerConfig, ...] = ()
-    """The contents of certificate files are empty."""
+    """The accepted load balancers; the contents of certificate files are empty."""
     peer: HaproxyPeer | None = None
     peers: tuple[HaproxyPeer, ...] = ()
     problem: str = ""
@@ -345,7 +356,7 @@ class PartitionConfig(Wire):
 
 class ServerStatus(Wire):
     """Status of one server. ``checked``: False if the server is not checked; ``up`` then only means "not in
-    maintenance".
+    maintenance". ``admin_up``: False in maintenance.
     """
 
     name: str
@@ -357,7 +368,7 @@ class ServerStatus(Wire):
 
 
 class BackendStatus(Wire):
-    """Status of one pool and its servers."""
+    """Status of one pool and its servers; a server that HAProxy does not have (yet) is left out."""
 
     name: str
     load_balancer_id: str
@@ -365,7 +376,9 @@ class BackendStatus(Wire):
 
 
 class FrontendStatus(Wire):
-    """Status of one listener: whether it listens, and totals since it was created, across reloads and restarts."""
+    """Status of one listener: whether it listens, active connections, and totals of bytes, connections and
+    HTTP request errors since it was created, across reloads and restarts.
+    """
 
     name: str
     load_balancer_id: str
@@ -380,8 +393,9 @@ class FrontendStatus(Wire):
 class PartitionStatus(Wire):
     """Health of one partition.
 
-    If its HAProxy does not run there is a ``problem``, and frontends and backends are those of load balancers that the
-    kernel serves alone; with any such, ``haproxy_down`` is True.
+    If HAProxy does not run although load balancers are held, there is a ``problem``, and frontends and
+    backends are those of load balancers that the kernel serves alone; with any such, ``haproxy_down`` is
+    True.
     """
 
     name: str
@@ -407,7 +421,9 @@ class DaemonObservation(Wire):
 
 
 class DaemonEvent(Wire):
-    """A server's health changed, or a partition's HAProxy went down, came up or was repaired."""
+    """A server's health changed, or, with an empty ``server``, a partition's HAProxy went down, came up or
+    was repaired. ``up``: the state afterwards; ``text``: description for operators.
+    """
 
     number: int
     time: float
@@ -420,9 +436,11 @@ class DaemonEvent(Wire):
 
 
 class DaemonEvents(Wire):
-    """Events with a higher number than the requested one, oldest first; empty when ``wait`` seconds passed without one.
+    """Events with a higher number than the requested one, oldest first, at most 1,000; empty when ``wait``
+    seconds passed without one. ``newest``: the number with which the next request continues.
 
-    ``missed``: some events in between are no longer available, so the client has to read the whole observation.
+    ``missed``: some events in between are no longer available, so the client has to read the whole
+    observation.
     """
 
     newest: int
@@ -431,7 +449,9 @@ class DaemonEvents(Wire):
 
 
 class JournalEntry(Wire):
-    """One write attempt of an agent, accepted or refused."""
+    """One write attempt of an agent, accepted or refused: a takeover or a change. ``time``: seconds since the
+    epoch, by this host's clock; ``agent``: name in the agent's credentials; ``epoch``: the sender's.
+    """
 
     number: int
     time: float
@@ -448,7 +468,9 @@ class JournalEntry(Wire):
 
 
 class Journal(Wire):
-    """The most recent write attempts, oldest first; the daemon keeps a bounded number."""
+    """The most recent write attempts above the requested number, oldest first; the daemon keeps at most
+    2,000.
+    """
 
     entries: tuple[JournalEntry, ...] = ()
 
@@ -470,7 +492,10 @@ RefusalCode = Literal[
 
 
 class DaemonRefusal(Wire):
-    """Reason for the refusal of a request; nothing was changed."""
+    """Body of every error response. Nothing was changed, except that a change refused as ``busy`` after the
+    response's time-out continues. ``epoch``: the guard's, for ``stale_owner``, ``not_guarded`` and
+    ``too_far``; else None.
+    """
 
     code: RefusalCode
     reason: str

@@ -154,7 +154,7 @@ class Box:
         except PartitionUnknown:
             return {}
         # files for the next start are written after the response
-        await eventually(lambda: partition.settled is not None)
+        await eventually(lambda: partition.settled_pass_count is not None)
         held = self.running.partitions.show(PARTITION).load_balancers
         return {
             **{f"held {one.id}": msgspec.to_builtins(one) for one in held},

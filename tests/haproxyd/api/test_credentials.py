@@ -32,7 +32,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_the_right_password_gives_the_agents_name(file: Path) -> None:
-    assert await Credentials(file).agent(basic("agent-1", PASSWORD), peer="x") == "agent-1"
+    assert await Credentials(file).authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ async def test_the_right_password_gives_the_agents_name(file: Path) -> None:
 )
 async def test_anything_else_is_refused_and_never_logged(file: Path, header: str) -> None:
     with structlog.testing.capture_logs() as logs, pytest.raises(WrongCredentials):
-        await Credentials(file).agent(header, peer="x")
+        await Credentials(file).authenticate(header, peer="x")
     assert PASSWORD not in str(logs)
 
 
 async def test_a_verified_password_costs_no_second_hash(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = Credentials(file)
-    await known.agent(basic("agent-1", PASSWORD), peer="x")
+    await known.authenticate(basic("agent-1", PASSWORD), peer="x")
 
     def never(*_: object) -> bytes:
         raise AssertionError("hashed again")
 
     monkeypatch.setattr(password_hash, "derive_key", never)
-    assert await known.agent(basic("agent-1", PASSWORD), peer="x") == "agent-1"
+    assert await known.authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
 async def wrong_ones(known: Credentials, peer: str, count: int, name: str = "agent-1") -> AsyncIterator[None]:
     """That many different ones are being verified or waiting for their late answer."""
     headers = [basic(name, f"wrong {number}") for number in range(count)]
-    tries = [asyncio.create_task(known.agent(header, peer=peer)) for header in headers]
+    tries = [asyncio.create_task(known.authenticate(header, peer=peer)) for header in headers]
     await asyncio.sleep(0)
     try:
         yield
@@ -115,19 +115,19 @@ async def test_the_late_answers_to_wrong_ones_hold_up_nobody_new(file: Path, lat
     known = Credentials(file)
     async with wrong_ones(known, "192.0.2.66", 3):
         async with asyncio.timeout(60):
-            assert await known.agent(basic("agent-1", PASSWORD), peer="192.0.2.66") == "agent-1"
-            assert await known.agent(basic("agent-1", PASSWORD), peer="192.0.2.1") == "agent-1"
+            assert await known.authenticate(basic("agent-1", PASSWORD), peer="192.0.2.66") == "agent-1"
+            assert await known.authenticate(basic("agent-1", PASSWORD), peer="192.0.2.1") == "agent-1"
 
 
 async def test_an_address_waits_for_few_at_a_time_and_others_do_not_mind(file: Path, late: None, gate: Gate) -> None:
     known = Credentials(file)
     async with wrong_ones(known, "2001:db8::66", OF_PEER_MAX):
         await eventually(lambda: gate.passwords == [b"wrong 0"])
-        waiting = asyncio.create_task(known.agent(basic("agent-1", "one more"), peer="2001:db8::66"))
+        waiting = asyncio.create_task(known.authenticate(basic("agent-1", "one more"), peer="2001:db8::66"))
         await asyncio.sleep(0)
         with pytest.raises(TooManyAttempts):
-            await known.agent(basic("agent-1", "another"), peer="2001:db8::67")  # of the same host
-        right = asyncio.create_task(known.agent(basic("agent-1", PASSWORD), peer="2001:db8:0:1::1"))
+            await known.authenticate(basic("agent-1", "another"), peer="2001:db8::67")  # of the same host
+        right = asyncio.create_task(known.authenticate(basic("agent-1", PASSWORD), peer="2001:db8:0:1::1"))
         gate.open()
         assert await right == "agent-1"
         waiting.cancel()
@@ -135,7 +135,7 @@ async def test_an_address_waits_for_few_at_a_time_and_others_do_not_mind(file: P
 
 async def test_requests_with_the_same_password_wait_for_one_verification(file: Path, gate: Gate) -> None:
     known = Credentials(file)
-    same = [asyncio.create_task(known.agent(basic("agent-1", PASSWORD), peer="192.0.2.1")) for _ in range(40)]
+    same = [asyncio.create_task(known.authenticate(basic("agent-1", PASSWORD), peer="192.0.2.1")) for _ in range(40)]
     await eventually(lambda: gate.passwords)
     same[0].cancel()  # whoever came first may be gone
     gate.open()
@@ -145,22 +145,22 @@ async def test_requests_with_the_same_password_wait_for_one_verification(file: P
 
 async def test_a_changed_file_is_read_again(file: Path) -> None:
     known = Credentials(file)
-    await known.agent(basic("agent-1", PASSWORD), peer="x")
+    await known.authenticate(basic("agent-1", PASSWORD), peer="x")
     add_agent(file, "agent-1", "another password")
     add_agent(file, "agent-2", PASSWORD)
     with pytest.raises(WrongCredentials):
-        await known.agent(basic("agent-1", PASSWORD), peer="x")
-    assert await known.agent(basic("agent-2", PASSWORD), peer="x") == "agent-2"
+        await known.authenticate(basic("agent-1", PASSWORD), peer="x")
+    assert await known.authenticate(basic("agent-2", PASSWORD), peer="x") == "agent-2"
 
 
 async def test_a_file_that_became_unusable_leaves_the_earlier_ones(file: Path) -> None:
     known = Credentials(file)
     file.write_text("broken\n")  # noqa: ASYNC240
     with structlog.testing.capture_logs() as logs:
-        assert await known.agent(basic("agent-1", PASSWORD), peer="x") == "agent-1"
+        assert await known.authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
     assert "line 1" in str(logs)
     file.unlink()  # noqa: ASYNC240
-    assert await known.agent(basic("agent-1", PASSWORD), peer="x") == "agent-1"
+    assert await known.authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
 
 
 def test_the_file_is_the_owners_alone(file: Path) -> None:

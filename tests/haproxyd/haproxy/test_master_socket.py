@@ -32,33 +32,33 @@ def bind_anew(path: Path) -> None:
 def test_a_socket_is_queried_once_for_each_time_it_is_bound(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "master.sock"
     watch = MasterSocketWatch(path, monotonic=clock)
-    assert not watch.is_worth_a_query()
+    assert not watch.should_query()
     for _ in range(2):
         bind_anew(path)
-        assert [watch.is_worth_a_query() for _ in range(3)] == [True, False, False]
+        assert [watch.should_query() for _ in range(3)] == [True, False, False]
 
 
 def test_the_socket_of_an_earlier_master_is_not_queried(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "master.sock"
     bind_anew(path)
     watch = MasterSocketWatch(path, monotonic=clock)
-    assert not watch.is_worth_a_query()
+    assert not watch.should_query()
     bind_anew(path)
-    assert watch.is_worth_a_query()
+    assert watch.should_query()
 
 
 def test_an_unchanged_socket_is_queried_after_a_while(tmp_path: Path, clock: Clock) -> None:
     watch = MasterSocketWatch(tmp_path / "master.sock", monotonic=clock)
     for _ in range(2):
-        assert not watch.is_worth_a_query()
+        assert not watch.should_query()
         clock.now += PATIENCE_SECONDS
-        assert watch.is_worth_a_query()
+        assert watch.should_query()
 
 
 def test_a_master_that_answers_is_queried_again_at_once(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "master.sock"
     watch = MasterSocketWatch(path, monotonic=clock)
     bind_anew(path)
-    assert watch.is_worth_a_query()
-    watch.note_answer()
-    assert watch.is_worth_a_query()
+    assert watch.should_query()
+    watch.record_answer()
+    assert watch.should_query()

@@ -190,7 +190,7 @@ async def test_a_user_id_outlives_the_daemon_and_is_given_back_when_its_last_wor
         with pytest.raises(PartitionFailed, match="no user id is left for its workers; worker_uid_count allows 1"):
             await site.put("two", load_balancer("other", free_vip(), a))
         await site.put("one")
-        await eventually(lambda: not site.partitions.get("one").runs)
+        await eventually(lambda: not site.partitions.get("one").is_running)
 
         async def taken() -> bool:
             try:
@@ -348,7 +348,7 @@ def test_impossible_worker_user_is_refused(tmp_path, changes, reason):
 def test_a_daemon_that_is_not_root_runs_workers_as_itself_and_reports_it(tmp_path, monkeypatch):
     monkeypatch.setattr(worker_users, "missing_privileges", lambda privileges: "not started as root")
     users = WorkerUsers(settings(tmp_path))
-    assert (users.separate, users.assign("p")) == (False, None)
+    assert (users.has_separate_users, users.assign("p")) == (False, None)
     assert users.shared_reason == "not started as root"
     with pytest.raises(ValueError, match="user = daemon, group = : cannot be had: the daemon is not started as root"):
         WorkerUsers(settings(tmp_path, user="daemon"))
@@ -377,7 +377,7 @@ async def test_a_disk_that_is_full_gives_nobody_an_id(tmp_path, monkeypatch):
     one = PartitionUser("p", storage, users)
     for _ in range(3):
         with pytest.raises(OSError, match="No space"):
-            await one.ensure()
+            await one.ensure_assigned()
     first = worker_users.FREE_IDS[0]
     assert one.user is None
     assert (users.assign("p"), users.assign("q")) == tuple(WorkerUser(uid=uid, gid=uid) for uid in (first, first + 1))

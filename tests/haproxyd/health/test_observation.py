@@ -93,10 +93,10 @@ class FakeKeeper:
         return self
 
     @property
-    def settled(self) -> int | None:
+    def settled_pass_count(self) -> int | None:
         return self.passes
 
-    def note_connection_count(self, current: int) -> None:
+    def report_connection_count(self, current: int) -> None:
         self.connections = current
 
     def repair_drift(self, found: Sequence[str]) -> None:
@@ -113,9 +113,11 @@ class FakeKeeper:
         return {"show servers state": STATES, "show servers conn": CONNECTIONS}[text]
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
-        return tuple([await (self.of_worker(pid, t) if t.startswith("show stat") else self.command(t)) for t in texts])
+        return tuple(
+            [await (self.command_to_worker(pid, t) if t.startswith("show stat") else self.command(t)) for t in texts]
+        )
 
-    async def of_worker(self, pid: int, text: str) -> str:
+    async def command_to_worker(self, pid: int, text: str) -> str:
         self.asked.append(text)
         assert pid == 7
         return STAT

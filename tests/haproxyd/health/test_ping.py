@@ -59,9 +59,9 @@ class FakeCli:
         return self.answer
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
-        return tuple([await self.of_worker(pid, text) for text in texts])
+        return tuple([await self.command_to_worker(pid, text) for text in texts])
 
-    async def of_worker(self, pid: int, text: str) -> str:
+    async def command_to_worker(self, pid: int, text: str) -> str:
         return await self.command(text)
 
 
@@ -396,7 +396,7 @@ def test_pings_leave_files_for_everything_else(monkeypatch: pytest.MonkeyPatch) 
         (2, 1),
     ):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
-        assert module._sockets_max() == most
+        assert module._max_concurrent_checks() == most
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOBUFS])

@@ -16,16 +16,18 @@ def table(count: int, failed: int = 0) -> FlowTableState:
 
 def test_a_table_that_is_nearly_full_is_reported_once_and_again_after_relief() -> None:
     watch = FlowWatch()
-    reported = [bool(watch.news(table(count))) for count in (100, 899, 900, 1000, 850, 950, 799, 900)]
+    reported = [bool(watch.new_warnings(table(count))) for count in (100, 899, 900, 1000, 850, 950, 799, 900)]
     assert reported == [False, False, True, False, False, False, False, True]
-    assert FlowWatch().news(table(900)) == ("the connection table has 900 of 1000 flows; further ones will be dropped",)
+    assert FlowWatch().new_warnings(table(900)) == (
+        "the connection table has 900 of 1000 flows; further ones will be dropped",
+    )
 
 
 def test_flows_that_were_dropped_are_reported_and_those_before_the_daemon_are_not() -> None:
     watch = FlowWatch()
-    assert watch.news(table(1, failed=7)) == ()
-    assert watch.news(table(1, failed=7)) == ()
-    assert watch.news(table(1, failed=9))[0].startswith("2 new flows were dropped")
+    assert watch.new_warnings(table(1, failed=7)) == ()
+    assert watch.new_warnings(table(1, failed=7)) == ()
+    assert watch.new_warnings(table(1, failed=9))[0].startswith("2 new flows were dropped")
 
 
 async def test_flows_without_a_free_port_are_counted(lab: Lab, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ class Table:
                 assert not self.chains.pop(name)
             case commands.AddRule(name, rule):
                 self.chains[name].append(rule_text(rule))
-            case commands.AddShared(name, family):
+            case commands.AddSharedSet(name, family):
                 self._add_set(f"{name}{family}", SHARED_SETS[name])
             case commands.AddSet(name, declared):
                 self._add_set(name, (declared.family, declared.seconds))

@@ -135,4 +135,4 @@ def test_a_kernel_that_may_not_be_asked_ends_the_start() -> None:
         DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere")), own_addresses=forbidden
     )
     with pytest.raises(ValueError, match="AF_NETLINK"):
-        made.check()
+        made.check_host_addresses()

@@ -190,7 +190,7 @@ def as_client(folder: Path, pem: str) -> ssl.SSLContext:
 
 
 async def how_authorities_change() -> wire.How:
-    return "runtime" if (await find_binary(configured_binary())).authorities_at_runtime else "reload"
+    return "runtime" if (await find_binary(configured_binary())).supports_ca_at_runtime else "reload"
 
 
 async def test_authorities_and_revocation_lists_of_clients_change_and_connections_stay(

@@ -82,7 +82,7 @@ async def test_a_haproxy_that_dies_while_a_change_is_written_is_started_again(mo
             change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, server(a, weight=7), revision=2)))
             await eventually(reached.is_set)
             os.kill(supervisor.master_pid, signal.SIGKILL)
-            await eventually(lambda: not supervisor.runs)
+            await eventually(lambda: not supervisor.is_running)
             await eventually(lambda: supervisor._timer is None)
             go_on.set()
             assert errors(await change) == {}
@@ -107,7 +107,7 @@ async def test_a_first_change_of_which_nothing_can_be_taken_is_answered():
         receipt = await site.put("p", load_balancer("lb", free_vip(), a, lines=BAD_LINE))
         assert "got 'clint'" in errors(receipt)["lb"]
         assert receipt.how == "nothing"
-        assert not site.partitions.get("p").runs
+        assert not site.partitions.get("p").is_running
 
 
 async def test_empty_partitions_are_not_counted():
@@ -118,7 +118,7 @@ async def test_empty_partitions_are_not_counted():
         with pytest.raises(InvalidChange, match="there are 1 already"):
             await site.put("two", second)
         await site.put("one", epoch=7)
-        await eventually(lambda: not site.partitions.get("one").runs)
+        await eventually(lambda: not site.partitions.get("one").is_running)
         await site.put("two", second)
         with pytest.raises(InvalidChange, match="there are 1 already"):
             await site.put("one", first, epoch=8)

@@ -124,7 +124,7 @@ async def test_a_host_that_began_again_with_nothing_else_waits_for_the_key():
         shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.restart()
         supervisor = site.partitions.get("p")
-        assert not supervisor.runs and "its certificates were lost" in supervisor.problem
+        assert not supervisor.is_running and "its certificates were lost" in supervisor.problem
         assert errors(await site.put("p", tls("lb", vip, a, one))) == {}
         assert (await shown(vip), supervisor.problem) == (("a.test", 1), "")
 
@@ -177,7 +177,7 @@ async def test_only_unreferenced_keys_are_removed():
         # settled: files are removed before the task ends
         assert {path.read_text() for path in key_files(site)} == {two.content, "two.pem\n"}
         await site.put("p")
-        await eventually(lambda: not site.partitions.get("p").runs)
+        await eventually(lambda: not site.partitions.get("p").is_running)
         await settled(site)
         await eventually(lambda: not key_files(site))
 

@@ -53,7 +53,7 @@ async def test_partitions_that_have_the_same_port_on_disk_are_distinguished():
         await site.restart()
         ports = {site.partitions.get(name).peer.port for name in ("one", "two")}
         assert len(ports) == 2 and one.peer.port in ports
-        assert all(site.partitions.get(name).runs for name in ("one", "two"))
+        assert all(site.partitions.get(name).is_running for name in ("one", "two"))
 
 
 async def test_a_peer_port_that_another_process_has_costs_the_peers_only():

@@ -154,7 +154,7 @@ async def test_the_wait_for_the_owner_ends_while_files_are_restored(monkeypatch:
         written = slow_restoring(supervisor, monkeypatch)
         await eventually(lambda: supervisor._timer is None)
         written.set()
-        await eventually(lambda: supervisor.settled == 1)
+        await eventually(lambda: supervisor.settled_pass_count == 1)
 
 
 def slow_restoring(supervisor: PartitionSupervisor, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:

@@ -160,7 +160,7 @@ async def test_a_refused_change_leaves_the_last_good_file():
             assert errors(await site.patch("p", load_balancer("lb", vip, a, lines=BAD_LINE)))
         assert config_path(supervisor).read_text() == text
         reloads = (await supervisor._runner.process.cli.processes()).reloads
-        asked_always = (await find_binary(configured_binary())).refused_reload_costs
+        asked_always = (await find_binary(configured_binary())).refused_reload_interrupts
         assert reloads == (0 if asked_always else 1), "after one refusal, HAProxy is asked before it is reloaded"
 
 
@@ -244,7 +244,7 @@ async def test_a_put_removes_what_it_does_not_name():
         assert (await get(one), await get(two)) == ("refused", "a")
         await site.patch("p", removed=("two",))
         assert await get(two) == "refused"
-        await eventually(lambda: not site.partitions.get("p").runs)
+        await eventually(lambda: not site.partitions.get("p").is_running)
         # settled: the answer to the removal came before
         assert site.partitions.show("p") == wire.PartitionConfig(name="p", epoch=1, session_id=session_of(1))
 

@@ -44,8 +44,8 @@ async def test_a_worker_of_unlimited_listeners_grows_when_half_is_used_and_is_ke
         assert 2000 <= maxconn(site) < 3000
         supervisor = site.partitions.get("p")
         first = supervisor.worker_pid
-        supervisor.note_connection_count(1000)
-        await eventually(lambda: supervisor.settled is not None and maxconn(site) >= 8000)
+        supervisor.report_connection_count(1000)
+        await eventually(lambda: supervisor.settled_pass_count is not None and maxconn(site) >= 8000)
         grown = supervisor.worker_pid
         assert grown != first
         await site.restart()

@@ -37,13 +37,14 @@ WRONG_SECONDS = 0.5
 
 
 class WrongCredentials(Exception):
-    """There is no agent of this name, or the password is not the agent's."""
+    """The Authorization header is no HTTP basic login, names an unknown agent, or has a wrong password."""
 
 
 def add_agent(file: Path, name: str, password: str) -> None:
     """Add an agent, or change its password. Replaces the whole file, mode 0600.
 
-    Raises :class:`OSError`, and :class:`ValueError` naming what is not allowed, or the file if it is no password file.
+    Raises :class:`ValueError` for a name or password that is not allowed, or a file that is no password file;
+    :class:`OSError` if the file cannot be read or written.
     """
     if not is_valid_name(name):
         raise ValueError(f"name: {name!r} is not 1 to 64 letters, digits or . _ @ -, beginning with a letter or digit")
@@ -60,7 +61,8 @@ def add_agent(file: Path, name: str, password: str) -> None:
 def read_hashes(file: Path) -> dict[str, PasswordHash]:
     """Read ``{agent name: password hash}``; if a name occurs twice, the last line counts.
 
-    Raises :class:`OSError`; :class:`Invalid` naming the line, never its content.
+    Raises :class:`Invalid` naming the bad line without its content, or if others may read the file;
+    :class:`OSError` if it cannot be read.
     """
     return dict(agent for _, agent in parse_lines(read_private(file), _parse_agent_line))
 
@@ -76,8 +78,8 @@ def _parse_agent_line(line: str) -> tuple[str, PasswordHash]:
 
 
 class Credentials:
-    """Checks agents' credentials against the password file; caches verified passwords. Raises :class:`ValueError` if
-    the file cannot be used.
+    """Checks agents' credentials against the password file, which is reloaded when it changes; caches
+    verified passwords. The constructor raises :class:`ValueError` if the file cannot be used.
     """
 
     def __init__(self, file: Path) -> None:
@@ -86,10 +88,12 @@ class Credentials:
         self._verified: dict[str, bytes] = {}
         self._checks = LoginQueue()
 
-    async def agent(self, authorization: str, *, peer: str) -> str:
-        """Return the agent's name, from the Authorization header, once its password is verified.
+    async def authenticate(self, authorization: str, *, peer: str) -> str:
+        """Verify the password in an Authorization header and return the agent's name. ``peer``: the client's
+        address.
 
-        Raises :class:`WrongCredentials`, :class:`TooManyAttempts`.
+        Raises :class:`WrongCredentials`, half a second after a wrong password; :class:`TooManyAttempts` if
+        the queue of checks is full, or the password file changed during the check.
         """
         name, password = _name_and_password(authorization)
         if self._file.refresh():

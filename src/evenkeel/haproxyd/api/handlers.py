@@ -31,7 +31,9 @@ _NAME_PATTERN = re.compile(wire.NAME)
 
 
 class PartitionOperations(Protocol):
-    """Operations on the partitions of this host that the handlers call."""
+    """The operations on this host's partitions that the handlers call;
+    :class:`~evenkeel.haproxyd.partition.manager.PartitionManager` has them.
+    """
 
     def names(self) -> tuple[str, ...]: ...
 
@@ -43,8 +45,9 @@ class PartitionOperations(Protocol):
 
 
 class Handlers:
-    """HTTP handlers of the daemon's API, one method per route. All raise :class:`DaemonRefused` for a bad parameter or
-    body.
+    """HTTP handlers of the daemon's API, one method per route. All raise :class:`DaemonRefused` for a bad
+    parameter or body, and let the errors of the partitions pass: :mod:`api.refusals` maps them to
+    responses.
     """
 
     def __init__(
@@ -67,10 +70,10 @@ class Handlers:
         self._changes: set[asyncio.Task[wire.Receipt]] = set()
 
     async def show_about(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1``: answer with versions, identity and settings of the daemon."""
+        """Handle ``GET /v1``: answer with name, versions, ids, owners and problems of the daemon."""
         return json_response(self._about())
 
-    async def partitions(self, request: web.Request) -> web.Response:
+    async def list_partitions(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/partitions``: answer with a summary of each partition, sorted by name."""
         shown = [self._operations.show(name) for name in sorted(self._operations.names())]
         return json_response(
@@ -87,13 +90,20 @@ class Handlers:
             )
         )
 
-    async def partition(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/partitions/{name}``: answer with the partition's configuration."""
+    async def show_partition(self, request: web.Request) -> web.Response:
+        """Handle ``GET /v1/partitions/{name}``: answer with the partition's configuration, without private
+        keys. Raises :class:`DaemonRefused` for an invalid name, ``PartitionUnknown`` if there is no such
+        partition.
+        """
         return json_response(self._operations.show(_partition_name(request)))
 
-    async def guard(self, request: web.Request) -> web.Response:
-        """Handle ``POST /v1/partitions/{name}/guard``: make the sender the partition's owner, creating the partition if
-        it does not exist; answer with the new owner.
+    async def move_guard(self, request: web.Request) -> web.Response:
+        """Handle ``POST /v1/partitions/{name}/guard``: make the sender the partition's owner, creating the
+        partition if it does not exist; answer with the new owner and write a journal entry, also for a
+        refusal.
+
+        Raises :class:`DaemonRefused` for an invalid name or body, and the errors of
+        :meth:`PartitionOperations.guard`, such as ``StaleOwner``.
         """
         name = _partition_name(request)
         wanted = await self._decode_body(request, wire.GuardState)
@@ -106,22 +116,31 @@ class Handlers:
         return json_response(guard)
 
     async def put_partition(self, request: web.Request) -> web.Response:
-        """Handle ``PUT /v1/partitions/{name}``: replace the partition's whole contents; answer with a receipt. Raises
-        :class:`DaemonRefused` if that takes too long; it continues then.
+        """Handle ``PUT /v1/partitions/{name}``: replace the partition's whole contents; answer with a receipt
+        and write a journal entry when the change ends.
+
+        Raises :class:`DaemonRefused` for an invalid name or body, or (``busy``) after ``change_seconds``, and
+        then the change continues; also the errors of :meth:`PartitionOperations.change`, such as
+        ``StaleOwner`` and ``NotGuarded``.
         """
         return await self._change_partition(request, complete=True)
 
     async def patch_partition(self, request: web.Request) -> web.Response:
-        """Handle ``PATCH /v1/partitions/{name}``: change parts of the partition's contents; otherwise like
-        :meth:`put_partition`.
+        """Handle ``PATCH /v1/partitions/{name}``: change only the load balancers that the request names;
+        answer with a receipt. Errors and journal are those of :meth:`put_partition`.
         """
         return await self._change_partition(request, complete=False)
 
-    async def observation(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/observation``: answer with the status of all partitions, at most ``within`` seconds old."""
+    async def show_observation(self, request: web.Request) -> web.Response:
+        """Handle ``GET /v1/observation``: answer with the status of all partitions, of which those without an
+        event or change may be ``within`` seconds old.
+
+        Raises :class:`DaemonRefused` for a bad ``within``, or (``busy``) while the daemon adopts its
+        HAProxys.
+        """
         return json_response(await self._observe(_number_parameter(request, "within", OBSERVATION_AGE_SECONDS_MAX)))
 
-    async def events(self, request: web.Request) -> web.Response:
+    async def show_events(self, request: web.Request) -> web.Response:
         """Handle ``GET /v1/events``: answer with the events above the number ``after``; if there is none, wait for one,
         at most ``wait`` seconds. Raises :class:`DaemonRefused` for a bad parameter, or if too many requests wait.
         """
@@ -136,7 +155,9 @@ class Handlers:
             self._waiting -= 1
 
     async def show_journal(self, request: web.Request) -> web.Response:
-        """Handle ``GET /v1/journal``: answer with the entries above the number ``after``, oldest first."""
+        """Handle ``GET /v1/journal``: answer with the write attempts above the number ``after``, oldest
+        first. Raises :class:`DaemonRefused` if ``after`` is no number.
+        """
         return json_response(self._journal.entries_after(_integer_parameter(request, "after", NUMBER_MAX)))
 
     async def _change_partition(self, request: web.Request, *, complete: bool) -> web.Response:
@@ -205,7 +226,7 @@ class Handlers:
 
 
 def json_response(value: msgspec.Struct, *, status: int = 200) -> web.Response:
-    """Build the response with the value as JSON."""
+    """Build an HTTP response whose body is the value as JSON."""
     return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
 
 
@@ -217,8 +238,8 @@ def _partition_name(request: web.Request) -> str:
 
 
 def _integer_parameter(request: web.Request, key: str, most: int) -> int:
-    """Return a query parameter as a number from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused` if it
-    is no such number.
+    """Return an integer query parameter from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`
+    for any other text.
     """
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
@@ -227,8 +248,8 @@ def _integer_parameter(request: web.Request, key: str, most: int) -> int:
 
 
 def _number_parameter(request: web.Request, key: str, most: float) -> float:
-    """Return a query parameter, perhaps with a fraction, from 0 to ``most``; 0 if it is absent. Raises
-    :class:`DaemonRefused` if it is no such number.
+    """Return a query parameter, an integer or decimal number from 0 to ``most``; 0 if it is absent. Raises
+    :class:`DaemonRefused` for any other text.
     """
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:

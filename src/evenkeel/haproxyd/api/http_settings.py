@@ -1,4 +1,6 @@
-"""Settings of the HTTPS server. Every wait has a timeout and every size a limit."""
+"""Settings of the daemon's HTTPS server: addresses, files, timeouts in seconds, and limits of connections and
+bodies.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""The write journal: write attempts of all agents, accepted or refused, for tests and operators.
+"""The write journal: the latest write attempts of all agents, accepted or refused, for tests and operators.
 
-The most recent ones are kept in memory; each is also logged, which is the daemon's audit trail. Agents are named as in
-their credentials.
+Entries are in memory; each is also logged, which is the daemon's audit trail. Agents have the names in their
+credentials.
 """
 
 import time
@@ -22,7 +22,9 @@ LOAD_BALANCERS_NAMED_MAX = 50
 
 
 class WriteJournal:
-    """The newest attempts to write to the daemon, in a ring buffer."""
+    """The newest attempts to write to the daemon, in a ring buffer of :data:`ENTRIES_MAX` entries. ``now``:
+    seconds since the epoch.
+    """
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -40,7 +42,9 @@ class WriteJournal:
         load_balancer_ids: Iterable[str] = (),
         request_ids: tuple[str, ...] = (),
     ) -> None:
-        """Add an entry, and log it; at the maximum, it replaces the oldest."""
+        """Append an entry with the next number and the current time, log it, and count it in the metric of
+        writes. The oldest entry is dropped at the maximum, and load balancer ids after the first 50.
+        """
         entry = wire.JournalEntry(
             number=next(self._numbers),
             time=self._now(),

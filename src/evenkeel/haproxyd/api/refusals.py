@@ -28,7 +28,7 @@ STATUS_BY_CODE: dict[wire.RefusalCode, int] = {
 
 
 class DaemonRefused(Exception):
-    """Error that carries the response by which a request is refused."""
+    """Error that carries ``refusal``, the body of the response by which a request is refused."""
 
     def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
         super().__init__(reason)
@@ -36,7 +36,9 @@ class DaemonRefused(Exception):
 
 
 def refusal_for_error(error: Exception) -> wire.DaemonRefusal:
-    """Return the refusal for an error. An unexpected error is logged, and answered without details."""
+    """Return the response body for an error. An unexpected error is logged, and becomes ``failed`` without
+    details.
+    """
     refusal = _known_refusal(error)
     if refusal is None:
         log.error("request failed", exc_info=error)
@@ -45,7 +47,9 @@ def refusal_for_error(error: Exception) -> wire.DaemonRefusal:
 
 
 def refusal_code(error: BaseException) -> wire.RefusalCode:
-    """Return the refusal's error code for an exception, without a text."""
+    """Return the error code of the response to an exception; ``failed`` for an unexpected one, which is not
+    logged.
+    """
     refusal = _known_refusal(error)
     return refusal.code if refusal else "failed"
 

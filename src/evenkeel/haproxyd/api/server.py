@@ -26,13 +26,13 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
     """Return all routes; :mod:`wire` defines requests and responses."""
     return [
         web.get("/v1", handlers.show_about),
-        web.get("/v1/partitions", handlers.partitions),
-        web.get("/v1/partitions/{name}", handlers.partition),
-        web.post("/v1/partitions/{name}/guard", handlers.guard),
+        web.get("/v1/partitions", handlers.list_partitions),
+        web.get("/v1/partitions/{name}", handlers.show_partition),
+        web.post("/v1/partitions/{name}/guard", handlers.move_guard),
         web.put("/v1/partitions/{name}", handlers.put_partition),
         web.patch("/v1/partitions/{name}", handlers.patch_partition),
-        web.get("/v1/observation", handlers.observation),
-        web.get("/v1/events", handlers.events),
+        web.get("/v1/observation", handlers.show_observation),
+        web.get("/v1/events", handlers.show_events),
         web.get("/v1/journal", handlers.show_journal),
     ]
 
@@ -40,8 +40,8 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
 def create_app(
     handlers: Handlers, credentials: Credentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
 ) -> web.Application:
-    """Build the web application, independent of the server. Until ``is_ready()``, requests get an error that allows a
-    retry.
+    """Build the web application with its routes, authentication and error responses, independent of the
+    server. Until ``is_ready()``, authenticated requests are refused with ``busy`` (503).
     """
     app = web.Application(
         client_max_size=settings.body_bytes_max,
@@ -54,7 +54,7 @@ def create_app(
 
 
 class HttpsServer:
-    """The listening HTTPS server."""
+    """HTTPS server of the daemon's API, with limits for connections and requests."""
 
     def __init__(self, app: web.Application, context: ssl.SSLContext, settings: HttpSettings) -> None:
         self._settings = settings
@@ -70,7 +70,9 @@ class HttpsServer:
         self._address = (settings.host, settings.port)
 
     async def start(self) -> str:
-        """Listen; return the URL. Raises :class:`ValueError` naming address and port if they cannot be bound."""
+        """Listen on every address of the configured host, and return the URL with the bound port. Raises
+        :class:`ValueError` naming address and port if they cannot be bound.
+        """
         host, port = self._settings.host, self._settings.port
         try:
             listening = await _open_sockets(host, port)
@@ -82,16 +84,16 @@ class HttpsServer:
         return f"https://{host_and_port(*self._address)}"
 
     def use_tls_context(self, context: ssl.SSLContext) -> None:
-        """Use this certificate for new connections."""
+        """Use this TLS context for new connections; established ones keep theirs."""
         self._server.use_tls(context)
 
     @property
     def address(self) -> tuple[str, int]:
-        """Return address and port, once the server listens."""
+        """Return the address and port on which the server listens; before :meth:`start`, the configured ones."""
         return self._address
 
     async def stop(self) -> None:
-        """Finish requests in progress, then close."""
+        """Accept no more connections, give requests in progress a second to finish, and close."""
         await self._server.stop()
 
 
@@ -102,8 +104,8 @@ def _bad_request(status: int) -> web.Response:
 
 
 async def _open_sockets(host: str, port: int) -> list[socket.socket]:
-    """Open a listening socket for each address of the host name. Raises :class:`OSError` if the name has no address, or
-    one of them cannot be bound.
+    """Open a bound socket for each address of the host name, and return them. Raises :class:`OSError` if the
+    name has no address, or one of them cannot be bound; all are closed then.
     """
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
@@ -144,7 +146,7 @@ def _authentication_middleware(credentials: Credentials) -> Middleware:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         peer = request.remote or "unknown"
-        request[AGENT_NAME] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
+        request[AGENT_NAME] = await credentials.authenticate(request.headers.get("Authorization", ""), peer=peer)
         # From here on the connection is an agent's, and is not closed in favour of a newer one.
         if isinstance(request.protocol, BoundedHandler):
             request.protocol.stranger.mark_authenticated()

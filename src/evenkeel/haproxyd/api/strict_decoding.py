@@ -19,8 +19,8 @@ class BodyRefused(ValueError):
 
 
 def decode_body(content: bytes, kind: type[T]) -> T:
-    """Decode a request's body. Raises :class:`BodyRefused` if it is not JSON, or not of this type without unknown
-    fields.
+    """Decode a request's body as JSON of type ``kind``. Raises :class:`BodyRefused` if it is not JSON, or has
+    a missing, unknown or wrong field.
     """
     try:
         # The strict copy of the type only checks; the second decoding gives the type that the rest of the daemon uses.

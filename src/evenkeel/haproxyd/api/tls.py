@@ -17,7 +17,7 @@ CERTIFICATE_VALIDITY = timedelta(days=730)
 
 
 class CertificateFiles(Value):
-    """Paths of the files that ``--init`` makes: PEM, in one directory."""
+    """Paths of the files that ``evenkeel-haproxyd --init`` makes: PEM, in one directory."""
 
     folder: Path
 
@@ -43,8 +43,9 @@ class CertificateFiles(Value):
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Build a server context for TLS 1.2 or newer. Raises :class:`ValueError` naming the file that cannot be used,
-    never its content.
+    """Build a server context for TLS 1.2 or newer from PEM files. Raises :class:`ValueError` naming both
+    files if one cannot be read or the key does not belong to the certificate; the text has none of their
+    content.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -71,10 +72,11 @@ def authority_key_advice(certificate: Path) -> str:
 
 
 def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
-    """Make a private CA, unless the directory has one, and issue a certificate for ``names`` (host names and
-    addresses).
+    """Issue a certificate for ``names`` (host names and addresses) by the private CA in ``folder``, which is
+    created if it has none, and return the paths.
 
-    Raises :class:`ValueError` if this host has a certificate already.
+    Raises :class:`ValueError` if the folder has a certificate or key for this host already, :class:`OSError`
+    if a file cannot be written.
     """
     files = CertificateFiles(folder=folder)
     if files.certificate.exists() or files.key.exists():

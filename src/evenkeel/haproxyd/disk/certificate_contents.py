@@ -36,23 +36,27 @@ class CertificateContents:
         """``{content: name of the file that stores it}``; the placeholder contains the name."""
 
     def store_contents(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """Return the load balancer with placeholders for contents, which are on disk when this returns. Raises
-        :class:`OSError`.
+        """Return the load balancer with placeholders in place of certificates' contents, which are in synced
+        files when this returns. Raises :class:`OSError`.
         """
         return _replace_contents(one, self._store_content)
 
-    def restore(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """Return the load balancer with contents for placeholders; contents that are lost are empty."""
+    def fill_in_contents(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+        """Return the load balancer with certificates' contents in place of their placeholders; a content that
+        is lost or damaged is empty.
+        """
         return _replace_contents(one, self._read_stored_content)
 
-    def rewrite(self) -> None:
-        """Have the next :meth:`store_contents` write all contents again, because the directory may have been
-        removed.
+    def forget_written(self) -> None:
+        """Forget which contents are on disk, so that the next :meth:`store_contents` writes all of them
+        again: the directory may have been removed.
         """
         self._words = {}
 
     def remove_contents_except(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Remove the contents of load balancers that are not in ``held``. Raises :class:`OSError`."""
+        """Remove the files of all contents that no load balancer in ``held`` refers to. Raises
+        :class:`OSError`.
+        """
         contents = {file.content for one in held for file in one.files if file.kind == "certificate"}
         self._words = {content: word for content, word in self._words.items() if content in contents}
         with contextlib.suppress(FileNotFoundError):  # the directory was removed
@@ -80,7 +84,9 @@ class CertificateContents:
 
 
 def _placeholder_word(content: str, salt: str) -> str:
-    """Return the placeholder's word: the salt and a truncated digest, enough to detect damage."""
+    """Return the name of a content's file, which its placeholder contains: the salt and a truncated digest,
+    32 hexadecimal digits, enough to detect damage.
+    """
     return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
 
 

@@ -16,7 +16,7 @@ import msgspec
 from evenkeel.core.kit.values import Wire
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.certificate_contents import CertificateContents
-from evenkeel.haproxyd.disk.files import StorageBroken, read_value, sync_folder, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, read_json_file, sync_folder, write_file
 
 LOG_BYTES_MIN = 1024 * 1024
 """Minimum size of a log that is compacted, however small the snapshot is."""
@@ -29,15 +29,17 @@ class HeldSnapshot(Wire):
 
 
 class ChangeLogEntry(Wire):
-    """One line of ``held.log``: one change."""
+    """One line of ``held.log``: load balancers that one change added or replaced, and ids of those that it
+    removed.
+    """
 
     changed: tuple[wire.LoadBalancerConfig, ...] = ()
     removed: tuple[str, ...] = ()
 
 
 class ChangeLog:
-    """Reads and writes ``held.json`` and ``held.log`` in one partition's directory. ``contents`` stores certificates'
-    contents.
+    """Reads and writes ``held.json`` and ``held.log`` in one partition's directory. ``contents``: store of
+    the certificates' contents.
     """
 
     def __init__(self, directory: Path, contents: CertificateContents) -> None:
@@ -46,8 +48,8 @@ class ChangeLog:
         self._contents = contents
 
     def prepare(self, *, sync: bool) -> None:
-        """Create the log, so that later appends need no fsync of the directory, with the fsync of its creation if
-        ``sync``.
+        """Create an empty log if there is none. ``sync``: also fsync the directory, so that the new log
+        survives a power failure. Raises :class:`OSError`.
         """
         if not self._log.exists():
             self._log.touch(mode=0o600)
@@ -56,26 +58,28 @@ class ChangeLog:
 
     @property
     def exists(self) -> bool:
-        """Whether the log file exists: it may have been removed from outside."""
+        """Whether the log file exists. Blocks shortly."""
         return self._log.exists()
 
     @property
     def is_long(self) -> bool:
-        """Whether the log is long enough to be compacted."""
+        """Whether the log is to be compacted: it is larger than 1 MiB and than the snapshot."""
         size = _file_size(self._log)
         return size > LOG_BYTES_MIN and size > _file_size(self._snapshot)
 
     def read(self) -> dict[str, wire.LoadBalancerConfig]:
-        """Read ``{id: load balancer}``; contents of certificates that are lost are empty. Raises
-        :class:`StorageBroken`, :class:`OSError`.
+        """Read ``{id: load balancer}`` from snapshot and log; contents of certificates that are lost are
+        empty. Cuts an incomplete last line off the log.
+
+        Raises :class:`StorageBroken` if a file cannot be decoded, :class:`OSError`.
         """
-        snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
+        snapshot = read_json_file(self._snapshot, HeldSnapshot) or HeldSnapshot()
         written = {one.id: one for one in snapshot.load_balancers}
         for entry in self._read_entries():
             written.update({one.id: one for one in entry.changed})
             for name in entry.removed:
                 written.pop(name, None)
-        return {name: self._contents.restore(one) for name, one in written.items()}
+        return {name: self._contents.fill_in_contents(one) for name, one in written.items()}
 
     def _read_entries(self) -> list[ChangeLogEntry]:
         # Without a log nothing has changed since the snapshot.
@@ -90,8 +94,8 @@ class ChangeLog:
         return []
 
     def append(self, changed: Iterable[wire.LoadBalancerConfig], removed: Iterable[str]) -> None:
-        """Append a change, which survives a power failure once this returns. On :class:`OSError` nothing was
-        changed.
+        """Append a change (load balancers to set, ids to remove), which survives a power failure once this
+        returns. Raises :class:`OSError`, and the log is then as before.
         """
         # contents are on disk before the entry that refers to them
         written = tuple(map(self._contents.store_contents, changed))
@@ -112,14 +116,16 @@ class ChangeLog:
             os.close(descriptor)
 
     def compact(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Replace snapshot and log by a new snapshot if the log is long. ``held``: the state that snapshot and log give
-        together.
+        """Replace snapshot and log by a new snapshot if the log is long. ``held``: the state that snapshot
+        and log give together. Raises :class:`OSError`.
         """
         if self.is_long:
             self.write(held)
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Write the complete state as a new snapshot, replacing snapshot and log."""
+        """Write ``held``, the complete state, as a new synced snapshot, and empty the log. Raises
+        :class:`OSError`.
+        """
         self._write_snapshot(held)
         os.truncate(self._log, 0)
 
@@ -127,7 +133,7 @@ class ChangeLog:
         """Write the files of certificates and a new snapshot of ``held``, the complete state, also where they exist:
         files may have been removed by others. Raises :class:`OSError`.
         """
-        self._contents.rewrite()
+        self._contents.forget_written()
         self.write(held)
 
     def remove_unused_contents(self, held: Iterable[wire.LoadBalancerConfig]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from evenkeel.core.kit.values import Wire
-from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, read_json_file, write_file
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +26,9 @@ class IdentityFile(Wire):
 
 
 class DaemonIdentity:
-    """Identity of one daemon. Every method may block."""
+    """Ids of one daemon's state directory and run, kept in ``identity.json``. Every method may block;
+    failures to write are logged, not raised.
+    """
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "identity.json"
@@ -43,10 +45,13 @@ class DaemonIdentity:
         """Return the id of the current run; agents compare everything again when the id changes."""
         return self._identity.state_id
 
-    def begin(self) -> None:
-        """Begin a new run, with a new ``state_id``; makes an installation id if the state directory has none."""
+    def begin_run(self) -> None:
+        """Begin a new run with a new ``state_id``, and write it; keeps the installation id on disk, or makes
+        one if there is none that can be read. A failed write is logged, and repeated by
+        :meth:`is_current`.
+        """
         try:
-            found = read_value(self._path, IdentityFile)
+            found = read_json_file(self._path, IdentityFile)
         except StorageBroken as error:
             log.error("identity file not readable; starting with a new identity", reason=str(error))
             found = None
@@ -55,20 +60,22 @@ class DaemonIdentity:
         self._write_file()
 
     def is_current(self) -> bool:
-        """Whether the state directory still belongs to this run; True while the identity cannot be written.
+        """Whether the identity file on disk is still that of this run: False if it was removed or replaced.
 
-        Also retries a write that failed.
+        If the last write failed, it is repeated, and the result is True.
         """
         if not self._written:
             self._write_file()
             return True
         try:
-            return read_value(self._path, IdentityFile) == self._identity
+            return read_json_file(self._path, IdentityFile) == self._identity
         except StorageBroken:
             return False
 
     def renew_state_id(self) -> None:
-        """Make a new ``state_id``, so that agents compare everything again."""
+        """Make a new ``state_id`` and write it, so that agents compare everything again. A failed write is
+        logged, not raised.
+        """
         self._identity = msgspec.structs.replace(self._identity, state_id=secrets.token_hex(16))
         self._write_file()
 

@@ -17,9 +17,10 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def find_keys_dir(settings: DaemonSettings) -> Path:
-    """Return the path of the daemon's own directory for keys. Blocks shortly.
+    """Return the path of the daemon's own directory for keys, without creating it. Blocks shortly.
 
-    Below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or ``/dev/shm``; else in the state directory.
+    The directory is below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or ``/dev/shm``;
+    else in the state directory.
     """
     return (settings.keys_dir or _base_folder(settings)) / _keys_folder_name(settings.state_dir)
 
@@ -30,12 +31,16 @@ def _base_folder(settings: DaemonSettings) -> Path:
 
 
 def _keys_folder_name(state_dir: Path) -> str:
-    """Return the name of the keys' directory, which differs between two daemons on one host."""
+    """Return the name of the keys' directory, derived from the state directory's path, so that two daemons on
+    one host have different ones.
+    """
     return f"evenkeel-keys-{hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:16]}"
 
 
 def is_in_memory(path: Path) -> bool:
-    """Whether the path is in a memory file system. Blocks shortly."""
+    """Whether the path, or its nearest existing parent, is in a memory file system (tmpfs, ramfs); False if
+    that cannot be determined. Blocks shortly.
+    """
     # A directory that does not exist yet will be on the file system of its parent.
     while not path.exists():
         path = path.parent
@@ -54,9 +59,10 @@ def is_in_memory(path: Path) -> bool:
 
 
 def create_keys_dir(folder: Path) -> None:
-    """Create the directory for keys, accessible to the daemon's user only. Blocks.
+    """Create the directory for keys with mode 0700, or give an existing one that mode. Blocks.
 
-    Raises :class:`ValueError` if the directory belongs to another user, :class:`OSError`.
+    Raises :class:`ValueError` if the path is a link or file, or the directory belongs to another user;
+    :class:`OSError` if it cannot be created.
     """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)

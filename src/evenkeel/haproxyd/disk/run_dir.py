@@ -12,8 +12,8 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 def create_run_dirs(settings: DaemonSettings) -> None:
-    """Create the directories for sockets with fixed modes, independent of the umask. Blocks. Raises
-    :class:`OSError`.
+    """Create the directories for Unix sockets, and the workers' chroot with its link to itself, with fixed
+    modes whatever the umask is. Existing ones are kept. Blocks. Raises :class:`OSError`.
     """
     jail = settings.jail_dir
     settings.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

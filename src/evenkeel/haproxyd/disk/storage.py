@@ -42,8 +42,8 @@ from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import (
     StorageBroken,
     has_content,
+    read_json_file,
     read_text,
-    read_value,
     update_file,
     write_file,
 )
@@ -54,10 +54,11 @@ LOG_BYTES_MAX = 4 * 1024 * 1024
 
 
 class GuardFile(Wire):
-    """Content of the guard file, which records a partition's owner.
+    """Content of the guard file, which records a partition's owner and peers. ``epoch``: the newest owner's;
+    -1: none yet.
 
-    ``owner``: environment and device group; empty if the agent sent none. ``peer_port``: port on which this HAProxy
-    accepts its peers; 0 if it has none.
+    ``owner``: environment and device group; empty if the agent sent none. ``peer_port``: port on which this
+    HAProxy accepts its peers; 0 if it has none.
     """
 
     epoch: int
@@ -76,10 +77,11 @@ class WorkerFile(Wire):
 
 
 class RunningFile(Wire):
-    """Content of the file about the running process. ``digest``: of everything the process has read
-    (:func:`texts_digest`); ``places``: where it may be listening.
+    """Record of what the HAProxy process runs. ``digest``: of everything the process has read
+    (:func:`texts_digest`), empty while that is not certain; ``places``: where it may be listening;
+    ``connections``: for which the worker is sized.
 
-    ``master_pid`` and ``master_started`` (clock ticks after boot) together identify one process.
+    ``master_pid`` and ``master_started`` (clock ticks after boot) together identify one process; 0: none.
     """
 
     master_pid: int = 0
@@ -97,7 +99,7 @@ class RunningFile(Wire):
 
 
 class ServerDrain(Wire):
-    """A server out of service whose remaining connections are ended at ``until``, in seconds since 1970."""
+    """A server out of service whose remaining connections are ended at ``until`` (seconds since 1970)."""
 
     load_balancer_id: str
     backend: str
@@ -112,11 +114,13 @@ class DrainsFile(Wire):
 
 
 FileVersion = tuple[int, int]
-"""Identity of a file and time of its last modification."""
+"""Inode number of a file, and time of its last modification in nanoseconds."""
 
 
 def _file_version(path: Path) -> FileVersion | None:
-    """Return identity and version of a file; None if it does not exist."""
+    """Return inode number and time of last modification of a file, in nanoseconds; None if the file does not
+    exist.
+    """
     try:
         found = path.stat()
     except OSError:
@@ -125,7 +129,9 @@ def _file_version(path: Path) -> FileVersion | None:
 
 
 class PartitionStorage:
-    """One partition's directory, and the partition's directory for keys."""
+    """Files of one partition: its directory on disk, and its directory for keys. Methods that write raise
+    :class:`OSError`; all methods may block.
+    """
 
     def __init__(self, directory: Path, keys_dir: Path) -> None:
         self.directory = directory
@@ -150,7 +156,9 @@ class PartitionStorage:
         """Held while the guard file is written or compared with the remembered version."""
 
     def prepare(self) -> None:
-        """Create the state directories, each with its mode."""
+        """Create the partition's missing directories, mode 0700, and an empty change log. Raises
+        :class:`OSError`.
+        """
         for folder in (self.directory, self.config_dir, self.counters_dir, self.keys_dir, *self._key_folders):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Without a guard no change is admitted, and the first guard is written with an fsync of this directory.
@@ -158,7 +166,7 @@ class PartitionStorage:
 
     @property
     def keys_missing(self) -> bool:
-        """Whether one of the directories for keys was removed."""
+        """Whether one of the directories in the directory for keys, ``files`` or ``held``, is missing."""
         return not all(folder.is_dir() for folder in self._key_folders)
 
     @property
@@ -168,24 +176,23 @@ class PartitionStorage:
     # -- durable state
 
     def read_guard(self) -> GuardFile | None:
-        """Read the guard file; None: the partition was never guarded. Raises :class:`StorageBroken` if it cannot be
-        read or decoded.
+        """Read the guard file, and remember its version for :meth:`find_missing`; None if the partition was
+        never guarded. Raises :class:`StorageBroken` if it cannot be read or decoded.
         """
         with self._guard_lock:
-            found = read_value(self._guard, GuardFile)
+            found = read_json_file(self._guard, GuardFile)
             self._guard_version = _file_version(self._guard)
         return found
 
     def write_guard(self, guard: GuardFile) -> None:
-        """Write the guard file, which survives a power failure once this returns."""
+        """Write the guard file, which survives a power failure once this returns. Raises :class:`OSError`."""
         with self._guard_lock:
             write_file(self._guard, msgspec.json.encode(guard), sync=True)
             self._guard_version = _file_version(self._guard)
 
     def find_missing(self) -> str:
-        """Return a text that names a file or directory removed or replaced since its last use; empty: none found.
-
-        Checks only a few files.
+        """Return a text, for operators, that names a missing directory or change log, or a guard file
+        replaced since its last use; empty if none is found. Other files are not checked.
         """
         for folder in (self.config_dir, self.counters_dir, *self._key_folders):
             if not folder.is_dir():
@@ -204,39 +211,51 @@ class PartitionStorage:
             self._guard_lock.release()
 
     def read_peer_key(self) -> str:
-        """Read this HAProxy's certificate and key for peers; empty if there is none, or it is not usable."""
+        """Read this HAProxy's certificate and private key for peers, as PEM; empty if there is none, or it
+        cannot be used.
+        """
         key = read_text(self._peer_key) or ""
         # A key that cannot be used is made anew (`PartitionGuard.ensure_port`).
         return key if peer_certificate(key) else ""
 
     def write_peer_key(self, key: str) -> None:
-        """Write the peer key, which survives a power failure once this returns."""
+        """Write the certificate and private key for peers, which survive a power failure once this returns.
+        Raises :class:`OSError`.
+        """
         write_file(self._peer_key, key.encode(), sync=True)
 
     def read_worker_uid(self) -> int:
         """Read the user id of the partition's workers; 0: not assigned, or not readable."""
         with contextlib.suppress(StorageBroken):
-            return (read_value(self._worker, WorkerFile) or WorkerFile()).uid
+            return (read_json_file(self._worker, WorkerFile) or WorkerFile()).uid
         return 0
 
     def write_worker_uid(self, uid: int) -> None:
-        """Write the user id of workers, which survives a power failure once this returns."""
+        """Write the user id of the partition's workers (0: none), which survives a power failure once this
+        returns. Raises :class:`OSError`.
+        """
         write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
 
     def read_drains(self) -> tuple[ServerDrain, ...]:
-        """Read the times at which connections of servers are ended; empty if the file is not readable."""
+        """Read the times at which connections of servers are ended; empty if the file is missing or cannot be
+        read.
+        """
         with contextlib.suppress(StorageBroken):
-            return (read_value(self._drains, DrainsFile) or DrainsFile()).drains
+            return (read_json_file(self._drains, DrainsFile) or DrainsFile()).drains
         return ()
 
     def write_drains(self, drains: tuple[ServerDrain, ...]) -> None:
-        """Write the times at which connections of servers are ended; they survive a power failure once this returns."""
+        """Write the times at which connections of servers are ended; they survive a power failure once this
+        returns. Raises :class:`OSError`.
+        """
         write_file(self._drains, msgspec.json.encode(DrainsFile(drains=drains)), sync=True)
 
     # -- HAProxy's output
 
     def trim_log(self) -> None:
-        """Rotate HAProxy's log if it is too long. HAProxy opened it for appending, so it needs no signal."""
+        """Rotate HAProxy's log if it has more than 4 MiB: copy it to ``haproxy.log.1`` and empty it. HAProxy
+        opened the log for appending, so it needs no signal. Raises :class:`OSError`.
+        """
         # There is no log before HAProxy's first start.
         with contextlib.suppress(FileNotFoundError):
             if self.log.stat().st_size > LOG_BYTES_MAX:
@@ -248,27 +267,33 @@ class PartitionStorage:
     # -- HAProxy's input
 
     def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
-        """Write the wanted files unless ``known`` or the disk has the same content. Other files stay: they may be in
-        use.
+        """Write the wanted files, ``{name: content}``, to ``folder``, except those with the same content in
+        ``known`` or on disk. Other files stay, because they may be in use. Raises :class:`OSError`.
         """
         for name, content in wanted.items():
             if known.get(name) != content:
                 update_file(folder / name, content.encode())
 
     def remove_unused_files(self, wanted: Iterable[str]) -> None:
-        """Remove all files that the configuration no longer refers to."""
+        """Remove all files in the directory of HAProxy's files whose names are not in ``wanted``. Raises
+        :class:`OSError`.
+        """
         with contextlib.suppress(FileNotFoundError):  # the directory was removed
             for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
                 (self.files_dir / name).unlink(missing_ok=True)
 
     def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the names of the files that were changed or removed since they were written."""
+        """Return the names of those ``wanted`` files, ``{name: content}``, that are missing or have another
+        content on disk.
+        """
         return tuple(
             name for name, content in wanted.items() if not has_content(self.files_dir / name, content.encode())
         )
 
     def include_local_config(self, *, take: bool) -> None:
-        """Include the operator's file ``local.cfg`` in HAProxy's configuration, or with ``take`` False exclude it."""
+        """Include the operator's file ``local.cfg`` in HAProxy's configuration by a link, or with ``take``
+        False remove that link. Raises :class:`OSError`.
+        """
         link = self.config_dir / self.local.name
         if take and not link.is_symlink():
             link.symlink_to(Path("..") / self.local.name)
@@ -276,7 +301,9 @@ class PartitionStorage:
             link.unlink(missing_ok=True)
 
     def make_check_dir(self) -> Path:
-        """Create an empty directory for a check of a configuration."""
+        """Create the directory for a check of a configuration, with empty directories ``conf`` and ``files``,
+        and return its path; an earlier one is removed. Raises :class:`OSError`.
+        """
         # A daemon that was killed during a check has left its directory.
         shutil.rmtree(self.check_dir, ignore_errors=True)
         for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
@@ -284,19 +311,21 @@ class PartitionStorage:
         return self.check_dir
 
     def remove_check_dir(self) -> None:
-        """Remove the directory of :meth:`make_check_dir`."""
+        """Remove the directory of :meth:`make_check_dir`; errors are ignored."""
         shutil.rmtree(self.check_dir, ignore_errors=True)
 
     # -- the process
 
     def read_running(self) -> RunningFile:
-        """Read the record of what the HAProxy process last loaded; an empty record if the file is not readable."""
+        """Read the record of what the HAProxy process last loaded; an empty record if the file is missing or
+        cannot be read.
+        """
         with contextlib.suppress(StorageBroken):
-            return read_value(self._running, RunningFile) or RunningFile()
+            return read_json_file(self._running, RunningFile) or RunningFile()
         return RunningFile()
 
     def write_running(self, running: RunningFile) -> None:
-        """Write the record of what HAProxy runs, for the next daemon."""
+        """Write the record of what HAProxy runs, for the next daemon, without fsync. Raises :class:`OSError`."""
         write_file(self._running, msgspec.json.encode(running))
 
 
@@ -306,7 +335,9 @@ def partition_names(directory: Path) -> list[str]:
 
 
 def texts_digest(*texts: str) -> str:
-    """Return the digest of the texts that a process has read."""
+    """Return the SHA-256 digest, in hexadecimal, of a sequence of texts: those that a HAProxy process has
+    read.
+    """
     total = hashlib.sha256()
     for text in texts:
         # The length keeps the texts ("ab", "c") and ("a", "bc") apart.

@@ -13,7 +13,9 @@ _USELESS_BEGINNINGS = ("Error(s) found in configuration file", "Fatal errors fou
 
 
 def extract_alerts(output: str) -> str:
-    """Return HAProxy's reasons for a refusal, from its output; empty if there are none."""
+    """Return HAProxy's reasons for a refusal, from its output, without paths and joined by ``; ``, at most
+    600 characters; empty if there are none.
+    """
     texts = [
         found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT_PATTERN.match(line.strip()))
     ]
@@ -22,11 +24,15 @@ def extract_alerts(output: str) -> str:
 
 
 def _join_continuations(output: str) -> str:
-    """Join each message to one line: from 3.0 on HAProxy continues messages on indented lines."""
+    """Join each message in HAProxy's output to one line: from 3.0 on HAProxy continues messages on indented
+    lines.
+    """
     return output.replace(": \n  ", ": ").replace("\n  ", "; ")
 
 
 def remove_paths(text: str) -> str:
-    """Return a message of HAProxy without the paths in it."""
+    """Return a message of HAProxy without directories and line numbers in it; a lack of memory is explained
+    by the setting ``memory_max``.
+    """
     found = _PATH_PATTERN.sub(r"\1", _PARSING_PATTERN.sub("", text)).removeprefix("(null)").strip()
     return f"{found.rstrip('.')}: more than memory_max allows" if _MEMORY_PATTERN.search(found) else found

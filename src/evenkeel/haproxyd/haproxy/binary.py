@@ -33,11 +33,13 @@ _PATCH_PATTERN = re.compile(r"\d+\.\d+\.(\d+)")
 
 
 class BinaryUnusable(EvenKeelError):
-    """There is no usable HAProxy; the text names the places that were searched."""
+    """There is no usable HAProxy; the text gives the reason for each path that was tried."""
 
 
 class Binary(Value):
-    """A usable HAProxy executable."""
+    """A usable HAProxy executable. ``release``: major and minor version; the properties are capabilities of
+    that version.
+    """
 
     path: Path
     version: str
@@ -45,12 +47,12 @@ class Binary(Value):
     release: tuple[int, int]
 
     @property
-    def cookies_at_runtime(self) -> bool:
+    def supports_cookie_at_runtime(self) -> bool:
         """Whether a server added at runtime may have a cookie: 2.6 refuses it, 2.8 accepts it (tested)."""
         return self.release >= (2, 8)
 
     @property
-    def authorities_at_runtime(self) -> bool:
+    def supports_ca_at_runtime(self) -> bool:
         """Whether CA and CRL files can be changed at runtime without a reload.
 
         Releases before the end of 2025 then present old certificates, or crash, when certificates are changed too
@@ -66,7 +68,7 @@ class Binary(Value):
         return self.release >= (3, 3)
 
     @property
-    def without_name_at_runtime(self) -> bool:
+    def supports_no_sni_at_runtime(self) -> bool:
         """Whether a server added at runtime may have :data:`NO_SERVER_NAME`: 3.3 refuses it (its source), 3.4 accepts
         it (tested).
         """
@@ -74,12 +76,15 @@ class Binary(Value):
 
     @property
     def keeps_check_timeout(self) -> bool:
-        """Whether a check ends at the check's own time-out (:mod:`.config.check_timeouts`)."""
+        """Whether a health check ends at ``timeout check``, and not at a shorter ``timeout connect`` or
+        ``inter`` (:mod:`.config.check_timeouts`).
+        """
         return self.release > (3, 2) or self._is_since(3, 2, 1) or self._is_since(2, 8, 16)
 
     @property
-    def refused_reload_costs(self) -> bool:
-        """Whether the reload after a refused one refuses connections for some milliseconds.
+    def refused_reload_interrupts(self) -> bool:
+        """Whether HAProxy refuses connections for some milliseconds during the reload that follows a refused
+        one.
 
         From 3.1 on the new worker is not given the listening sockets then (3.2.26 and 3.4.7, tested).
         """
@@ -87,20 +92,20 @@ class Binary(Value):
 
     @property
     def has_reload_answer(self) -> bool:
-        """Whether the master's command ``reload`` answers with the result of the reload."""
+        """Whether the master's command ``reload`` answers with the result of the reload, as from 2.7 on."""
         return self.release >= (2, 7)
 
     def restriction_texts(self) -> Iterator[str]:
         """Yield texts for operators: each restriction of this HAProxy compared with the most capable one."""
-        if not self.cookies_at_runtime:
+        if not self.supports_cookie_at_runtime:
             yield "a member added to a pool with HTTP_COOKIE needs a reload"
-        if not self.authorities_at_runtime:
+        if not self.supports_ca_at_runtime:
             yield "changed CA certificates and revocation lists need a reload"
         if not self.keeps_check_timeout:
             yield "connections to members are given up at their health monitor's timeout if that is the shorter one"
-        if self.refused_reload_costs:
+        if self.refused_reload_interrupts:
             yield "each configuration is checked (haproxy -c) before a reload"
-        if self.sends_name_in_checks and not self.without_name_at_runtime:
+        if self.sends_name_in_checks and not self.supports_no_sni_at_runtime:
             yield "an added member that is checked over TLS needs a reload"
 
     def _is_since(self, major: int, minor: int, patch: int) -> bool:
@@ -117,7 +122,9 @@ Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` then.
 
 
 class BinaryFinder:
-    """Finds a usable HAProxy, and remembers it for as long as the file exists."""
+    """Finds a usable HAProxy, and remembers it for as long as the file exists. ``configured``: the path from
+    the settings; None: search for it.
+    """
 
     def __init__(self, configured: Path | None) -> None:
         self._configured = configured
@@ -137,7 +144,10 @@ class BinaryFinder:
         return f"with HAProxy {self.version} {differences}" if differences else ""
 
     async def find(self) -> Binary:
-        """Return the HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` if there is none."""
+        """Return the HAProxy to run, searched for if none is known. Raises
+        :class:`~evenkeel.haproxyd.errors.HaproxyDown` if there is none, with the reason, which is also in
+        ``problem``.
+        """
         # A program that was removed may come back as another version, so the version is read again.
         if self._binary is not None and not _is_program(self._binary.path):
             self._binary = None
@@ -155,8 +165,8 @@ class BinaryFinder:
 
 
 async def find_binary(configured: Path | None) -> Binary:
-    """Return the HAProxy to run: ``configured``, or (None) the first usable one of the system and of the package.
-    Raises :class:`BinaryUnusable` if there is none.
+    """Return the HAProxy to run: ``configured``, or (None) the first usable one of the system and of the
+    package. Raises :class:`BinaryUnusable` if there is none that runs and is new enough.
     """
     if configured is not None:
         if not _is_program(configured):

@@ -34,7 +34,7 @@ def launch_haproxy(
     """Start a master and return its pid; the master may not have read its configuration yet. Blocks shortly.
 
     ``directory``: its working directory; ``memory_mib``: limit of the address space of each process. Raises
-    :class:`HaproxyDown`.
+    :class:`HaproxyDown` if the shell cannot start it, :class:`OSError` if the shell cannot be run.
     """
     # not by asyncio, whose pipes and thread for the shell's end cost more than the shell
     shell = subprocess.run(  # noqa: S603 - the daemon's own paths and settings

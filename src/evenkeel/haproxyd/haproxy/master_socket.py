@@ -1,7 +1,8 @@
-"""When a master that starts or reloads is worth a query.
+"""Decides when to query a master that starts or reloads, by the file of its socket.
 
-A master binds its socket anew at each execution, also when it executes itself after it has read its configuration.
-Until then connections are refused, or reset (2.6), and each attempt costs far more than a look at the file.
+A master binds its socket anew at each execution, also when it executes itself after it has read its
+configuration. Until then connections are refused, or reset (2.6), and each attempt costs far more than a look
+at the file.
 """
 
 import time
@@ -9,11 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 PATIENCE_SECONDS = 0.1
-"""After this time an unchanged socket is tried all the same."""
+"""Time since the last query after which the master is queried although its socket is unchanged."""
 
 
 class MasterSocketWatch:
-    """Watches the file of a master's socket from the moment before a start or reload. Looks block shortly."""
+    """Watches the file of a master's socket from the moment before a start or reload. Methods may block
+    shortly.
+    """
 
     def __init__(self, path: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._path = path
@@ -21,20 +24,26 @@ class MasterSocketWatch:
         self._seen = self._identity()
         self._next_seconds = monotonic() + PATIENCE_SECONDS
 
-    def is_worth_a_query(self) -> bool:
-        """Whether the socket is another one than at the last query, or that is long ago; a query is to follow."""
+    def should_query(self) -> bool:
+        """Whether the caller should query the master now: the socket was created anew since the last query,
+        or that was :data:`PATIENCE_SECONDS` ago. True counts as a query.
+        """
         now = self._identity()
         if now == self._seen and self._monotonic() < self._next_seconds:
             return False
         self._seen, self._next_seconds = now, self._monotonic() + PATIENCE_SECONDS
         return True
 
-    def note_answer(self) -> None:
-        """Have the next look find a query worthwhile: a master that answers may soon have another answer."""
+    def record_answer(self) -> None:
+        """Record that the master answered: the next call of :meth:`should_query` returns True, because
+        the master may soon have another answer.
+        """
         self._next_seconds = self._monotonic()
 
     def _identity(self) -> tuple[int, int] | None:
-        """Return what tells the socket from its predecessors; None: there is none. An inode is soon used again."""
+        """Return inode number and time of change (nanoseconds) of the socket's file, because inode numbers
+        are soon reused; None if there is no file.
+        """
         try:
             found = self._path.stat()
         except OSError:

@@ -26,15 +26,15 @@ log = structlog.get_logger(__name__)
 MIB = 1024 * 1024
 END_TIMEOUT_SECONDS = 5.0
 MEMORY_SHARE = 4
-"""Part of the host's memory that old workers may use if no limit is configured: one in this number."""
+"""Divisor: old workers may use the host's memory divided by this number if no limit is configured."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _CONNECTIONS_UNKNOWN = 2**31
 """Number of connections assumed of a worker that does not answer: it may be busy, so others are ended first."""
 
 
 class OldWorker(Value):
-    """An old worker. ``started``: start time in clock ticks, which with the pid identifies it, because pids are
-    reused.
+    """An old worker with its number of connections. ``started``: start time in clock ticks after boot, which
+    with the pid identifies the process, because pids are reused.
     """
 
     pid: int
@@ -43,20 +43,23 @@ class OldWorker(Value):
 
 
 def fewest_connections_first(workers: Iterable[OldWorker]) -> list[OldWorker]:
-    """Sort workers in the order in which they are to be ended."""
+    """Sort workers in the order in which they are to be ended: by number of connections, then the oldest
+    first.
+    """
     return sorted(workers, key=lambda one: (one.connections, one.started))
 
 
 def memory_limit_bytes(configured_mib: int) -> int:
-    """Return the memory limit for all old workers of the host; ``configured_mib`` 0: a quarter of the host's memory."""
+    """Return the limit, in bytes, for the memory of all old workers of the host: ``configured_mib`` MiB, or
+    for 0 a quarter of the host's memory.
+    """
     if configured_mib:
         return configured_mib * MIB
     return os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES // MEMORY_SHARE
 
 
 def private_memory_bytes(pid: int) -> int:
-    """Return a process's memory that it does not share with files, in bytes; 0: no such process.
-
+    """Return a process's resident memory that it does not share with files, in bytes; 0: no such process.
     Source: proc(5), statm; readable also if the process runs as another user.
     """
     try:
@@ -67,7 +70,7 @@ def private_memory_bytes(pid: int) -> int:
 
 
 class OldWorkers:
-    """The old workers of one partition's HAProxy. ``on_event`` is called for each worker that is ended."""
+    """The old workers of one partition's HAProxy. ``on_event`` gets an event for each worker that is ended."""
 
     def __init__(self, partition: str, cli: WorkerCli, on_event: OnEvent) -> None:
         self._partition = partition
@@ -88,7 +91,7 @@ class OldWorkers:
         self._started = {pid: started for pid, started in found.items() if pid != current}
 
     def living_workers(self) -> tuple[OldWorker, ...]:
-        """Return the old workers whose processes still run."""
+        """Return the old workers whose processes still run, without their numbers of connections."""
         return tuple(
             OldWorker(pid=pid, started=started)
             for pid, started in self._started.items()
@@ -98,18 +101,19 @@ class OldWorkers:
         )
 
     def memory_bytes(self) -> int:
-        """Return the memory of all old workers that still run, in bytes."""
+        """Return the private memory of all old workers that still run, in bytes."""
         return sum(private_memory_bytes(one.pid) for one in self.living_workers())
 
     async def end_surplus_workers(self, count_max: int) -> None:
-        """End as many old workers as there are more than ``count_max``."""
+        """End old workers, those with the fewest connections first, until at most ``count_max`` are left."""
         surplus = len(self.living_workers()) - count_max
         if surplus > 0:
             await self.end_workers(surplus, "count", f"the limit is {count_max} of a project")
 
     async def end_workers(self, count: int, limit: str, reason: str) -> int:
-        """End ``count`` old workers, and return how many have ended. ``limit``: name of the exceeded limit, for the
-        metric.
+        """End ``count`` old workers, those with the fewest connections first, with an event for each, and
+        return how many have ended. ``limit``: name of the exceeded limit, for the metric; ``reason``: for
+        operators.
         """
         ended = 0
         for one in fewest_connections_first(
@@ -130,7 +134,7 @@ class OldWorkers:
 
     async def _read_connection_count(self, one: OldWorker) -> OldWorker:
         try:
-            answer = await self._cli.of_worker(one.pid, "show info")
+            answer = await self._cli.command_to_worker(one.pid, "show info")
             connections = int(answer.partition("CurrConns: ")[2].split()[0])
         except (HaproxyDown, ValueError, IndexError):
             connections = _CONNECTIONS_UNKNOWN
@@ -138,10 +142,11 @@ class OldWorkers:
 
 
 async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> None:
-    """End old workers until all of the host together are within the limit.
+    """End old workers until those of all partitions together are within ``limit_bytes``, and set the metrics;
+    gives up, until the next call, if one does not end.
 
-    The partition whose old workers need most memory loses the first one, so that a project with many changes does not
-    end the connections of others.
+    The partition whose old workers need most memory loses the first one, so that a project with many changes
+    does not end the connections of others.
     """
     used = await asyncio.to_thread(lambda: {partition: partition.memory_bytes() for partition in partitions})
     reason = f"old workers need {sum(used.values()) // MIB} MiB; old_workers_memory_max is {limit_bytes // MIB}"
@@ -155,8 +160,8 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
 
 
 def _terminate_and_wait(one: OldWorker) -> bool:
-    """Terminate a worker, and wait until it has ended, because its memory counts until then. False: it had ended
-    before, or does not end.
+    """Terminate a worker, and wait up to 5 s for its end, because its memory counts until then. Returns False
+    if it had ended before, or does not end.
 
     The master continues: it expects that old workers end.
     """

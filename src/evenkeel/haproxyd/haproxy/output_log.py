@@ -13,14 +13,14 @@ TAIL_BYTES = 64 * 1024
 
 
 class OutputLog:
-    """Output log of one partition's HAProxy. Every method opens the file, which may block shortly."""
+    """Output log of one partition's HAProxy. Methods read the file, which may block shortly."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def open_path(self) -> Path:
-        """Return the path for HAProxy's output: the log, or ``/dev/null`` if the log cannot be opened, as on a
-        read-only disk.
+        """Return the path for HAProxy's output: that of the log, which is created if it is missing, or
+        ``/dev/null`` if the log cannot be opened, as on a read-only disk.
         """
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
@@ -30,18 +30,20 @@ class OutputLog:
         return self.path
 
     def end_offset(self) -> int:
-        """Return the offset of the next output, in bytes."""
+        """Return the size of the log in bytes, at which the next output begins; 0 without a log."""
         try:
             return self.path.stat().st_size
         except FileNotFoundError:
             return 0
 
     def alerts_since(self, position: int) -> str:
-        """Return HAProxy's reasons for refusing the configuration that it read after the offset ``position``."""
+        """Return HAProxy's error messages after the offset ``position`` (bytes), within the last 64 KiB of
+        the log; "HAProxy gave no reason" if there are none.
+        """
         return extract_alerts(self._read_tail(position)) or "HAProxy gave no reason"
 
     def last_alert(self) -> str:
-        """Return HAProxy's last error message; empty: none."""
+        """Return the last error message in the last 64 KiB of HAProxy's log; empty if there is none."""
         return extract_alerts(self._read_tail(0)).split("; ")[-1]
 
     def _read_tail(self, position: int) -> str:

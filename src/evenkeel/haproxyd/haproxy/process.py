@@ -40,7 +40,9 @@ HAProxy 3.2 never answers a command that arrives at the wrong moment, so it has 
 
 
 class HaproxyProcess:
-    """One HAProxy. ``on_exit`` is called once for each process that ended without being stopped."""
+    """Master and workers of one partition's HAProxy. ``on_exit`` is called once for each process that ended
+    without being stopped.
+    """
 
     def __init__(
         self,
@@ -71,7 +73,9 @@ class HaproxyProcess:
         self._transitions = 0
         """Number of starts and reloads in progress: meanwhile the process may not have its sockets yet."""
         self._execution = b""
-        """Execution of the master that had the current worker, as in :func:`execution_marker`; empty: not known."""
+        """Marker of the master's execution that had the current worker, as in :func:`execution_marker`;
+        empty: not known.
+        """
         self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
@@ -89,7 +93,9 @@ class HaproxyProcess:
         return self._pidfd is not None
 
     def is_worker(self, pid: int) -> bool:
-        """Whether the process is the current worker, or one that the master has just started (read from ``/proc``)."""
+        """Whether the process is the current worker, or another child of the master that is no known old
+        worker, such as a worker that was just started (read from ``/proc``).
+        """
         if pid == self.worker_pid:
             return True
         return self.up and pid not in self.old_workers and parent_pid(pid) == self.master_pid
@@ -100,16 +106,18 @@ class HaproxyProcess:
         self.old_workers.add(processes.workers_leaving, self.worker_pid)
 
     def last_alert(self) -> str:
-        """Return the last error message in HAProxy's log; empty if there is none."""
+        """Return the last error message in HAProxy's log; empty if there is none. Blocks shortly."""
         return self._output.last_alert()
 
     # -- adoption
 
     async def adopt(self, pid: int, started_ticks: int) -> bool:
-        """Adopt a HAProxy that an earlier daemon started. Returns whether one was adopted.
+        """Adopt a HAProxy that answers at the master's socket, as one that an earlier daemon started. Returns
+        whether one was adopted.
 
-        ``pid`` and ``started_ticks`` identify the last recorded master. If that process still runs, it may be
-        reloading: it gets ``start_timeout_seconds`` to answer and is then terminated.
+        ``pid`` (0: none) and ``started_ticks`` (clock ticks after boot) identify the last recorded master. If
+        that process still runs, it may be reloading: it gets ``start_timeout_seconds`` to answer and is then
+        terminated.
         """
         deadline = time.monotonic() + self._settings.start_timeout_seconds
         while not await self._find_master(pid):
@@ -133,7 +141,9 @@ class HaproxyProcess:
         return True
 
     async def was_reloaded_by_others(self) -> bool:
-        """Whether another program has reloaded HAProxy. Raises :class:`HaproxyDown`."""
+        """Whether another program has reloaded HAProxy, so that there is another worker. Raises
+        :class:`HaproxyDown` if the master does not answer.
+        """
         # The master executes itself at each reload, and only then has to be queried. Read before the query: a reload in
         # between shows in either.
         execution = execution_marker(self.master_pid)
@@ -145,8 +155,8 @@ class HaproxyProcess:
         return worker != self.worker_pid
 
     async def _end_unresponsive(self, pid: int) -> None:
-        """Terminate a process that does not answer (its socket was removed, or it hangs), because it would conflict
-        with the next one.
+        """Terminate the process with this pid, which does not answer (its socket was removed, or it hangs),
+        because it would conflict with the next one.
         """
         # The process may have ended by itself meanwhile.
         with contextlib.suppress(ProcessLookupError):
@@ -161,7 +171,12 @@ class HaproxyProcess:
     # -- start
 
     async def start(self, *arguments: str) -> None:
-        """Start a master, and return when its worker serves. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
+        """Start a master with further ``arguments``, and return when its worker serves.
+
+        Raises :class:`HaproxyRefused` if it ended, with its reason; :class:`HaproxyDown` if there is no
+        usable HAProxy, or it does not serve within ``start_timeout_seconds``, and then it is terminated;
+        :class:`OSError`.
+        """
         self._starting = True
         try:
             with self._counted_transition():
@@ -200,7 +215,9 @@ class HaproxyProcess:
         self._log.info("haproxy started", master=self.master_pid, worker=self.worker_pid)
 
     def _launch_master(self, binary: Binary, arguments: Sequence[str]) -> tuple[int, int]:
-        """Start a master. Returns its pid, and the position in the log where its messages begin. Blocks."""
+        """Start a master. Returns its pid, and the position in the log (bytes) where its messages begin.
+        Blocks. Raises :class:`HaproxyDown`, :class:`OSError`.
+        """
         # The directories of the sockets may have been removed since the last start.
         run_dir.create_run_dirs(self._settings)
         # The position is taken before the start, so that only messages of this attempt are read.
@@ -219,21 +236,22 @@ class HaproxyProcess:
     async def _wait_for_processes(
         self, right: Callable[[Processes], bool], limit_seconds: float, socket: MasterSocketWatch
     ) -> tuple[Processes, bytes]:
-        """Wait until ``right`` holds and the worker answers, and return the processes, and the execution of the master
-        that listed them. Raises :class:`HaproxyDown`.
+        """Wait until ``right`` holds for the processes and the worker answers; return the processes, and the
+        execution marker of the master that listed them. Raises :class:`HaproxyDown` after
+        ``limit_seconds``, or if the master ends.
 
-        The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before the worker has read
-        its configuration, which it may refuse.
+        The worker's answer is needed because from HAProxy 3.1 on the master lists a worker before the worker
+        has read its configuration, which it may refuse.
         """
         deadline = time.monotonic() + limit_seconds
         answer_seconds = FIRST_ANSWER_SECONDS
         while self.up and time.monotonic() < deadline:
-            if socket.is_worth_a_query():
+            if socket.should_query():
                 # before the query, as in was_reloaded_by_others()
                 execution = execution_marker(self.master_pid)
                 with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
                     seen = await self.cli.processes()
-                    socket.note_answer()
+                    socket.record_answer()
                     if right(seen):
                         answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
                         await self.cli.master_command(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
@@ -244,9 +262,11 @@ class HaproxyProcess:
     # -- reload
 
     async def reload(self) -> None:
-        """Reload the configuration, and return when a new worker has taken over.
+        """Reload the configuration, and return when a new worker has taken over. Surplus old workers are
+        ended before.
 
-        Raises :class:`HaproxyRefused` (the old worker keeps serving), :class:`HaproxyDown`.
+        Raises :class:`HaproxyRefused` with HAProxy's reason, and then the old worker keeps serving;
+        :class:`HaproxyDown` if the master does not answer in time; :class:`OSError`.
         """
         await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
         position = self._output.end_offset()
@@ -289,7 +309,9 @@ class HaproxyProcess:
         return obstacle if obstacle and self._is_settled(pid) and not self._has_exited() else ""
 
     def _is_settled(self, pid: int) -> bool:
-        """Whether the master with this pid is neither being started nor reloaded, nor known to have ended."""
+        """Whether ``pid`` is that of the master, which is not known to have ended, and no start or reload is
+        in progress.
+        """
         return self._pidfd is not None and not self._transitions and self.master_pid == pid
 
     def _has_exited(self) -> bool:
@@ -313,8 +335,8 @@ class HaproxyProcess:
         return ""
 
     def _privileges_of_master(self, pid: int) -> Privileges:
-        """Return the privileges of the master, which never change. Raises :class:`OSError` if the master does not
-        exist.
+        """Return the privileges of the master with this pid, which never change. Raises :class:`OSError` if
+        there is no such process.
         """
         known = self._master_privileges
         if known is None or known[0] != pid:
@@ -325,9 +347,10 @@ class HaproxyProcess:
     async def replace(self) -> None:
         """Start another HAProxy in place of one that cannot be reloaded.
 
-        The new process takes over the listening sockets through the old worker's own socket; if that was removed, the
-        old worker releases them on a signal. The old worker then finishes its connections. Raises as :meth:`start`, and
-        then the old process keeps running.
+        The new process takes over the listening sockets through the old worker's own socket; if that was
+        removed, the old worker releases them on a signal. The old worker then finishes its connections.
+        Raises :class:`HaproxyRefused`, :class:`HaproxyDown` or :class:`OSError` if the new process does not
+        serve, and then the old one keeps running.
         """
         loop = asyncio.get_running_loop()
         old, pids = self._pidfd, (self.master_pid, self.worker_pid)
@@ -355,7 +378,7 @@ class HaproxyProcess:
     # -- end
 
     async def stop(self) -> None:
-        """Terminate HAProxy and its connections."""
+        """Terminate HAProxy, and with it all connections; without a process, nothing happens."""
         # Reset first: the end of the process is expected from here on, and is not reported.
         descriptor, self._pidfd = self._pidfd, None
         self.worker_pid = None
@@ -369,7 +392,7 @@ class HaproxyProcess:
             os.close(descriptor)
 
     def detach(self) -> None:
-        """Stop watching HAProxy, which keeps running."""
+        """Stop watching HAProxy, which keeps running, and close the connection to its worker."""
         self.cli.close()
         descriptor, self._pidfd = self._pidfd, None
         if descriptor is not None:
@@ -377,7 +400,9 @@ class HaproxyProcess:
             os.close(descriptor)
 
     def _watch_master(self, pid: int) -> None:
-        """Watch a process for its end. Raises :class:`ProcessLookupError` if the process does not exist."""
+        """Record this process as the master, and watch for its end. Raises :class:`ProcessLookupError` if it
+        does not exist.
+        """
         self._pidfd = os.pidfd_open(pid)
         self.master_pid = pid
         self._master_privileges = None  # the kernel reuses pids
@@ -394,12 +419,14 @@ class HaproxyProcess:
 
 @functools.lru_cache(maxsize=1)
 def _privileges_of_daemon(pid: int) -> Privileges:
-    """Read the privileges of this process, which never change. ``pid``: its own."""
+    """Return the privileges of this process, which never change; ``pid`` is its own, for the cache."""
     return read_privileges(pid)
 
 
 def _is_directory(link: str, directory: Path) -> bool:
-    """Whether a link leads to the directory that has this path now. Raises :class:`OSError` if there is no link."""
+    """Whether a link leads to the directory that has the path ``directory`` now. Raises :class:`OSError` if
+    the link leads nowhere.
+    """
     seen = Path(link).stat()
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(seen, directory.stat())

@@ -14,7 +14,9 @@ _STAT_BYTES_MAX = 4096
 
 
 async def terminate_process(pidfd: int) -> None:
-    """Terminate the process: SIGTERM, and SIGKILL after :data:`STOP_TIMEOUT_SECONDS`."""
+    """Terminate the process by SIGTERM, and by SIGKILL if it still runs after :data:`STOP_TIMEOUT_SECONDS`;
+    return when it has ended, or after the same time again.
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             signal.pidfd_send_signal(pidfd, number)
@@ -25,7 +27,7 @@ async def terminate_process(pidfd: int) -> None:
 
 
 async def _exits_in_time(pidfd: int) -> bool:
-    """Whether the process ends within :data:`STOP_TIMEOUT_SECONDS`."""
+    """Wait for the end of the process, at most :data:`STOP_TIMEOUT_SECONDS`; returns whether it ended."""
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()
     # A pidfd becomes readable when its process has ended (pidfd_open(2)).
@@ -41,8 +43,8 @@ async def _exits_in_time(pidfd: int) -> bool:
 
 
 def start_ticks(pid: int) -> int:
-    """Return the start time of a process, in clock ticks after boot; 0 if there is none. Source: proc(5), stat, field
-    22.
+    """Return the start time of a process, in clock ticks after boot; 0 if the process does not exist. Source:
+    proc(5), stat, field 22.
     """
     return _stat_field(pid, 22)
 
@@ -53,10 +55,10 @@ def parent_pid(pid: int) -> int:
 
 
 def execution_marker(pid: int) -> bytes:
-    """Return a value that differs after each execve(2) of a process; empty: it cannot be read.
+    """Return a value that differs after each execve(2) of the process; empty if it cannot be read.
 
-    It is made of random addresses (proc(5), auxv), and of the environment, in which HAProxy's master passes the list of
-    its processes to itself.
+    It is made of random addresses (proc(5), auxv), and of the environment, in which HAProxy's master passes
+    the list of its processes to itself.
     """
     try:
         return b"".join(Path(f"/proc/{pid:d}/{name}").read_bytes() for name in ("auxv", "environ"))

@@ -43,7 +43,9 @@ Each leaves out what the previous one showed to be invalid; the last one has the
 
 
 class Reloader:
-    """Reloads one partition's HAProxy. Not safe for concurrent calls."""
+    """Makes one partition's HAProxy run a configuration by starting a new worker. Not safe for concurrent
+    calls.
+    """
 
     def __init__(
         self,
@@ -72,9 +74,9 @@ class Reloader:
         """Number of refused reloads since the last successful one."""
         self._log = log.bind(partition=partition)
 
-    async def write(self, config: HaproxyConfig) -> None:
-        """Write the files that HAProxy reads. Until the reload is recorded, it is unknown which configuration the
-        process runs.
+    async def write_config(self, config: HaproxyConfig) -> None:
+        """Write the files that HAProxy reads, and remove what the record says of the running configuration,
+        which is unknown until it is recorded again.
 
         Raises :class:`OSError`.
         """
@@ -86,15 +88,20 @@ class Reloader:
         self._files.write(config, take_local=bool(self._local.text_to_include()))
 
     async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
-        """Reload HAProxy with the configuration, without the load balancers that HAProxy refuses.
+        """Start a worker with the configuration, without the load balancers that HAProxy refuses.
 
-        Returns ``{load balancer id: error}`` of those that kept their previous configuration, and whether there is a
-        new worker. Raises :class:`HaproxyDown`, :class:`OSError`.
+        Returns ``{load balancer id: error}`` of those that kept their previous configuration, and whether
+        there is a new worker. Raises :class:`HaproxyDown` if HAProxy does not serve, or refuses for a reason
+        that cannot be determined; :class:`OSError`.
         """
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
         # a configuration that is not certain to run may name addresses that another process has by now
-        previous = self._state.previous if before else bindable_load_balancers(self._state.previous, self._state.binds)
+        previous = (
+            self._state.previous_load_balancers
+            if before
+            else bindable_load_balancers(self._state.previous_load_balancers, self._state.binds)
+        )
         for _ in range(TRIES_MAX):
             try:
                 await self._start_worker(config)
@@ -114,39 +121,41 @@ class Reloader:
                 and _same_content(config, before)
                 and self._state.local == self._local.text_to_include()
             ):
-                await self.write(before)
-                await self._state.set(before)
+                await self.write_config(before)
+                await self._state.record_config(before)
                 return errors, False
         raise HaproxyDown("HAProxy does not take its configuration, for a reason that cannot be determined")
 
     async def repair_servers(self) -> tuple[Finding, ...]:
-        """Repair servers after a reload; returns what was repaired. Raises :class:`NeedsReload`,
-        :class:`HaproxyDown`."""
+        """Restore servers that differ from the configuration after a reload; returns what was repaired.
+        Raises :class:`NeedsReload` if a server is missing or cannot be restored, :class:`HaproxyDown`.
+        """
         findings, to_delete = await self._commands.repair_servers(self._state.config)
         self._state.servers_to_delete |= to_delete
         return findings
 
     async def _start_worker(self, config: HaproxyConfig) -> None:
-        """Have the master start a worker with the new configuration. Raises :class:`HaproxyRefused`,
-        :class:`HaproxyDown`.
+        """Write the configuration, start a worker with it, and record that. Raises :class:`HaproxyRefused` if
+        HAProxy refuses the configuration, :class:`HaproxyDown`, :class:`OSError`.
         """
         # a check costs a process start, so it is left out while reloads succeed
         if self._process.up and (self._refusals or await self._config_check.is_due()):
             await self._check_before_reload(config)
-        await self.write(config)
+        await self.write_config(config)
         # Read before HAProxy reads it: a change in between shows as a difference later, and leads to another reload.
         local = self._local.text_to_include()
         inherits = await self._run_new_worker(config)
         self._refusals = 0
-        self._state.set_new_worker(config, local)
+        self._state.record_new_worker(config, local)
         await asyncio.to_thread(self._record_new_worker, config)
         if inherits:
             with contextlib.suppress(NeedsReload):  # another reload would have the same result
                 await self.repair_servers()
 
     async def _run_new_worker(self, config: HaproxyConfig) -> bool:
-        """Reload, replace or start the process. Returns whether the new worker may have states of servers from an
-        earlier one, and not only what is in its configuration.
+        """Reload, replace or start the process. Returns whether the new worker may have loaded states of
+        servers from an earlier one. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`,
+        :class:`OSError`.
         """
         if self._process.reload_obstacle():
             await self._replace_process(config)
@@ -164,17 +173,19 @@ class Reloader:
         self._files.remove_unused_files(config)
 
     async def _reload_process(self, config: HaproxyConfig) -> None:
-        async with self._carried_over() as answers:
+        async with self._carry_over_counters() as answers:
             await self._keep_server_states(config, answers)
             with RELOAD_DURATION.time():
                 await self._process.reload()
 
     async def _replace_process(self, config: HaproxyConfig) -> None:
-        """Start a new process in place of the old one, carrying over server states and counters.
+        """Start a new process in place of the old one, carrying over server states and counters. Raises
+        :class:`HaproxyRefused`, :class:`HaproxyDown` or :class:`OSError` if the new process does not
+        serve; the old one then keeps running.
 
         If the old process does not answer, its server states and its counts since the last read are lost.
         """
-        async with self._carried_over() as answers:
+        async with self._carry_over_counters() as answers:
             try:
                 await self._keep_server_states(config, answers)
             except HaproxyDown:
@@ -182,7 +193,8 @@ class Reloader:
             await self._process.replace()
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
-        """Check the configuration by ``haproxy -c``. Raises :class:`HaproxyRefused`.
+        """Check the configuration by ``haproxy -c``. Raises :class:`HaproxyRefused` with HAProxy's reason,
+        :class:`HaproxyDown` if the check cannot be run.
 
         Done after a refused reload, and always where a refused reload would cost connections at the next one.
         """
@@ -190,20 +202,25 @@ class Reloader:
         if reason:
             raise HaproxyRefused(reason)
 
-    def _carried_over(self) -> AbstractAsyncContextManager[tuple[str, ...]]:
-        """Return a context in which counters are carried over, with the worker's answer about its servers, or none."""
+    def _carry_over_counters(self) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        """Return a context in which counters are carried over, and which yields the worker's answer to
+        :data:`SERVERS_STATE`, or an empty tuple.
+        """
         process = self._process
         return self._counters.carry_over(process.cli, self._layout.worker_socket, process.worker_pid, SERVERS_STATE)
 
     async def _keep_server_states(self, config: HaproxyConfig, answers: tuple[str, ...]) -> None:
-        """Write the states of servers for the next worker. Raises :class:`HaproxyDown`, :class:`OSError`."""
+        """Write the states of servers for the next worker, from ``answers`` if it has the worker's states,
+        else from a query. Raises :class:`HaproxyDown`, :class:`OSError`.
+        """
         states = answers[0] if answers else await self._process.cli.command(SERVERS_STATE)
         await asyncio.to_thread(write_file, self._storage.states, state_file_content(config, states).encode())
 
     def _drop_server_states(self) -> bool:
-        """Remove the stored server states, which are from before the last reload, possibly long ago. Blocks shortly.
+        """Remove the stored server states, which are from before the last reload, possibly long ago. Returns
+        whether they are gone. Blocks shortly.
 
-        On a read-only disk they stay (False): HAProxy then begins with that health, until its next checks, which is
+        On a read-only disk they stay: HAProxy then begins with that health, until its next checks, which is
         better than no HAProxy.
         """
         try:
@@ -214,10 +231,11 @@ class Reloader:
         return True
 
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
-        """Find the load balancers that HAProxy refuses, ``{id: reason}``.
+        """Find the load balancers that HAProxy refuses, and return ``{id: reason}``. ``reason``: HAProxy's
+        message.
 
-        Empty: the operator's file is the cause, and is left out from now on. Raises :class:`HaproxyDown` if the check
-        cannot be run.
+        Empty: the operator's file is the cause, and is left out from now on. Raises :class:`HaproxyDown` if
+        the check cannot be run or no cause is found.
         """
         taken = unbindable_load_balancers(config, self._state.config, self._state.binds)
         if taken:  # another process bound it since the check

@@ -56,9 +56,9 @@ Repaired = Mapping[str, tuple[str, ...]]
 class ApplyResult(Value):
     """Outcome of one attempt to run a configuration.
 
-    ``errors``: reasons for load balancers that kept their previous configuration; ``kept``: that previous
-    configuration, where HAProxy runs it. ``problem``: other parts that were left out, such as peers or the operator's
-    file.
+    ``errors``: reasons for load balancers that kept their previous configuration, by id; ``kept``: that
+    previous configuration, where HAProxy runs it. ``problem``: reason why other parts, such as peers or the
+    operator's file, were left out; empty: none. ``repaired``: manual changes that were undone.
     """
 
     how: wire.How
@@ -69,7 +69,7 @@ class ApplyResult(Value):
 
 
 class HaproxyRunner:
-    """Runs one partition's HAProxy with its configuration."""
+    """Runs one partition's HAProxy with its configuration. ``on_exit`` is called when HAProxy ends by itself."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class HaproxyRunner:
         self._saved = RunningFile()
         """Record of an earlier daemon's HAProxy."""
         self._grown = 0
-        """Connections to which the worker's size has grown beyond its listeners' limits."""
+        """Connections for which the worker's size has grown beyond its listeners' limits; 0: it has not."""
         self._log = log.bind(partition=partition)
         self._peer_problem = ""
         """Reason why peers cannot connect; empty if they can."""
@@ -133,12 +133,14 @@ class HaproxyRunner:
         self._saved = self._storage.read_running()
 
     async def adopt(self, config: HaproxyConfig) -> None:
-        """Adopt a HAProxy that an earlier daemon started, if there is one, and determine whether it runs ``config``."""
+        """Adopt a HAProxy that an earlier daemon started, if there is one, and determine by its record
+        whether it runs ``config``; without one, nothing happens.
+        """
         saved = self._saved
         if await self.process.adopt(saved.master_pid, saved.master_started):
             self._state.adopt(saved, config, read_text(self._layout.local) or "")
             self._grown = saved.connections
-            self._sizes.record(self._partition, WorkerSize(tls_sessions=saved.tls_sessions))
+            self._sizes.record_size(self._partition, WorkerSize(tls_sessions=saved.tls_sessions))
             self._log.info("haproxy adopted", master=self.process.master_pid, as_configured=self._state.known)
 
     @property
@@ -146,9 +148,9 @@ class HaproxyRunner:
         """Whether a HAProxy runs although its configuration is not recorded on disk: the state directory was lost."""
         return self._state.lost and self.process.up
 
-    async def retire(self) -> bool:
-        """Stop a HAProxy without load balancers once its workers have no connections left. False: some have, so try
-        again.
+    async def stop_if_idle(self) -> bool:
+        """Stop a HAProxy without load balancers, once no worker has connections to listeners left. Returns
+        False if some are left, and the caller has to try again.
         """
         if not self.process.up or self._state.config.load_balancers:
             return True
@@ -162,7 +164,9 @@ class HaproxyRunner:
         return idle
 
     async def _client_connections(self) -> int:
-        """Return the number of connections to listeners, closed ones included."""
+        """Return the number of connections to all frontends of the current worker, including closed
+        frontends. Raises :class:`HaproxyDown`.
+        """
         counts = frontend_counts(await self.process.cli.command(FRONTENDS))
         return sum(one.active for one in counts.values())
 
@@ -172,15 +176,17 @@ class HaproxyRunner:
         self._forget_process()
 
     def _forget_process(self) -> None:
-        self._state.forget()
+        self._state.reset()
         self._files.forget()
-        self._sizes.forget(self._partition)
+        self._sizes.release_sessions(self._partition)
         self._grown = 0
 
     # -- files
 
     def forget_files(self) -> None:
-        """Have the next pass compare all files with the disk, because they may have been removed."""
+        """Forget which files are on disk, so that the next pass compares all of them: they may have been
+        removed.
+        """
         self._files.forget()
 
     async def write_outdated_files(self) -> None:
@@ -205,8 +211,8 @@ class HaproxyRunner:
     # -- configuration
 
     def request_growth(self, connections: int) -> bool:
-        """Have the next pass start a larger worker if this number of connections needs one; returns whether one is
-        needed.
+        """Return whether this number of connections needs a larger worker, which the next :meth:`apply` then
+        starts; False while the running configuration is unknown.
         """
         running = self._state.config
         grown = grown_connections(running.size, running.frontends, connections) if self._state.known else 0
@@ -214,19 +220,22 @@ class HaproxyRunner:
         return grown > 0
 
     async def apply(self, config: HaproxyConfig, *, verify: bool) -> ApplyResult:
-        """Apply a configuration. ``verify``: also undo manual changes. Raises :class:`HaproxyDown` if HAProxy cannot be
-        made to serve, :class:`OSError`."""
+        """Make HAProxy run a configuration, by the least disruptive means; a load balancer that cannot be run
+        keeps its previous configuration. ``verify``: also undo manual changes.
+
+        Raises :class:`HaproxyDown` if HAProxy cannot be made to serve, :class:`OSError`.
+        """
         if not self.process.up:
             self._forget_process()
             if not config.load_balancers:
                 return ApplyResult(how="nothing")
         await self._read_running_binds()
         config, errors = self._bindable_config(config)
-        size = self._sizes.choose(self._partition, config.frontends, self._grown)
+        size = self._sizes.choose_size(self._partition, config.frontends, self._grown)
         try:
             how, refused = await self._change_config(config, size, verify=verify)
         finally:
-            self._sizes.record(self._partition, self._state.config.size)
+            self._sizes.record_size(self._partition, self._state.config.size)
         errors |= refused
         repaired: Repaired = {}
         # A new worker runs what it has just read, so only a process that continued is compared.
@@ -238,10 +247,11 @@ class HaproxyRunner:
         return ApplyResult(how=how, errors=errors, kept=kept, problem=self._describe_problems(), repaired=repaired)
 
     async def _read_running_binds(self) -> None:
-        """Read the listening addresses from HAProxy if the configuration that it runs is not certain.
+        """Read the listening addresses from HAProxy if the configuration that it runs is not certain; if
+        HAProxy does not answer, the recorded addresses count.
 
-        A new address is checked by binding it unless HAProxy already listens there. If HAProxy does not answer, the
-        recorded addresses count; without a record, nothing is changed. Raises :class:`HaproxyDown`.
+        A new address is checked by binding it unless HAProxy already listens there. Raises
+        :class:`HaproxyDown` if HAProxy does not answer and there is no record.
         """
         if not self.process.up or self._state.known:
             return
@@ -256,12 +266,12 @@ class HaproxyRunner:
             self._log.warning("haproxy's listeners are taken from the record", reason=str(error))
 
     def _bindable_config(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
-        """Return the configuration without addresses that cannot be bound now, so that HAProxy does not try; and
-        ``{load balancer id: error}``.
+        """Return the configuration in which load balancers and peers whose addresses cannot be bound now are
+        replaced by what runs, or left out; and ``{load balancer id: error}``.
         """
         config, self._peer_problem = drop_unbindable_peer(config, self._state.binds)
         errors = unbindable_load_balancers(config, self._state.config, self._state.binds)
-        previous = self._state.previous
+        previous = self._state.previous_load_balancers
         # It is not known what runs: what listens now counts as running, unless a recorded configuration can be bound.
         if errors and not self._state.known:
             listening = listening_load_balancers(
@@ -273,9 +283,11 @@ class HaproxyRunner:
     async def _change_config(
         self, config: HaproxyConfig, size: WorkerSize, *, verify: bool
     ) -> tuple[wire.How, dict[str, str]]:
-        """Apply the configuration; returns how, and ``{load balancer id: error}``.
+        """Apply the configuration; returns how, and ``{load balancer id: error}``. Raises
+        :class:`HaproxyDown`, :class:`OSError`.
 
-        ``size``: that of a worker that has to be started; ``verify``: also undo manual changes.
+        ``size``: that of a worker that has to be started; ``verify``: also reload if another program reloaded
+        HAProxy or the operator's file changed.
         """
         started = msgspec.structs.replace(config, size=size)
         step = await self._plan_change(started, verify=verify)
@@ -292,8 +304,8 @@ class HaproxyRunner:
         if config == self._state.config:
             return "nothing", {}
         how: wire.How = "runtime" if ping_settings_differ(self._state.config, config) else "nothing"
-        await self._reloader.write(config)  # only a revision changed, or checks that the daemon performs
-        await self._state.set(config)
+        await self._reloader.write_config(config)  # only a revision changed, or checks that the daemon performs
+        await self._state.record_config(config)
         return how, {}
 
     async def _plan_change(self, config: HaproxyConfig, *, verify: bool) -> RuntimePlan:
@@ -320,34 +332,34 @@ class HaproxyRunner:
         )
 
     async def _changed_by_others(self) -> str:
-        """Return the reason for a reload that others caused: another program reloaded HAProxy, or the operator's file
-        changed.
-
-        Empty: none.
+        """Return the reason for a reload that others caused: another program reloaded HAProxy, or the
+        operator's file changed; empty: none. Raises :class:`HaproxyDown`.
         """
         if await self.process.was_reloaded_by_others():
             return "another program reloaded haproxy"
         return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 
     async def _apply_at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
-        """Send the runtime commands of the plan. True: the process runs this configuration. False: its configuration is
-        unknown.
+        """Send the runtime commands of the plan. Returns True if the process then runs this configuration;
+        False if a command failed, and its configuration is unknown. Raises :class:`OSError`.
 
-        HAProxy's files and ``running.json`` are written after the response (:meth:`write_outdated_files`): only a
-        reload or a start reads the files, and both write them first; a restarted daemon that finds no ``running.json``
-        reloads.
+        HAProxy's files and ``running.json`` are written after the response (:meth:`write_outdated_files`):
+        only a reload or a start reads the files, and both write them first; a restarted daemon that finds no
+        record reloads.
         """
         # on disk before the first command: a daemon that crashes between commands reloads at its next start
         await asyncio.to_thread(self._state.mark_unknown)
         for command in step.commands:
             if not await self._commands.send(command):
                 return False
-        self._state.set_unsaved(config)
+        self._state.record_config_unsaved(config)
         self._state.servers_to_delete, self._state.live, self._files.outdated = step.to_delete, step.live, True
         return True
 
     async def _delete_idle_servers(self) -> None:
-        """Delete servers that are out of service and have no connections left; a reload removes them in any case."""
+        """Delete removed servers that have no connections left; others are tried again at the next pass. A
+        reload removes them in any case.
+        """
         if not self.process.up or not self._state.known:
             return
         for backend, name in self._state.servers_to_delete:
@@ -363,8 +375,9 @@ class HaproxyRunner:
     # -- manual changes
 
     async def _undo_manual_changes(self) -> tuple[wire.How, Repaired]:
-        """Compare files and process with the configuration, and undo manual changes. Returns how they were undone
-        (:data:`~evenkeel.haproxyd.wire.How`), and the repairs of each load balancer.
+        """Compare files and process with the configuration, and undo manual changes, by a reload where no
+        command can. Returns how they were undone (:data:`~evenkeel.haproxyd.wire.How`), and the repairs of
+        each load balancer. Raises :class:`HaproxyDown`, :class:`OSError`.
         """
         # First, because files that are merely outdated must not count as changed by hand.
         await self.write_outdated_files()
@@ -396,7 +409,8 @@ class HaproxyRunner:
         return findings
 
     async def _repair_files(self) -> list[tuple[str, str]]:
-        """Write files again that others changed. Returns ``(load balancer id, finding)`` pairs.
+        """Write files again that others changed. Returns ``(load balancer id, finding)`` pairs; the id is
+        empty for a file that is no single load balancer's. Raises :class:`OSError`.
 
         The running HAProxy has already read the files: they matter for the next worker.
         """
@@ -404,8 +418,8 @@ class HaproxyRunner:
         changed = await asyncio.to_thread(self._files.find_changed, running)
         if changed:
             self._log.warning("configuration files were changed by hand; rewriting them", files=changed)
-            await self._reloader.write(running)
-            await self._state.set(running)
+            await self._reloader.write_config(running)
+            await self._state.record_config(running)
         return [(file_owner(running, name), f"file {name} was changed") for name in changed]
 
 
@@ -414,7 +428,7 @@ def _texts_with_owner(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _repairs_by_load_balancer(found: Iterable[tuple[str, str]]) -> Repaired:
-    """Group texts of repairs by load balancer id. Repairs that belong to no load balancer are only logged."""
+    """Group ``(load balancer id, text)`` pairs of repairs by id; pairs with an empty id are left out."""
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:
         if load_balancer_id:

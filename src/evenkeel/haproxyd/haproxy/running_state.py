@@ -21,8 +21,8 @@ log = structlog.get_logger(__name__)
 
 
 class RunningState:
-    """Record of what one partition's HAProxy runs. Methods that write raise :class:`OSError` unless stated
-    otherwise.
+    """Record of what one partition's HAProxy runs, in memory and for the next daemon on disk. Methods that
+    write raise :class:`OSError` unless stated otherwise.
     """
 
     def __init__(self, storage: PartitionStorage, files: ConfigFiles, process: HaproxyProcess) -> None:
@@ -33,13 +33,13 @@ class RunningState:
         """Whether the record on disk is current."""
         self.config = HaproxyConfig()
         self.known = False
-        """Whether the process runs exactly :attr:`config`."""
+        """Whether the process is certain to run exactly :attr:`config`."""
         self.local = ""
         """Text of the operator's file as HAProxy read it."""
         self.binds: Binds = frozenset()
         """Addresses on which the process listens; recorded addresses while :attr:`known` is False."""
         self._adopted: Mapping[str, wire.LoadBalancerConfig] = {}
-        """Load balancers on disk when a process was adopted that may run others."""
+        """Load balancers on disk when a process was adopted that may run others, by id."""
         self.lost = False
         """Whether the process was adopted without any record of its configuration."""
         self.servers_to_delete: ServersToDelete = frozenset()
@@ -65,9 +65,9 @@ class RunningState:
         self.lost = not saved.master_pid
 
     @property
-    def previous(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """Return ``{id: configuration}`` that the process runs as far as is certain; a refused load balancer keeps its
-        own.
+    def previous_load_balancers(self) -> Mapping[str, wire.LoadBalancerConfig]:
+        """Return ``{id: load balancer}`` that the process runs as far as is certain; else those on disk when
+        it was adopted. A refused load balancer goes back to these.
         """
         return self.config.load_balancers or self._adopted
 
@@ -80,49 +80,56 @@ class RunningState:
         recorded = (saved.master_pid, saved.master_started, saved.worker_pid)
         return recorded == (process.master_pid, start_ticks(process.master_pid), process.worker_pid)
 
-    def forget(self) -> None:
-        """Reset the state, because there is no process."""
+    def reset(self) -> None:
+        """Forget configuration, addresses and policies, because there is no process. The record on disk
+        stays.
+        """
         self.config, self.known = HaproxyConfig(), False
         self.binds, self.servers_to_delete = frozenset(), frozenset()
         self._adopted, self.lost, self.live = {}, False, LivePolicies()
 
     def mark_unknown(self) -> None:
-        """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks.
+        """Record that the running configuration is unknown until :meth:`record_config`, because the process is about to
+        be changed. Blocks. Raises :class:`OSError`.
 
-        Without a process the record on disk is left: it is of a process that has ended, and a full disk must not
-        prevent a start.
+        Without a process the record on disk is left: it is of a process that has ended, and a full disk must
+        not prevent a start.
         """
         if self._saved and self._process.up:
             self._storage.write_running(self._running_file(""))
         self.known = self._saved = False
 
-    async def set(self, config: HaproxyConfig) -> None:
-        """Record that the process runs exactly this configuration, also on disk."""
-        self.set_unsaved(config)
+    async def record_config(self, config: HaproxyConfig) -> None:
+        """Record, in memory and on disk, that the process runs exactly this configuration. Raises
+        :class:`OSError`.
+        """
+        self.record_config_unsaved(config)
         await asyncio.to_thread(self.save)
 
-    def set_unsaved(self, config: HaproxyConfig) -> None:
+    def record_config_unsaved(self, config: HaproxyConfig) -> None:
         """Record in memory that the process runs exactly this configuration; :meth:`save` writes that to disk."""
         self.config, self.known, self._adopted = config, True, {}
 
-    def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
+    def record_new_worker(self, config: HaproxyConfig, local: str) -> None:
         """Record in memory that a new worker has read this configuration, and ``local``, the operator's file;
         :meth:`try_to_save` writes that to disk.
         """
         self.binds, self.lost = config_binds(config), False
         self.local, self.servers_to_delete, self.live = local, frozenset(), LivePolicies()
-        self.set_unsaved(config)
+        self.record_config_unsaved(config)
 
     async def save_again(self) -> None:
-        """Write the record if an earlier attempt failed. Does not raise."""
+        """Write the record to disk if an earlier attempt failed and the process runs a known configuration.
+        Does not raise.
+        """
         if self.known and not self._saved and self._process.up:
             await asyncio.to_thread(self.try_to_save)
 
     def try_to_save(self) -> None:
-        """Write the record for the next daemon. Blocks.
+        """Write the record for the next daemon. Blocks. Does not raise.
 
-        The worker serves, so a failure is only logged: until :meth:`save_again`, a restarted daemon would reload
-        HAProxy.
+        The worker serves, so a failure is only logged: until :meth:`save_again`, a restarted daemon would
+        reload HAProxy.
         """
         try:
             self.save()
@@ -132,7 +139,9 @@ class RunningState:
             )
 
     def save(self) -> None:
-        """Write the record for the next daemon. Blocks."""
+        """Write the record of the running process and its configuration for the next daemon. Blocks. Raises
+        :class:`OSError`.
+        """
         self._storage.write_running(self._running_file(self._files.digest(self.config, self.local)))
         self._saved = True
 

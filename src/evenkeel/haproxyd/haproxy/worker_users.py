@@ -32,7 +32,7 @@ ID_MAX = 2**32 - 2
 
 
 class WorkerUser(Value):
-    """User that runs the workers of one partition."""
+    """User and group ids that the workers of one partition run as."""
 
     uid: int
     gid: int
@@ -41,7 +41,7 @@ class WorkerUser(Value):
 class WorkerUsers:
     """Assigns user ids to partitions. No method awaits, so an id is never assigned twice.
 
-    Raises :class:`ValueError` for settings that cannot be fulfilled.
+    The constructor raises :class:`ValueError` for settings that cannot be fulfilled.
     """
 
     def __init__(self, settings: DaemonSettings) -> None:
@@ -58,19 +58,23 @@ class WorkerUsers:
             self.shared_reason = "" if self._ids else "in a user namespace without a free range of user ids"
 
     @property
-    def separate(self) -> bool:
+    def has_separate_users(self) -> bool:
         """Whether workers run as other users than the daemon."""
         return not self.shared_reason
 
     def restore(self, partition: str, uid: int) -> WorkerUser | None:
-        """Return the user that a partition had before; None if the user id is no longer available."""
+        """Return the user for a partition whose stored user id is ``uid`` (0: none): the configured user of
+        all partitions, if there is one; else that id's, or None if it is out of range or another partition
+        has it.
+        """
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
         # If two partitions have the same id on disk, the first one that is read keeps it.
         return _user_with_own_group(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
     def assign(self, partition: str) -> WorkerUser | None:
-        """Assign a user id of its own to a partition, or the configured one for all; None: the daemon's user.
+        """Return the partition's user, or assign it a free user id; the configured user of all partitions, if
+        there is one. None: the daemon's own user.
 
         Raises :class:`PartitionFailed` if no id is left.
         """
@@ -87,7 +91,7 @@ class WorkerUsers:
         return _user_with_own_group(uid)
 
     def release(self, partition: str, uid: int) -> None:
-        """Make the partition's user id available again."""
+        """Make the user id available again, if this partition has it."""
         if self._partitions.get(uid) == partition:
             del self._partitions[uid]
 
@@ -96,7 +100,9 @@ class WorkerUsers:
 
 
 class PartitionUser:
-    """User of one partition's workers. It is written to disk before it is used, so that it never changes."""
+    """User of one partition's workers. The user id is written to disk before it is used, so that it never
+    changes.
+    """
 
     def __init__(self, partition: str, storage: PartitionStorage, users: WorkerUsers) -> None:
         self._partition = partition
@@ -106,12 +112,16 @@ class PartitionUser:
         """User of the partition's workers; None: the daemon's own user."""
 
     def read(self) -> None:
-        """Read the user from disk. Blocks."""
+        """Read the user id from disk, and set ``user``; None if none is stored or another partition has it.
+        Blocks.
+        """
         self.user = self._users.restore(self._partition, self._storage.read_worker_uid())
 
-    async def ensure(self) -> None:
-        """Assign a user, if workers have users of their own. Raises :class:`PartitionFailed`, :class:`OSError`."""
-        if self.user is not None or not self._users.separate:
+    async def ensure_assigned(self) -> None:
+        """Assign a user and write it to disk, unless there is one or workers have no users of their own.
+        Raises :class:`PartitionFailed` if no user id is left, :class:`OSError`.
+        """
+        if self.user is not None or not self._users.has_separate_users:
             return
         user = self._users.assign(self._partition)
         if user is not None:
@@ -119,12 +129,14 @@ class PartitionUser:
         self.user = user
 
     async def rewrite(self) -> None:
-        """Write the user's id again, because the file was removed. Raises :class:`OSError`."""
+        """Write the user's id to disk again, because the file may have been removed. Raises :class:`OSError`."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, self.user.uid)
 
     async def release(self) -> None:
-        """Release the user once no worker is left, so that another partition can get it."""
+        """Release the user once no worker is left, first on disk, so that another partition can get it.
+        Raises :class:`OSError`.
+        """
         if self.user is not None:
             # first on disk: after a crash in between the id is unused, instead of used by two partitions
             await asyncio.to_thread(self._storage.write_worker_uid, 0)
@@ -184,7 +196,7 @@ def _configured_user(settings: DaemonSettings, missing_privileges: str) -> Worke
 
 def _worker_uid_range(settings: DaemonSettings) -> range:
     """Return the range of user ids for partitions; empty: workers have no ids of their own. Raises
-    :class:`ValueError`.
+    :class:`ValueError` if the configured range is not mapped in this user namespace.
     """
     first, count = settings.worker_uid_first, settings.worker_uid_count
     if first is not None:
@@ -197,7 +209,9 @@ def _worker_uid_range(settings: DaemonSettings) -> range:
 
 
 def _are_mapped(ids: range) -> bool:
-    """Whether this user namespace maps all ids of the range (user_namespaces(7))."""
+    """Whether this user namespace maps all ids of the range, as user and group ids (user_namespaces(7));
+    False for an empty range.
+    """
     if not ids or ids[0] < 1 or ids[-1] > ID_MAX:
         return False
     for name in ("uid_map", "gid_map"):

@@ -21,7 +21,9 @@ TEXT_CHARS_MAX = 500
 
 
 class EventRing:
-    """Ring buffer of the newest events, and the requests that wait for the next event."""
+    """Ring buffer of the newest events, and the requests that wait for the next event. ``now``: seconds since
+    the epoch.
+    """
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -32,11 +34,11 @@ class EventRing:
         self._arrived = asyncio.Event()
         self._newest_of: dict[str, int] = {}
         self._lost = 0
-        """Number in place of events that were lost before they were numbered; 0: none were."""
+        """Number given to the last possible loss of events before they were numbered; 0: there was none."""
 
     def newest_partition_event(self, partition: str) -> int:
-        """Return the number of the partition's newest event, also of one that may have been lost; 0 if there is
-        none.
+        """Return the number of the partition's newest event, or that of the last possible loss of events if
+        it is higher; 0 if there is neither.
         """
         return max(self._newest_of.get(partition, 0), self._lost)
 
@@ -46,7 +48,9 @@ class EventRing:
         return self._newest
 
     def add(self, event: PartitionEvent) -> None:
-        """Number the event and wake all waiting requests."""
+        """Number the event, append it to the ring (at most :data:`EVENTS_MAX`; the oldest is dropped), and
+        wake all waiting requests. The text is cut to 500 characters.
+        """
         if len(self._events) == EVENTS_MAX:
             self._before = self._events[0].number
         self._newest = next(self._numbers)
@@ -64,8 +68,8 @@ class EventRing:
         self._wake_waiters()
 
     def record_lost_events(self) -> None:
-        """Record that events of any partition may have been lost: requests for older events are answered with
-        ``missed``.
+        """Record that events of any partition may have been lost, and wake all waiting requests; requests for
+        older events are answered with ``missed``.
         """
         self._lost = self._newest = next(self._numbers)
         self._wake_waiters()
@@ -76,9 +80,11 @@ class EventRing:
         self._arrived = asyncio.Event()
 
     async def events_after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
-        """Return the events above ``number``; if there is none, wait for one, at most ``wait_seconds``.
+        """Return the events above ``number``, at most 1,000; if that is the newest event's, wait for the next
+        one first, at most ``wait_seconds``.
 
-        ``newest`` in the result is the number for the next request.
+        In the result, ``newest`` is the number for the next request, and ``missed`` is True if events in
+        between are no longer available.
         """
         # Any other number has events after it, or is of another run: both are answered at once.
         if number == self._newest and wait_seconds > 0:

@@ -37,7 +37,9 @@ _HEALTH_PATTERN = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<serve
 
 
 class HealthLine(Value):
-    """A server and its new health, from a log line."""
+    """A server and its new health, from one of HAProxy's log lines. ``tag``: the partition that the line
+    names.
+    """
 
     tag: str
     backend: str
@@ -47,7 +49,9 @@ class HealthLine(Value):
 
 
 def parse_health_line(datagram: bytes) -> HealthLine | None:
-    """Parse server and health from a log line; None if the line does not report a server's health."""
+    """Parse server and health from a log line of HAProxy; None if the line is too long, or does not report a
+    server's health.
+    """
     if len(datagram) > DATAGRAM_BYTES_MAX:
         return None
     before, _, text = datagram.decode(errors="replace").strip().partition("]: ")
@@ -65,7 +69,9 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
 
 
 def queue_limit() -> int:
-    """Return how many datagrams wait on a new socket before the kernel refuses more (unix(7), max_dgram_qlen)."""
+    """Return how many datagrams wait on a new socket before the kernel refuses more (unix(7),
+    max_dgram_qlen); the kernel's default if that cannot be read.
+    """
     try:
         return int(_QUEUE_LIMIT.read_text())
     except (OSError, ValueError):
@@ -73,17 +79,17 @@ def queue_limit() -> int:
 
 
 def accept_any_process(partition: str, pid: int) -> bool:
-    """Accept every process as sender; for hosts where senders are not checked."""
+    """Return True for every sender, for hosts where senders are not checked."""
     return True
 
 
 class HealthLogListener:
-    """Receives on a socket in an existing directory. HAProxys also work without it.
+    """Receives HAProxys' health log lines on a socket in an existing directory, and emits an event for each.
+    HAProxys also work without it.
 
-    ``is_worker``: whether a process is the current worker of a partition's HAProxy. Lines of other senders are ignored,
-    whatever their content, so that an old worker, or another tenant's worker under an attacker's control, cannot report
-    health for a partition. ``others_write``: workers run as other users; the directory then keeps all other processes
-    out. ``on_loss``: called when lines may have been lost.
+    ``is_worker(partition, pid)``: whether the process is the current worker of that partition. Lines of other
+    senders are ignored, so that an old worker, or another tenant's compromised worker, cannot report health.
+    ``others_write``: workers run as other users. ``on_loss``: called when lines may have been lost.
     """
 
     def __init__(
@@ -116,7 +122,9 @@ class HealthLogListener:
         asyncio.get_running_loop().add_reader(self._socket, self._receive_datagrams, self._socket)
 
     async def restore(self) -> None:
-        """Listen again if the socket was removed. Raises :class:`OSError`."""
+        """Listen again if the socket was removed, and report that lines may have been lost. Raises
+        :class:`OSError`.
+        """
         if self._socket is not None and not self._path.exists():
             self._stop_listening()
             await self.start()
@@ -124,14 +132,14 @@ class HealthLogListener:
 
     def _bound_socket(self) -> socket.socket:
         """Open a socket on which the kernel attaches the sender's credentials to each datagram (unix(7),
-        SO_PASSCRED).
+        SO_PASSCRED). Raises :class:`OSError`.
         """
         bound = open_private_socket(self._path, socket.SOCK_DGRAM, others_write=self._others_write)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         return bound
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening and remove the socket; no effect if it does not listen."""
         if self._socket is not None:
             self._stop_listening()
             self._path.unlink(missing_ok=True)
@@ -143,7 +151,9 @@ class HealthLogListener:
             self._socket = None
 
     def _receive_datagrams(self, bound: socket.socket) -> None:
-        """Receive at most :data:`DATAGRAMS_AT_ONCE`, so that the event loop is not blocked."""
+        """Receive and handle the datagrams that wait on the socket, at most :data:`DATAGRAMS_AT_ONCE`, so
+        that the event loop is not blocked.
+        """
         for _ in range(DATAGRAMS_AT_ONCE):
             try:
                 # One byte more than allowed shows that a datagram is too long.
@@ -158,7 +168,9 @@ class HealthLogListener:
             self._report_loss()
 
     def _report_loss(self) -> None:
-        """Report a loss if the queue may have been full since it was last found empty."""
+        """Call ``on_loss`` if the socket's queue may have been full since it was last found empty, and begin
+        to count anew.
+        """
         row, self._in_a_row = self._in_a_row, 0
         if row >= self._queue_limit:
             log.info("health lines may have been lost", received=row, queue_limit=self._queue_limit)

@@ -1,7 +1,7 @@
-"""Up and down states of a server that is checked by ICMP. Pure.
+"""Up and down states of a server that the daemon itself checks (ICMP, UDP, SCTP). Pure.
 
-HAProxy's rule: ``fall`` consecutive failures mark it down, ``rise`` consecutive successes mark it up; for a server
-without any result, one result is enough.
+HAProxy's rule: ``fall`` consecutive failures mark it down, ``rise`` consecutive successes mark it up; for a
+server without any result, one result is enough.
 """
 
 from evenkeel.core.kit.values import Value
@@ -16,7 +16,9 @@ class HealthState(Value):
     against: int = 0
 
     def next_state(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
-        """Return the state after one more result; ``answered``: whether the server answered."""
+        """Return the state after one more result. ``answered``: whether the server answered; ``rise``,
+        ``fall``: consecutive results after which the server counts as up or down.
+        """
         if self.up is None:
             return HealthState(up=answered)
         if answered == self.up:

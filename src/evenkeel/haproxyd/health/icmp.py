@@ -30,18 +30,18 @@ class PingImpossible(Exception):
 
 
 class PingNotPermitted(PingImpossible):
-    """The host allows no ICMP socket, until an operator changes that."""
+    """The host allows this process no socket for the check, until an operator changes that."""
 
 
 class IcmpPing:
-    """Sends ICMP echo requests, with the kind of socket that the host allows."""
+    """Sends ICMP echo requests, with a socket of the kind (unprivileged or raw) that the host allows."""
 
     def __init__(self) -> None:
         self._privileged = False
 
     async def __call__(self, address: str, timeout_seconds: float) -> bool:
-        """Return whether the address answered within the time-out. Raises :class:`PingImpossible` if this host cannot
-        send the ping.
+        """Return whether the address answered within ``timeout_seconds``. Raises :class:`PingImpossible` if
+        this host cannot send the ping now, :class:`PingNotPermitted` if it allows no ICMP socket.
         """
         # First the kind of socket that worked last time.
         for privileged in (self._privileged, not self._privileged):
@@ -69,7 +69,9 @@ class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no t
     """
 
     async def answer_to(self, request: icmplib.ICMPRequest) -> icmplib.ICMPReply:
-        """Wait without a limit for the answer. Raises :class:`icmplib.ICMPSocketError`."""
+        """Wait, without a limit, for the reply to this request, and return it. Raises
+        :class:`icmplib.ICMPSocketError` if the socket fails.
+        """
         while True:
             reply = self._parse_reply(packet=await self._build_packet(), source=None, current_time=0.0)
             if reply and (reply.id, reply.sequence) == (request.id, request.sequence):
@@ -84,7 +86,9 @@ class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no t
 
 
 async def _answers_echo(icmp: EchoSocket, address: str, timeout_seconds: float) -> bool:
-    """Whether the address answers one echo request. Raises :class:`TimeoutError`, :class:`icmplib.ICMPLibError`."""
+    """Send one echo request, and return True when the address answers it. Raises :class:`TimeoutError` if it
+    does not in time, :class:`icmplib.ICMPLibError` for an ICMP error or a failure to send.
+    """
     request = icmplib.ICMPRequest(destination=address, id=unique_identifier(), sequence=0)
     icmp.send(request)
     async with asyncio.timeout(timeout_seconds):

@@ -20,9 +20,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Row = Mapping[str, str]
 
 
-class Figure(Value):
-    """A metric, and the column of HAProxy's statistics (``show stat``) that it shows. ``scale``: factor for the
-    column's value.
+class MetricDefinition(Value):
+    """Definition of a Prometheus metric: name, type, help, and the column of HAProxy's ``show stat`` with its
+    value. ``scale``: factor for the column's value.
     """
 
     name: str
@@ -32,24 +32,27 @@ class Figure(Value):
     scale: float = 1.0
 
 
-def _gauge_figures(*texts: tuple[str, str, str], scale: float = 1.0) -> tuple[Figure, ...]:
+def _gauge_definitions(*texts: tuple[str, str, str], scale: float = 1.0) -> tuple[MetricDefinition, ...]:
     return tuple(
-        Figure(name=name, column=column, kind="gauge", help=help_, scale=scale) for name, column, help_ in texts
+        MetricDefinition(name=name, column=column, kind="gauge", help=help_, scale=scale)
+        for name, column, help_ in texts
     )
 
 
-def _counter_figures(*texts: tuple[str, str, str]) -> tuple[Figure, ...]:
-    return tuple(Figure(name=name, column=column, kind="counter", help=help_) for name, column, help_ in texts)
+def _counter_definitions(*texts: tuple[str, str, str]) -> tuple[MetricDefinition, ...]:
+    return tuple(
+        MetricDefinition(name=name, column=column, kind="counter", help=help_) for name, column, help_ in texts
+    )
 
 
-_COMMON_FIGURES = (
-    *_gauge_figures(
+_COMMON_METRICS = (
+    *_gauge_definitions(
         ("current_sessions", "scur", "Current number of sessions."),
         ("max_sessions", "smax", "Highest number of sessions at once."),
         ("limit_sessions", "slim", "Most sessions that there may be; 0: no limit."),
         ("max_session_rate", "rate_max", "Highest number of new sessions in a second."),
     ),
-    *_counter_figures(
+    *_counter_definitions(
         ("sessions_total", "stot", "Sessions."),
         ("bytes_in_total", "bin", "Bytes of requests."),
         ("bytes_out_total", "bout", "Bytes of answers."),
@@ -57,18 +60,18 @@ _COMMON_FIGURES = (
         ("failed_header_rewriting_total", "wrew", "Headers that could not be rewritten."),
     ),
 )
-_REQUEST_FIGURES = _counter_figures(
+_REQUEST_METRICS = _counter_definitions(
     ("requests_denied_total", "dreq", "Requests that rules denied."),
     ("http_requests_total", "req_tot", "HTTP requests."),
 )
-_SERVER_SIDE_FIGURES = (
-    *_gauge_figures(
+_SERVER_SIDE_METRICS = (
+    *_gauge_definitions(
         ("last_session_seconds", "lastsess", "Seconds since the last session."),
         ("current_queue", "qcur", "Requests that wait."),
         ("max_queue", "qmax", "Highest number of requests that waited."),
         ("check_last_change_seconds", "lastchg", "Seconds since it last went up or down."),
     ),
-    *_gauge_figures(
+    *_gauge_definitions(
         ("queue_time_average_seconds", "qtime", "Time in the queue, of the last 1,024 requests."),
         ("connect_time_average_seconds", "ctime", "Time to connect, of the last 1,024 requests."),
         ("response_time_average_seconds", "rtime", "Time to answer, of the last 1,024 requests."),
@@ -79,7 +82,7 @@ _SERVER_SIDE_FIGURES = (
         ("max_total_time_seconds", "ttime_max", "Longest time of a session."),
         scale=0.001,
     ),
-    *_counter_figures(
+    *_counter_definitions(
         ("connection_attempts_total", "connect", "Attempts to connect."),
         ("connection_reuses_total", "reuse", "Connections that were used again."),
         ("connection_errors_total", "econ", "Connections that failed."),
@@ -93,14 +96,14 @@ _SERVER_SIDE_FIGURES = (
     ),
 )
 LISTENER = (
-    *_COMMON_FIGURES,
-    *_REQUEST_FIGURES,
-    *_gauge_figures(
+    *_COMMON_METRICS,
+    *_REQUEST_METRICS,
+    *_gauge_definitions(
         ("limit_session_rate", "rate_lim", "Most new sessions that there may be in a second; 0: no limit."),
         ("connections_rate_max", "conn_rate_max", "Highest number of new connections in a second."),
         ("http_requests_rate_max", "req_rate_max", "Highest number of HTTP requests in a second."),
     ),
-    *_counter_figures(
+    *_counter_definitions(
         ("connections_total", "conn_tot", "Connections."),
         ("request_errors_total", "ereq", "Requests that were none."),
         ("denied_connections_total", "dcon", "Connections that rules denied."),
@@ -109,40 +112,42 @@ LISTENER = (
     ),
 )
 POOL = (
-    *_COMMON_FIGURES,
-    *_REQUEST_FIGURES,
-    *_SERVER_SIDE_FIGURES,
-    *_gauge_figures(
+    *_COMMON_METRICS,
+    *_REQUEST_METRICS,
+    *_SERVER_SIDE_METRICS,
+    *_gauge_definitions(
         ("active_members", "act", "Members that serve."),
         ("backup_members", "bck", "Backup members that could serve."),
     ),
-    *_counter_figures(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
+    *_counter_definitions(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
 )
 MEMBER = (
-    *_COMMON_FIGURES,
-    *_SERVER_SIDE_FIGURES,
-    *_gauge_figures(
+    *_COMMON_METRICS,
+    *_SERVER_SIDE_METRICS,
+    *_gauge_definitions(
         ("queue_limit", "qlimit", "Most requests that may wait; 0: no limit."),
         ("weight", "weight", "Its weight."),
     ),
-    *_counter_figures(
+    *_counter_definitions(
         ("server_aborts_total", "srv_abrt", "Transfers that the member ended."),
         ("check_failures_total", "chkfail", "Checks that failed."),
     ),
 )
-_PROCESS_FIGURES = (
-    Figure(name="current_connections", column="scur", kind="gauge", help="Current number of connections."),
-    Figure(name="connections_total", column="conn_tot", kind="counter", help="Connections."),
-    Figure(name="requests_total", column="req_tot", kind="counter", help="HTTP requests."),
+_PROCESS_METRICS = (
+    MetricDefinition(name="current_connections", column="scur", kind="gauge", help="Current number of connections."),
+    MetricDefinition(name="connections_total", column="conn_tot", kind="counter", help="Connections."),
+    MetricDefinition(name="requests_total", column="req_tot", kind="counter", help="HTTP requests."),
 )
 STATES = {"listener": ("UP", "DOWN"), "pool": ("UP", "DOWN"), "member": ("UP", "DOWN", "MAINT", "DRAIN", "NOLB")}
 RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
 
 
 def render_metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
-    """Return the metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`.
+    """Return the load balancer's metrics in Prometheus' text format, from the worker's answer to
+    :data:`STATISTICS`.
 
-    Other load balancers in the answer are ignored.
+    Other load balancers in the answer, and proxies that it lacks, are left out. Raises :class:`ValueError` or
+    :class:`KeyError` for an answer in an unexpected form.
     """
     load_balancer = loaded_part(load_balancer)
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
@@ -180,14 +185,14 @@ def _member_labels(row: Row) -> str:
 def _total_lines(listeners: list[Row]) -> Iterator[str]:
     yield _metric_head("octavia_loadbalancer_listeners", "gauge", "Listeners.")
     yield f"octavia_loadbalancer_listeners {len(listeners)}\n"
-    for metric in _PROCESS_FIGURES:
+    for metric in _PROCESS_METRICS:
         name = f"octavia_loadbalancer_{metric.name}"
         yield _metric_head(name, metric.kind, metric.help)
         yield f"{name} {sum(int(row.get(metric.column) or 0) for row in listeners)}\n"
 
 
 def _section_lines(
-    kind: str, table: tuple[Figure, ...], rows: list[Row], labels: Callable[[Row], str]
+    kind: str, table: tuple[MetricDefinition, ...], rows: list[Row], labels: Callable[[Row], str]
 ) -> Iterator[str]:
     yield from _state_lines(kind, rows, labels)
     for metric in table:

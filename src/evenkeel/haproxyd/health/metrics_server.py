@@ -33,7 +33,7 @@ _REASONS_BY_STATUS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Servi
 
 
 class _CachedStatistics:
-    """Worker's statistics at one time, and ``{load balancer id: page}`` rendered from them."""
+    """A worker's statistics read at one time, and ``{load balancer id: metrics page}`` rendered from them."""
 
     def __init__(self, worker_pid: int | None, text: str) -> None:
         self.worker_pid = worker_pid
@@ -43,7 +43,7 @@ class _CachedStatistics:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the cached statistics have expired."""
+        """Whether the statistics were read :data:`KEPT_SECONDS` ago or earlier."""
         return time.monotonic() - self._since >= KEPT_SECONDS
 
 
@@ -56,7 +56,9 @@ class PartitionSource(ObservedPartitions, Protocol):
 
 
 class MetricsServer:
-    """Server of metrics on a Unix socket in an existing directory. ``others_connect``: workers run as other users."""
+    """Serves load balancers' metrics on a Unix socket in an existing directory to HAProxys' workers.
+    ``others_connect``: workers run as other users.
+    """
 
     def __init__(self, path: Path, partitions: PartitionSource, *, others_connect: bool = False) -> None:
         self._path = path
@@ -76,13 +78,13 @@ class MetricsServer:
         self._server = await asyncio.start_unix_server(self._serve_client, sock=bound, limit=HEAD_BYTES_MAX)
 
     async def restore(self) -> None:
-        """Listen again if the socket was removed. Raises :class:`OSError`."""
+        """Listen again if the socket was removed while the server listens. Raises :class:`OSError`."""
         if self._server is not None and not self._path.exists():
             self._server.close()
             await self.start()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening and remove the socket; no effect if it does not listen."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -116,7 +118,9 @@ class MetricsServer:
             return 503, ""
 
     async def _metrics_page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
-        """Return the load balancer's metrics page. Raises :class:`HaproxyDown`."""
+        """Return the load balancer's metrics page, from statistics at most :data:`KEPT_SECONDS` old. Raises
+        :class:`HaproxyDown` if the worker does not answer.
+        """
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
             kept = self._kept.get(partition.name)
             if kept is None or kept.is_expired or kept.worker_pid != partition.worker_pid:

@@ -50,19 +50,19 @@ class ObservedDatagrams(Protocol):
 
     @property
     def problem(self) -> str:
-        """Return the reason why the kernel serves no listener; empty if it does."""
+        """Return the reason why the kernel serves no listener; empty if there is none."""
         ...
 
     def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
-        """Record which servers of the partition are up."""
+        """Record which servers of the partition are up: ``{(backend, server): up}``."""
         ...
 
     def down_servers(self, partition: str) -> Collection[ServerKey]:
-        """Return the servers of the partition that checks found down."""
+        """Return (backend, server) of the partition's servers that checks found down."""
         ...
 
     async def collect_totals(self) -> None:
-        """Read the counters of all listeners."""
+        """Read the kernel's counters of all listeners, for :meth:`partition_totals`."""
         ...
 
     def partition_totals(self, partition: str) -> Mapping[str, DatagramTotals]:
@@ -80,14 +80,16 @@ class FrontendTotals(Protocol):
     async def collect(
         self, cli: WorkerCli, pid: int, kept: tuple[str, ...], *others: str
     ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
-        """Return ``{frontend: totals}``, and the worker's answers to the commands ``others``. Raises
-        :class:`HaproxyDown`.
+        """Return ``{frontend: totals}`` of the frontends ``kept``, and the answers of the worker ``pid`` to
+        the commands ``others``. Raises :class:`HaproxyDown` if the worker does not answer.
         """
         ...
 
 
-class _StatusBasis(NamedTuple):
-    """All that a status is derived from, beside the partition's configuration."""
+class _StatusInputs(NamedTuple):
+    """Input from which a partition's status is derived, beside the partition's configuration; an equal input
+    gives an equal status.
+    """
 
     servers: str
     """The worker's answer about its servers, without times."""
@@ -103,15 +105,19 @@ class _StatusBasis(NamedTuple):
 
 
 class _CachedStatus(NamedTuple):
-    """Status of a partition. ``basis`` None: it cannot be used again, even if nothing changes."""
+    """Status of a partition with the input that it was derived from. ``basis`` None: the status cannot be
+    used again, even if nothing changes.
+    """
 
     status: wire.PartitionStatus
-    basis: _StatusBasis | None = None
+    basis: _StatusInputs | None = None
     states: Mapping[ServerKey, ServerState] = {}
 
 
 class _LastObservation(NamedTuple):
-    """Last observation of a partition, and what the observation depends on."""
+    """Last observation of a partition: when it began (monotonic seconds), the newest event then,
+    :func:`_change_marker`, the held load balancers, and the result.
+    """
 
     at_seconds: float
     event: int
@@ -121,7 +127,9 @@ class _LastObservation(NamedTuple):
 
 
 class Observer:
-    """Reads status and counters of all partitions."""
+    """Reads status and counters of all partitions, and keeps the last status of each for as long as it is
+    valid.
+    """
 
     def __init__(
         self,
@@ -161,8 +169,8 @@ class Observer:
         return await asyncio.shield(self._next[within_seconds])
 
     async def observe_unless_recent(self, seconds: float) -> None:
-        """Observe, unless an observation began within the last ``seconds``, as is the case where agents observe more
-        often.
+        """Observe all partitions, unless an observation that uses no earlier status began within the last
+        ``seconds``.
         """
         if self._monotonic() - self._began_at_seconds >= seconds:
             await self.observe()
@@ -190,8 +198,8 @@ class Observer:
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
 
     def _recent_status(self, name: str, since_seconds: float) -> wire.PartitionStatus | None:
-        """Return the partition's last status if it is not older than ``since_seconds``, and nothing has happened since;
-        else None.
+        """Return the partition's last status if it was read after ``since_seconds`` (monotonic), and there
+        was neither an event nor a change since; else None.
         """
         last = self._last.get(name)
         if last is None or last.at_seconds <= since_seconds or self._newest_event_of(name) > last.event:
@@ -200,11 +208,17 @@ class Observer:
             partition = self._partitions.get(name)
         except PartitionUnknown:
             return None
-        same = partition.held is last.held and _change_marker(partition) == last.state and partition.settled is not None
+        same = (
+            partition.held is last.held
+            and _change_marker(partition) == last.state
+            and partition.settled_pass_count is not None
+        )
         return last.result.status if same else None
 
     async def _observe_partitions(self, names: Iterator[str]) -> dict[str, wire.PartitionStatus | None]:
-        """Observe partitions one after the other, until there is none left that no other task observes."""
+        """Observe partitions from ``names`` one after the other, until the iterator, which several tasks
+        share, is exhausted. Returns ``{partition: status}``; None: the partition is gone.
+        """
         return {name: await self._observe_partition(name) for name in names}
 
     async def _observe_partition(self, name: str) -> wire.PartitionStatus | None:
@@ -243,9 +257,12 @@ class Observer:
         )
 
     async def _read_status(self, partition: ObservedPartition, known: _CachedStatus | None) -> _CachedStatus:
-        """Read a partition. ``known``: its last status, if its configuration and events are the same since."""
+        """Read a partition's status from its HAProxy and the kernel. ``known``: the last status, if the
+        configuration and events are the same since. Raises :class:`HaproxyDown`; :class:`ValueError` or
+        :class:`KeyError` for an answer in an unexpected form.
+        """
         held, digests = partition.held, partition.digests
-        pid, settled = partition.worker_pid, partition.settled
+        pid, settled = partition.worker_pid, partition.settled_pass_count
         if pid is None:
             absent = "HAProxy does not run" if held else ""
             return _CachedStatus(self._status_without_haproxy(partition, partition.problem or absent))
@@ -256,7 +273,7 @@ class Observer:
         servers = remove_change_times(answer)
         before = known.basis if known is not None else None
         states = known.states if known and before and before.servers == servers else server_states(answer)
-        basis = _StatusBasis(
+        basis = _StatusInputs(
             servers=servers,
             connections=connections,
             totals=totals,
@@ -266,10 +283,10 @@ class Observer:
             pinged=frozenset(server for server in states if self._is_pinged(partition.name, *server)),
         )
         # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
-        is_settled = settled is not None and settled == partition.settled
+        is_settled = settled is not None and settled == partition.settled_pass_count
         if known is not None and before == basis and is_settled:
             return known
-        running = self._loaded.setdefault(partition.name, LoadedParts()).of(held)
+        running = self._loaded.setdefault(partition.name, LoadedParts()).loaded_parts(held)
         drifted = is_settled and self._report_settled_partition(partition, running, states, basis)
         status = _build_status(partition, held, digests, running, states, basis)
         return _CachedStatus(status, basis if is_settled and not drifted else None, states)
@@ -279,13 +296,15 @@ class Observer:
         partition: ObservedPartition,
         running: Mapping[str, wire.LoadBalancerConfig],
         states: Mapping[ServerKey, ServerState],
-        basis: _StatusBasis,
+        basis: _StatusInputs,
     ) -> bool:
-        """Report what was found of a partition that no pass changes. Returns whether it was changed manually."""
+        """Report manual changes, number of connections and servers' health of a partition that no pass
+        changes, to those who act on them. Returns whether there are manual changes.
+        """
         found = manual_changes(running, states, basis.totals, pinged=basis.pinged)
         if found:
             partition.repair_drift(found)
-        partition.note_connection_count(sum(one.active for one in basis.totals.values()))
+        partition.report_connection_count(sum(one.active for one in basis.totals.values()))
         self._datagrams.observe(partition.name, {server: state.up for server, state in states.items()})
         return bool(found)
 
@@ -296,7 +315,7 @@ def _build_status(
     digests: Mapping[str, str],
     running: Mapping[str, wire.LoadBalancerConfig],
     states: Mapping[ServerKey, ServerState],
-    basis: _StatusBasis,
+    basis: _StatusInputs,
 ) -> wire.PartitionStatus:
     servers = ServerStatuses(states, server_connections(basis.connections), basis.pinged)
     return wire.PartitionStatus(
@@ -314,5 +333,7 @@ def _build_status(
 
 
 def _change_marker(partition: ObservedPartition) -> tuple[int | None, int | None, str]:
-    """Return a value that differs whenever the daemon has changed the partition's HAProxy."""
-    return partition.settled, partition.worker_pid, partition.problem
+    """Return a value that differs after the daemon has changed the partition's HAProxy: pass number, worker's
+    pid and problem.
+    """
+    return partition.settled_pass_count, partition.worker_pid, partition.problem

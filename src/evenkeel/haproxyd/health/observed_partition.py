@@ -34,18 +34,22 @@ class ObservedPartition(Protocol):
         ...
 
     @property
-    def settled(self) -> int | None:
-        """Return a value that differs after any change of the partition's HAProxy; None during a change, or if the
-        state is unknown.
+    def settled_pass_count(self) -> int | None:
+        """Return the number of passes so far, which differs after any change of the partition's HAProxy; None
+        during a change, or if the state is unknown.
         """
         ...
 
-    def note_connection_count(self, current: int) -> None:
-        """Record the number of connections, for which the worker may be too small."""
+    def report_connection_count(self, current: int) -> None:
+        """Report ``current`` connections to the partition, which starts a larger worker if its worker becomes
+        too small.
+        """
         ...
 
     def repair_drift(self, found: Sequence[str]) -> None:
-        """Repair a HAProxy that deviates from its configuration. ``found``: the deviations, for operators."""
+        """Begin to repair a HAProxy that deviates from its configuration. ``found``: the deviations, for
+        operators.
+        """
         ...
 
     @property
@@ -60,5 +64,5 @@ class ObservedPartitions(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     def get(self, name: str) -> ObservedPartition:
-        """Return the partition with this name. Raises :class:`PartitionUnknown`."""
+        """Return the partition with this name. Raises :class:`PartitionUnknown` if there is none."""
         ...

@@ -37,7 +37,9 @@ POLL_SECONDS = 0.25
 set.
 """
 POLL_WITHOUT_CHECKS_SECONDS = 1.0
-"""Interval at which it looks while there are none: most hosts ping no server, and may have a thousand partitions."""
+"""Interval of the same looks while no server is pinged, as on most hosts, which may have a thousand
+partitions.
+"""
 ANSWER_SECONDS_MAX = 10.0
 """Upper limit of the timeout for an answer, whatever the monitor's timeout is."""
 CONCURRENT_PER_PARTITION_MAX = 128
@@ -56,7 +58,7 @@ PingedServer = tuple[str, str, str]
 
 
 class PingTarget(Value):
-    """One server to be pinged."""
+    """One server to be checked by the daemon, with address, port and settings of the check."""
 
     partition: str
     backend: str
@@ -73,7 +75,9 @@ class PingTarget(Value):
 
 
 class PingChecks:
-    """Pings every server of every backend whose checks the daemon makes."""
+    """Checks every server of every backend with ``ping`` settings, and sets the results in HAProxy. ``send``
+    and ``probe`` send one ICMP and one UDP check.
+    """
 
     def __init__(
         self, partitions: ObservedPartitions, send: SendPing | None = None, probe: SendProbe | None = None
@@ -91,7 +95,7 @@ class PingChecks:
         self._set_down: set[PingedServer] = set()
         """Servers that this daemon or an earlier one has set down in HAProxy."""
         self._lifting: dict[PingedServer, asyncio.Task[None]] = {}
-        self._slots = asyncio.Semaphore(_sockets_max())
+        self._slots = asyncio.Semaphore(_max_concurrent_checks())
         self._slots_of: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(CONCURRENT_PER_PARTITION_MAX)
         )
@@ -105,7 +109,7 @@ class PingChecks:
         self._loop_task = asyncio.create_task(self._adapt_repeatedly(), name="ping checks")
 
     async def close(self) -> None:
-        """Stop the checks; HAProxy keeps the last results."""
+        """Cancel all checks and wait for their end; HAProxy keeps the last results."""
         loop = [self._loop_task] if self._loop_task else []
         tasks = [*self._checks.values(), *self._ending, *self._lifting.values(), *loop]
         for task in tasks:
@@ -139,8 +143,8 @@ class PingChecks:
         return bool(self._checks or self._ending or self._set_down or self._lifting)
 
     def _adapt_checks(self, known: Mapping[PingedServer, ReportedState]) -> None:
-        """Start and cancel checks so that exactly the servers to be pinged are checked; cancelled checks are not waited
-        for.
+        """Start and cancel checks so that exactly the servers to be pinged are checked, and set servers up
+        that are no longer pinged; cancelled checks are not waited for.
 
         ``known``: health that an earlier daemon set.
         """
@@ -163,7 +167,9 @@ class PingChecks:
             del self._slots_of[name]
 
     async def _reported_states(self) -> dict[PingedServer, ReportedState]:
-        """Read the health that an earlier daemon set in all HAProxys."""
+        """Read the health that an earlier daemon set, from the HAProxys of all partitions with targets; one
+        that does not answer is left out.
+        """
         slots = asyncio.Semaphore(KNOWN_STATES_AT_ONCE)
         found: dict[PingedServer, ReportedState] = {}
 
@@ -175,7 +181,8 @@ class PingChecks:
         return found
 
     async def _read_reported_states(self, name: str) -> Mapping[PingedServer, ReportedState]:
-        """Read the health that an earlier daemon set in the partition's HAProxy, by server.
+        """Read the health that an earlier daemon set, by server, from the partition's HAProxy; servers in
+        maintenance are left out.
 
         Empty if HAProxy does not answer: the first result then decides.
         """
@@ -190,7 +197,9 @@ class PingChecks:
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
     def _set_servers_up(self, keys: Collection[PingedServer]) -> None:
-        """Set servers up that are no longer pinged; if HAProxy does not answer, this is retried."""
+        """Start a task for each server that sets it up in HAProxy, because it is no longer pinged; without an
+        answer, a later round tries again.
+        """
         for key in keys:
             if key not in self._lifting:
                 self._lifting[key] = asyncio.create_task(self._set_server_up(key))
@@ -205,7 +214,7 @@ class PingChecks:
         name, backend, server = key
         try:
             partition = self._partitions.get(name)
-            if partition.worker_pid is not None and _is_unjudged(partition, backend, server):
+            if partition.worker_pid is not None and _lacks_health_check(partition, backend, server):
                 await partition.cli.command(f"set server {backend}/{server} health up")
         except PartitionUnknown:
             # In a partition that is gone there is nothing to lift.
@@ -249,7 +258,9 @@ class PingChecks:
                     reported = await self._set_health(target, reported[1], reported)
 
     async def _ping_target(self, target: PingTarget) -> bool | None:
-        """Ping the target. Returns whether it answered; None: no ping could be sent."""
+        """Check the target once. Returns whether it answered or, for UDP, did not refuse; None: this host
+        could not send the check, which is logged.
+        """
         # The partition's slot comes first: a tenant that waits for its own limit must hold no slot of all.
         async with self._slots_of[target.partition], self._slots:
             try:
@@ -275,7 +286,9 @@ class PingChecks:
             )
 
     def _may_log(self) -> bool:
-        """Whether the last problem was logged more than :data:`LOG_EVERY_SECONDS` ago: failures repeat often."""
+        """Whether the last problem was logged at least :data:`LOG_EVERY_SECONDS` ago, because failures repeat
+        often; True also records the current time.
+        """
         now = time.monotonic()
         if now - self._logged_at_seconds < LOG_EVERY_SECONDS:
             return False
@@ -283,9 +296,11 @@ class PingChecks:
         return True
 
     async def _set_health(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
-        """Set the server's health in HAProxy, unless the worker has it already.
+        """Set the server's health in HAProxy, unless the current worker has it already according to
+        ``reported``.
 
-        Returns the state set in the current worker; None: not known.
+        Returns the health that was set and the worker's pid, or ``reported`` if nothing was to be set; pid
+        None: HAProxy did not answer or refused.
         """
         try:
             partition = self._partitions.get(target.partition)
@@ -308,14 +323,18 @@ class PingChecks:
         return (None if reply.strip() else pid, up)
 
 
-def _sockets_max() -> int:
-    """Return a quarter of the limit of open files: the rest is for agents and HAProxys."""
+def _max_concurrent_checks() -> int:
+    """Return how many checks may run at once: a quarter of the limit of open files, at most
+    :data:`CONCURRENT_MAX`. The other files are for agents and HAProxys.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return CONCURRENT_MAX if soft == resource.RLIM_INFINITY else max(1, min(CONCURRENT_MAX, soft // 4))
 
 
-def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> bool:
-    """Whether the server is in service without any check that could raise it when it is down."""
+def _lacks_health_check(partition: ObservedPartition, backend_name: str, name: str) -> bool:
+    """Whether the server is in service, and neither a check nor a tracked server nor a ping could raise it
+    when it is down.
+    """
     return any(
         server.admin_up and not can_be_raised(backend, server)
         for balancer in partition.held.values()

@@ -8,8 +8,8 @@ OTHERS_WRITE_MODE = 0o622
 
 
 def open_private_socket(path: Path, kind: socket.SocketKind, *, others_write: bool) -> socket.socket:
-    """Open a bound socket. ``others_write``: workers that run as other users connect to it, or send. Raises
-    :class:`OSError`.
+    """Open a non-blocking UNIX socket of this kind, bound to ``path``, with mode 0600, or 0622 with
+    ``others_write`` (workers that run as other users connect or send to it). Raises :class:`OSError`.
 
     The umask is the whole process's, so nothing may be awaited while it is changed.
     """

@@ -34,7 +34,7 @@ _TABLE = tuple(map(_table_entry, range(256)))
 
 
 def crc32c(data: bytes) -> int:
-    """Return the checksum of SCTP (CRC-32C, Castagnoli)."""
+    """Return the CRC-32C checksum (Castagnoli) of the data, which SCTP uses (RFC 9260)."""
     value = 0xFFFFFFFF
     for byte in data:
         value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
@@ -42,7 +42,9 @@ def crc32c(data: bytes) -> int:
 
 
 def build_packet(source: int, destination: int, tag: int, kind: int, value: bytes = b"") -> bytes:
-    """Build a packet with one chunk."""
+    """Build an SCTP packet with its checksum and one chunk. ``source``, ``destination``: ports; ``tag``:
+    verification tag; ``kind``, ``value``: the chunk's type and content.
+    """
     chunk = _CHUNK_STRUCT.pack(kind, 0, _CHUNK_STRUCT.size + len(value)) + value
     checksum = crc32c(_HEADER_STRUCT.pack(source, destination, tag, 0) + chunk)
     # the only field in the byte order of small machines
@@ -50,16 +52,19 @@ def build_packet(source: int, destination: int, tag: int, kind: int, value: byte
 
 
 def build_init_packet(source: int, destination: int, own_tag: int) -> bytes:
-    """Build the first packet of an association, with one stream in each direction."""
+    """Build the first packet of an association, an INIT with one stream in each direction. ``source``,
+    ``destination``: ports; ``own_tag``: the tag that the server's packets must have.
+    """
     return build_packet(source, destination, 0, INIT, _INIT_STRUCT.pack(own_tag, _WINDOW_BYTES, 1, 1, own_tag))
 
 
 class SctpProbe:
-    """Probes servers over SCTP."""
+    """Checks servers by an SCTP INIT over a raw socket."""
 
     async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
-        """Return whether the server accepts an SCTP association within the time-out. Raises :class:`PingImpossible` if
-        this host cannot send the probe.
+        """Return whether the server accepts an SCTP association within ``timeout_seconds``. Raises
+        :class:`PingImpossible` if this host cannot send the probe, :class:`PingNotPermitted` without
+        CAP_NET_RAW.
         """
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
@@ -80,7 +85,9 @@ class SctpProbe:
 
 
 async def _accepts_association(probe: socket.socket, port: int, *, has_ip_header: bool) -> bool:
-    """Whether the server accepts an association; waits until the server answers."""
+    """Send an INIT every second until the server answers, without a limit; return True for an INIT ACK, which
+    is answered with an ABORT, False for an ABORT. Raises :class:`OSError`.
+    """
     source, tag = secrets.choice(EPHEMERAL_PORTS), secrets.randbits(32) or 1
     first = build_init_packet(source, port, tag)
     loop = asyncio.get_running_loop()
@@ -98,8 +105,11 @@ async def _accepts_association(probe: socket.socket, port: int, *, has_ip_header
 
 
 def parse_answer(data: bytes, source: int, port: int, tag: int, *, has_ip_header: bool) -> tuple[int, int]:
-    """Return the kind of the first chunk, and the server's tag if the chunk is an INIT ACK; kind 0: not an answer to
-    this check.
+    """Return the type of an answer's first chunk, INIT_ACK or ABORT, and the server's tag (0 for an ABORT);
+    (0, 0) if the packet does not answer this check.
+
+    ``source``, ``port``, ``tag``: ports and tag of the INIT; ``has_ip_header``: whether ``data`` begins with
+    an IPv4 header.
     """
     begin = (data[0] & 0xF) * 4 if has_ip_header and data else 0
     data = data[begin:]

@@ -11,11 +11,13 @@ from evenkeel.haproxyd.health.observed_partition import ObservedPartition
 from evenkeel.haproxyd.layer4.totals import DatagramTotals
 
 IsPinged = Callable[[str, str, str], bool]
-"""Whether the daemon checks the server (partition, backend, name) and has a result."""
+"""Whether the daemon's own checks decide the state of the server (partition, backend, name)."""
 
 
 class ServerStatuses:
-    """Servers of one partition in the worker's answers."""
+    """Derives statuses of one partition's servers from the worker's answers. ``pinged``: servers that the
+    daemon checks and has a result for.
+    """
 
     def __init__(
         self,
@@ -30,9 +32,11 @@ class ServerStatuses:
     def backend_statuses(
         self, balancers: Iterable[wire.LoadBalancerConfig], running: Mapping[str, wire.LoadBalancerConfig]
     ) -> Iterable[wire.BackendStatus]:
-        """Yield the statuses of the held backends; a server that the worker does not have (yet) is left out.
+        """Yield the statuses of all backends of ``balancers``; a server that the worker does not have (yet)
+        is left out.
 
-        ``running``: the loaded parts of these load balancers. Servers of other backends are not checked.
+        ``running``: the loaded part of each of these load balancers, by id. Servers of backends outside it
+        are reported as not checked.
         """
         for balancer in balancers:
             used = {backend.name for backend in running[balancer.id].backends}
@@ -74,10 +78,10 @@ def manual_changes(
     *,
     pinged: Container[ServerKey] = frozenset(),
 ) -> tuple[str, ...]:
-    """Describe manual changes in a worker, one text each.
+    """Describe manual changes in a worker, one text each; empty if there are none.
 
-    ``running``: the loaded parts of load balancers. ``states``: the worker's servers. ``pinged``: the servers that the
-    daemon checks and has a result for.
+    ``running``: loaded parts of load balancers by id. ``states``: the worker's servers. ``totals``: by
+    frontend. ``pinged``: servers that the daemon checks and has a result for.
     """
     try:
         drift = server_drift(HaproxyConfig(load_balancers=running), states, pinged=pinged)
@@ -92,7 +96,9 @@ def manual_changes(
 def frontend_statuses(
     balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, FrontendCounts]
 ) -> Iterable[wire.FrontendStatus]:
-    """Yield the statuses of all held frontends."""
+    """Yield the statuses of all frontends of ``balancers``; a frontend without ``totals`` is not listening
+    and has zeros.
+    """
     for balancer in balancers:
         for frontend in balancer.frontends:
             counts = totals.get(frontend.name, FrontendCounts(listening=False))
@@ -115,8 +121,8 @@ def datagram_statuses(
     *,
     serving: bool,
 ) -> Iterable[wire.FrontendStatus]:
-    """Yield the statuses of all held listeners for datagrams; flows count as connections. ``active``: ``{listener:
-    flows}``.
+    """Yield the statuses of all datagram listeners of ``balancers``, whose flows count as connections.
+    ``totals`` and ``active`` (current flows): by listener.
 
     ``serving``: whether the kernel forwards.
     """
@@ -143,11 +149,11 @@ def status_without_haproxy(
     down: Container[ServerKey] = frozenset(),
     serving: bool,
 ) -> wire.PartitionStatus:
-    """Return the status of a partition whose HAProxy does not answer. Load balancers that the kernel serves alone go
-    on.
+    """Return the status of a partition whose HAProxy does not answer, with frontends and backends only of
+    load balancers that the kernel serves alone.
 
-    ``down``: servers that checks found down before; nothing checks the others now. ``serving``: whether the kernel
-    forwards.
+    ``totals`` and ``active`` (current flows): by listener; ``down``: servers that checks found down before,
+    which nothing checks now; ``serving``: whether the kernel forwards.
     """
     held = dict(partition.held)
     forwarded = [one for one in held.values() if serving and one.datagram_listeners and not one.frontends]

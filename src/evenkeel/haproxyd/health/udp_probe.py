@@ -26,25 +26,28 @@ SendProbe = Callable[[str, int, float], Awaitable[bool]]
 
 
 Refuses = Callable[[str, int], Awaitable[bool]]
-"""Whether address and port have refused a client's datagram in the last seconds."""
+"""Returns whether the server at this address and port has refused a client's datagram in the last seconds."""
 
 
-async def _nobody_refuses(_address: str, _port: int) -> bool:
+async def _never_refuses(_address: str, _port: int) -> bool:
     return False
 
 
 class UdpProbe:
-    """Probes servers over UDP; probes to one address are sent one after the other."""
+    """Checks servers over UDP; checks of one address begin at least ``between_seconds`` apart. ``refuses``:
+    whether a server has just refused a client's datagram.
+    """
 
-    def __init__(self, between_seconds: float = BETWEEN_SECONDS, refuses: Refuses = _nobody_refuses) -> None:
+    def __init__(self, between_seconds: float = BETWEEN_SECONDS, refuses: Refuses = _never_refuses) -> None:
         self._between_seconds = between_seconds
         self._refuses = refuses
         self._next_at_seconds: dict[str, float] = {}
         """``{address: time from which it may be probed again}``."""
 
     async def __call__(self, address: str, port: int, timeout_seconds: float) -> bool:
-        """Return whether the server is up: it answers an empty datagram, or at least does not refuse one within the
-        time-out. Raises :class:`PingImpossible` if this host cannot send the probe.
+        """Return whether the server is up: it answers an empty datagram, or refuses neither that nor a
+        client's datagram within ``timeout_seconds``. Raises :class:`PingImpossible` if this host cannot
+        send the probe.
         """
         await self._wait_for_turn(address)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET

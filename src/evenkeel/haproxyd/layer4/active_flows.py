@@ -23,11 +23,13 @@ _ATTRIBUTE_OFFSETS = {4: (20, 4, 32, 48), 6: (32, 16, 56, 72)}
 the protocol and the destination port. Bytes, by IP version.
 """
 PROCESSOR_SHARE_MAX = 0.02
-"""Share of one processor's time that counts may take."""
+"""Maximum share of one processor's time that counts of flows may take, from 0 to 1."""
 
 
 def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[Service, int]:
-    """Return the number of flows by service; services without flows are left out. Raises :class:`OSError`."""
+    """Return the number of flows by service from the kernel's connection table; services without flows are
+    left out. Raises :class:`OSError`.
+    """
     wanted: dict[tuple[Family, str], dict[bytes, Service]] = {}
     for service in services:
         address = ipaddress.ip_address(service.address)
@@ -42,7 +44,9 @@ def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[
 
 
 def _count_by_destination(netfilter: Netfilter, family: Family, protocol: str) -> Counter[bytes]:
-    """Return the number of flows of a protocol, by the packed address and port to which the client sends."""
+    """Return the number of flows of a protocol, by the packed address and port to which the client sends.
+    Raises :class:`OSError`.
+    """
     address_at, size, protocol_at, port_at = _ATTRIBUTE_OFFSETS[family]
     number = PROTOCOL_NUMBERS[protocol]
     found: Counter[bytes] = Counter()

@@ -50,8 +50,8 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 class DatagramBalancer:
-    """Keeps the kernel's nftables table in accordance with the load balancers of all partitions and their servers'
-    health.
+    """Keeps the kernel's nftables table in accordance with the datagram listeners of all partitions and their
+    servers' health. ``forwarding``: returns the reason why this host cannot forward packets.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class DatagramBalancer:
         self._uncertain_until = 0.0
         self._flow_watch = FlowWatch()
         self._needed = False
-        """Whether a load balancer was refused since the daemon last tried to use the kernel's nftables."""
+        """Whether a load balancer was refused since the daemon last tried to use nftables."""
         self.problem = "the daemon has not started"
         """Reason why datagrams are not forwarded on this host; empty if they are."""
 
     # -- start and end
 
     async def start(self, held: Mapping[str, LoadBalancers]) -> None:
-        """Take over the kernel's table for ``held``, the load balancers on disk by partition. A failure is stored in
-        ``problem``.
+        """Take over the kernel's table for ``held``, the load balancers on disk by partition, with the health
+        and draining servers that an earlier daemon stored. A failure is logged and stored in ``problem``.
         """
         self._held = {
             name: of_datagrams for name, each in held.items() if (of_datagrams := _with_datagram_listeners(each))
@@ -110,7 +110,7 @@ class DatagramBalancer:
         await self._open_kernel_table()
 
     async def close(self) -> None:
-        """Stop this object's task and give the table up; the kernel goes on forwarding."""
+        """Wait for updates in progress and give the table up; the kernel goes on forwarding."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         self._kernel.close()
@@ -142,8 +142,8 @@ class DatagramBalancer:
     # -- changes
 
     def refusal_reason(self, one: wire.LoadBalancerConfig) -> str:
-        """Return the reason to refuse a load balancer; empty if it has no datagram listeners, or this host can forward
-        for them.
+        """Return the reason to refuse a load balancer; empty if it has no datagram listeners, or this host
+        can forward for them. After a failure, has :meth:`verify_table` try nftables again.
         """
         if not one.datagram_listeners:
             return ""
@@ -158,7 +158,9 @@ class DatagramBalancer:
 
     @property
     def host_problem(self) -> str:
-        """Reason why this host forwards no datagrams at all; empty if it forwards IPv4's or IPv6's."""
+        """Reason why this host forwards no datagrams at all; empty if it forwards those of IPv4 or IPv6, or
+        loopback addresses are allowed, as in a demonstration, which needs no forwarding.
+        """
         if self.problem or self._settings.addresses.allow_loopback:
             return self.problem
         reasons = [self._forwarding((family,), ()) for family in FAMILIES]
@@ -166,14 +168,17 @@ class DatagramBalancer:
 
     @property
     def sctp_problem(self) -> str:
-        """Reason why this host cannot forward SCTP in particular; empty if nothing of SCTP's own prevents it."""
+        """Reason why the kernel cannot track SCTP; empty if it can. Reasons that concern all datagrams are in
+        ``host_problem``.
+        """
         return self._forwarding((), ("sctp",))
 
     async def forward_datagrams(self, partition: str, load_balancers: LoadBalancers) -> bool:
-        """Make the kernel forward for exactly these load balancers of the partition; those without datagram listeners
-        are ignored.
+        """Make the kernel forward for exactly these load balancers of the partition; those without datagram
+        listeners are ignored.
 
-        Returns whether the kernel's table changed. Raises :class:`PartitionFailed`: then it has not.
+        Returns whether the kernel's table changed. Raises :class:`PartitionFailed` if the kernel refuses the
+        change or datagrams cannot be forwarded; the table has not changed then.
         """
         wanted = _with_datagram_listeners(load_balancers)
         if not wanted and partition not in self._held:
@@ -211,7 +216,9 @@ class DatagramBalancer:
             self.observe(event.partition, {(event.backend, event.server): event.up})
 
     def observe(self, partition: str, states: Mapping[ServerKey, bool]) -> None:
-        """Record whether servers are up, and update the kernel soon. Servers that get no datagrams are ignored."""
+        """Record whether servers, ``{(backend, server): up}``, are up, and update the kernel in a task of its
+        own. Servers that get no datagrams are ignored.
+        """
         held = self._held.get(partition)
         if held is None:
             return
@@ -223,8 +230,9 @@ class DatagramBalancer:
             self._apply_soon([partition])
 
     async def server_refuses(self, address: str, port: int) -> bool:
-        """Whether the server at this address and port has refused a client's datagram in the last seconds. False, too,
-        if the kernel cannot be asked; its answer is used for ``REFUSING_CACHE_SECONDS``.
+        """Whether the server at this address and port has refused a client's datagram in the last seconds;
+        False, too, if the kernel does not report it. The kernel's answer is cached for
+        :data:`REFUSING_CACHE_SECONDS`.
         """
         if self.problem:
             return False
@@ -240,7 +248,7 @@ class DatagramBalancer:
         return FlowTarget(address=str(ipaddress.ip_address(address)), port=port) in self._refusing
 
     def down_servers(self, partition: str) -> frozenset[ServerKey]:
-        """Return those servers of the partition that are configured for datagrams and that health checks found down."""
+        """Return (backend, server) of the partition's enabled datagram servers that health checks found down."""
         return self._down.get(partition, frozenset())
 
     def _apply_soon(self, partitions: Iterable[str]) -> None:
@@ -263,7 +271,7 @@ class DatagramBalancer:
         async with self._turn:
             held = self._held.get(partition)
             # without a table, its first change brings the health too; one that is uncertain is left to its owner
-            if held is not None and not self.problem and self._kernel.certain:
+            if held is not None and not self.problem and self._kernel.is_certain:
                 content = self._partition_content(partition, held, self.down_servers(partition))
                 await asyncio.to_thread(self._kernel.apply, partition, content)
 
@@ -292,7 +300,9 @@ class DatagramBalancer:
     # -- totals
 
     async def collect_totals(self) -> None:
-        """Read the kernel's counters into the listeners' totals. Failures are logged, and the last totals stay."""
+        """Add the kernel's counters to the listeners' totals, and count active flows if it is time. Failures
+        are logged, and the last totals stay.
+        """
         if self.problem or not (self._held or self._totals):
             return
         try:
@@ -316,13 +326,15 @@ class DatagramBalancer:
             self._active_pace.record_duration(time.thread_time() - began)
 
     def partition_totals(self, partition: str) -> Mapping[str, DatagramTotals]:
-        """Return ``{listener: totals}`` of the partition, as of the last reading of the kernel's counters."""
+        """Return ``{listener: totals}`` of the partition, as of the last reading of the kernel's counters;
+        empty before the first one.
+        """
         found = self._totals.get(partition)
         return found.totals() if found is not None else {}
 
     def active_flows_by_listener(self, partition: str) -> Mapping[str, int]:
-        """Return ``{listener: number of flows}`` of the partition at the last count; the kernel keeps a flow until its
-        time-out.
+        """Return ``{listener: number of flows}`` of the partition at the last count; empty without any flow
+        on the host. The kernel keeps a flow until its time-out.
         """
         if not self._active:
             return {}
@@ -334,14 +346,17 @@ class DatagramBalancer:
     # -- repair
 
     async def verify_table(self) -> None:
-        """Compare the kernel's table with what it should be, and restore it if another program changed it. To be called
-        with each observation; failures are logged.
+        """Restore the kernel's table if another program changed it, repeat what failed, end drained
+        connections whose time is over, and warn of a full connection table. Called with each observation;
+        failures are logged.
+
+        After a start that failed, it tries to use nftables again instead.
         """
         if self.problem:
             # A host that was repaired is noticed with the observation after a tenant needed it, at the latest.
             await self._open_kernel_table()
             return
-        if not self._kernel.certain and asyncio.get_running_loop().time() < self._uncertain_until:
+        if not self._kernel.is_certain and asyncio.get_running_loop().time() < self._uncertain_until:
             return
         try:
             if await asyncio.to_thread(self._kernel.restore):
@@ -358,7 +373,9 @@ class DatagramBalancer:
         await self._watch_flows()
 
     async def _watch_flows(self) -> None:
-        """Report a connection table that is nearly full, and new flows that the kernel dropped."""
+        """Set the metrics of the connection table, and report, by log and events, a table that is nearly full
+        and new flows that the kernel dropped.
+        """
         if not self._held:
             return
         try:
@@ -368,7 +385,7 @@ class DatagramBalancer:
             return
         FLOWS.set(found.count)
         FLOWS_MAX.set(found.maximum)
-        news = self._flow_watch.news(found)
+        news = self._flow_watch.new_warnings(found)
         FLOWS_DROPPED.inc(self._flow_watch.dropped)
         for text in news:
             log.warning("flows are dropped or will be", reason=text)
@@ -381,7 +398,9 @@ def _with_datagram_listeners(load_balancers: LoadBalancers) -> dict[str, wire.Lo
 
 
 def _datagram_servers(load_balancers: LoadBalancers) -> Iterator[ServerKey]:
-    """Yield the enabled servers that get datagrams. HAProxy forgets the health of a disabled server."""
+    """Yield (backend, server) of the enabled servers that get datagrams; HAProxy forgets the health of a
+    disabled server.
+    """
     for one in load_balancers.values():
         for backend in one.backends:
             if backend.datagrams is not None:

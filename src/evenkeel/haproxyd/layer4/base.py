@@ -1,13 +1,14 @@
-"""The fixed part of the table: base chains, and rules for each way in which numbers are dealt. Pure.
+"""The fixed part of the table: base chains, and rules for each range of numbers that new flows draw from.
+Pure.
 
-A new flow passes ``dispatch``, which visits the service's own chain if it has one, and goes on to ``deal``. What
-has no server there is refused.
+A new flow passes ``dispatch``, which visits the service's own chain if it has one, and goes on to ``deal``.
+What has no server there is refused.
 """
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from evenkeel.haproxyd.layer4.dealing import DEALS, HASH_SEED, Deal
+from evenkeel.haproxyd.layer4.dealing import HASH_SEED, NUMBER_RANGES, NumberRange
 from evenkeel.haproxyd.layer4.statements import (
     DESTINATION_PORT,
     DROP,
@@ -47,7 +48,9 @@ from evenkeel.haproxyd.layer4.statements import (
 
 
 class Hook(NamedTuple):
-    """Attachment of a base chain in the kernel: chain type, hook with the kernel's number for it, and priority."""
+    """Attachment of a base chain in the kernel: chain type, name of the hook and the kernel's number for it,
+    and priority.
+    """
 
     kind: str
     name: str
@@ -79,13 +82,15 @@ def service_key(family: Family) -> tuple[KeyPart, ...]:
     return destination_address(family), PROTOCOL, DESTINATION_PORT
 
 
-def deal_key(family: Family, deal: Deal) -> tuple[KeyPart, ...]:
-    """Return the key parts that read the service of a packet, and the number that a new flow draws in this deal."""
-    if deal.draw == "weight":
-        return *service_key(family), RandomNumber(deal.below, deal.offset)
+def number_key(family: Family, numbers: NumberRange) -> tuple[KeyPart, ...]:
+    """Return the key parts that read the service of a packet, and a number that a new flow gets from this
+    range: at random, or by a hash of the client.
+    """
+    if numbers.draw == "weight":
+        return *service_key(family), RandomNumber(numbers.below, numbers.offset)
     # Port alone would be the same for many clients, address alone for all clients behind one translation.
-    fields = (source_address(family), SOURCE_PORT) if deal.draw == "source_port" else (source_address(family),)
-    return *service_key(family), HashedNumber(fields, deal.below, HASH_SEED, deal.offset)
+    fields = (source_address(family), SOURCE_PORT) if numbers.draw == "source_port" else (source_address(family),)
+    return *service_key(family), HashedNumber(fields, numbers.below, HASH_SEED, numbers.offset)
 
 
 def _rule_for_each_family(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
@@ -112,8 +117,10 @@ def _client_key(family: Family) -> tuple[KeyPart, ...]:
     return source_address(family), PROTOCOL, SOURCE_PORT
 
 
-def _deal_rules(deal: Deal) -> tuple[Rule, ...]:
-    return _rule_for_each_family(lambda family: (TranslateByMap(family, deal_key(family, deal), f"slots{family}"),))
+def _translation_rules(numbers: NumberRange) -> tuple[Rule, ...]:
+    return _rule_for_each_family(
+        lambda family: (TranslateByMap(family, number_key(family, numbers), f"slots{family}"),)
+    )
 
 
 _DISPATCH_RULES = (
@@ -155,10 +162,10 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
     # the first packet of a flow only, from other hosts and from this one
     "dispatch": _DISPATCH_RULES,
     "dispatch-local": _DISPATCH_RULES,
-    # A service has elements of one deal. With the other ones, its key and number are in no map, and the next is tried.
+    # A service has elements of one range. With the other ones, its key and number are in no map, and the next is tried.
     "deal": (
         *_rule_for_each_family(lambda family: (CountByMap(service_key(family), f"new{family}"),)),
-        *(rule for deal in DEALS for rule in _deal_rules(deal)),
+        *(rule for numbers in NUMBER_RANGES for rule in _translation_rules(numbers)),
         # a connection whose server is gone must end at once, which no ICMP error does
         *_rule_for_each_family(
             lambda family: (IsOfProtocol("tcp"), KeyInSet(service_key(family), f"owned{family}"), RESET)
@@ -210,5 +217,7 @@ BIND_CHAIN_RULES = _rule_for_each_protocol(
 
 
 def fixed_chain_rules(*, binds_clients: bool) -> Mapping[str, tuple[Rule, ...]]:
-    """Return the rules of the chains that do not depend on listeners, by chain name."""
+    """Return ``{chain: rules}`` of the chains that do not depend on listeners. ``binds_clients``: whether a
+    pool binds clients, which needs one more chain.
+    """
     return {**BASE_CHAIN_RULES, BIND_CHAIN: BIND_CHAIN_RULES} if binds_clients else BASE_CHAIN_RULES

@@ -41,7 +41,7 @@ _ACCEPT, _COUNTER, _INTERVAL_END, _DATA_VALUE, _ELEMENT = 1, 1, 1, 1, 1
 _DATA_TYPES = {"verdict": 1, "addr4": 7, "addr6": 8, "inet_proto": 12, "inet_service": 13, "mark": 19}
 _TYPE_BITS = 6
 _USER_DATA = 0xE0
-"""Type of the rule's mark among its user data; the command nft shows only the type of comments."""
+"""Type of the rule's digest among its user data; the command nft shows only the type of comments."""
 DIGEST_BYTES = 8
 ELEMENTS_BYTES_MAX = 48_000
 """Maximum size of the elements in one message: together they are one attribute, which may have 65,535 bytes."""
@@ -52,15 +52,17 @@ server.
 
 
 def rule_digest(rule: Rule) -> bytes:
-    """Return the digest that is stored with a rule in the kernel, by which the daemon recognizes the rule."""
+    """Return the digest, 8 bytes, that is stored with a rule in the kernel, by which the daemon recognizes
+    the rule.
+    """
     return hashlib.sha256(rule_text(rule).encode()).digest()[:DIGEST_BYTES]
 
 
 class SetDeclaration(Value):
-    """A named set of one listener or server.
+    """Declaration of a named nftables set of one listener or server.
 
-    ``seconds``: how long a client stays in a set that rules fill; 0: the set holds ``networks``. It never changes for a
-    name.
+    ``seconds``: how long a client stays in a set that rules fill, which never changes for a name; 0: the set
+    holds ``networks``.
     """
 
     family: Family
@@ -81,7 +83,7 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class _NamedObjectCommand(TableCommand):
-    """A command about a named chain, set or counter. For a rule's command, ``name`` is that of its chain."""
+    """A command about a named chain, set or counter. For a rule's command, ``name`` is the chain's."""
 
     name: str
 
@@ -103,7 +105,7 @@ class AddTable(TableCommand):
 
 @dataclass(frozen=True)
 class DeleteTable(TableCommand):
-    """Remove the table with all that is in it."""
+    """Remove the table with all its contents."""
 
     def messages(self, table: str) -> Iterator[Message]:
         yield _DELETE_TABLE, 0, text_attribute(_TABLE_ATTRIBUTE, table)
@@ -175,7 +177,7 @@ class DeleteCounter(_NamedObjectCommand):
 
 
 @dataclass(frozen=True)
-class AddShared(TableCommand):
+class AddSharedSet(TableCommand):
     """Create a set or map that all partitions share, for one IP version."""
 
     name: str
@@ -218,7 +220,7 @@ class FlushSet(_NamedObjectCommand):
 
 @dataclass(frozen=True)
 class AddNetworks(_NamedObjectCommand):
-    """Add networks to a set."""
+    """Add networks to a named set, merged where they overlap or adjoin."""
 
     networks: tuple[str, ...]
 
@@ -263,10 +265,10 @@ def _new_set_message(
     *,
     filled: bool = False,
 ) -> Message:
-    """Return the message that creates a set, or a map of this ``kind``.
+    """Return the message that creates a set, or a map of this ``kind``, with a key of ``fields``.
 
-    ``seconds``: None: only the daemon changes the elements; 0: they are networks; more: the kernel forgets an element
-    after so long. ``filled``: rules may add elements, too, if ``seconds`` is more than 0.
+    ``seconds`` None: only the daemon changes the elements; 0: they are networks; more: the kernel removes an
+    element after so long. ``filled``: rules may add elements, too, if ``seconds`` is more than 0.
     """
     key_type = 0
     for field in fields:
@@ -314,7 +316,9 @@ def _encode_data(kind: Kind, data: ElementData) -> bytes:
 
 
 def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
-    """Yield messages of the given kind with all encoded elements, as few messages as possible."""
+    """Yield messages of this kind for the set or map ``name``, with all encoded elements, as few messages as
+    possible.
+    """
     head = text_attribute(_TABLE_ATTRIBUTE, table) + text_attribute(2, name)
     found: list[bytes] = []
     size = 0
@@ -330,10 +334,9 @@ def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Ite
 
 
 def network_spans(networks: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
-    """Merge networks into disjoint spans, and yield each as (packed first address, packed address after the last); the
-    second is empty if the span ends at the last address of the family.
-
-    The kernel refuses spans that overlap.
+    """Merge networks of one IP version into disjoint spans, which the kernel requires, and yield each as
+    (packed first address, packed address after the last); the second is empty if the span ends at the last
+    address of the family.
     """
     found = [ipaddress.ip_network(each) for each in networks]
     spans: list[list[int]] = []

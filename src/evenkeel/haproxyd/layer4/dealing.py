@@ -29,9 +29,9 @@ Draw = Literal["weight", "source", "source_port"]
 
 
 @dataclass(frozen=True)
-class Deal:
-    """A way to give each new flow a number: at random (``draw`` is "weight") or by a hash of the client, one of
-    ``below`` numbers.
+class NumberRange:
+    """A range of ``below`` numbers, of which each new flow gets one: at random (``draw`` is "weight"), or by
+    a hash of the client's address, or of address and port.
     """
 
     draw: Draw
@@ -39,29 +39,33 @@ class Deal:
 
     @property
     def offset(self) -> int:
-        """First number of the deal. No two deals have a number in common."""
-        return (DEALS.index(self) + 1) << OFFSET_BITS
+        """First number of the range. No two ranges have a number in common, so that the kernel can try one
+        after the other.
+        """
+        return (NUMBER_RANGES.index(self) + 1) << OFFSET_BITS
 
 
-DEALS = (
-    *(Deal("weight", below) for below in range(1, EXACT_WEIGHTS_MAX + 1)),
-    Deal("source", SLOTS),
-    Deal("source_port", SLOTS),
-    *(Deal("weight", below) for below in SHARED_NUMBERS),
+NUMBER_RANGES = (
+    *(NumberRange("weight", below) for below in range(1, EXACT_WEIGHTS_MAX + 1)),
+    NumberRange("source", SLOTS),
+    NumberRange("source_port", SLOTS),
+    *(NumberRange("weight", below) for below in SHARED_NUMBERS),
 )
-"""All deals, in the order in which the kernel tries them."""
+"""All ranges of numbers that new flows draw from, in the order in which the kernel tries them."""
 
 
-def deal_numbers(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
-    """Return ``{number: server}``; empty without a server of a weight above 0.
+def assign_numbers(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
+    """Return ``{number: server}``, in which each number that a new flow can draw belongs to a server; empty
+    without a server of a weight above 0.
 
-    ``salt``: the pool's name, so that slots of pools with the same servers are dealt differently.
+    ``weights``: by server; ``salt``: the pool's name, so that slots of pools with the same servers are dealt
+    differently.
     """
     found = {name: weight for name, weight in sorted(weights.items()) if weight > 0}
     if not found:
         return {}
     servers = _slots_by_weight(found) if draw == "weight" else _slots_by_hash(found, salt)
-    return dict(enumerate(servers, Deal(draw, len(servers)).offset))
+    return dict(enumerate(servers, NumberRange(draw, len(servers)).offset))
 
 
 def _slots_by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
@@ -102,7 +106,9 @@ def _index_of_greatest(numbers: Sequence[float]) -> int:
 
 
 def _slot_scores(text: str, weight: int) -> list[float]:
-    """Return a server's score for each slot; the server with the highest score gets the slot."""
+    """Return a server's score for each of the :data:`SLOTS` slots; the server with the highest score gets the
+    slot. ``text``: salt and server's name.
+    """
     # Weighted rendezvous hashing: -w / ln(u) with u uniform in (0, 1) is largest with probability w / sum of weights.
     numbers = struct.unpack(f">{SLOTS}Q", hashlib.shake_128(text.encode()).digest(SLOTS * 8))
     return [-weight / math.log((number + 0.5) / 2**64) for number in numbers]

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from evenkeel.core.kit.values import Wire
-from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, read_json_file, write_file
 from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 
 log = structlog.get_logger(__name__)
@@ -31,12 +31,12 @@ def draining_after_change(
     now: float,
     seconds: float,
 ) -> dict[Service, dict[FlowTarget, float]]:
-    """Return the servers that are draining after a change of the partition, each with the Unix time at which its
-    connections end.
+    """Return the servers of TCP services that are draining after a change of the partition, each with the
+    Unix time at which its connections end.
 
-    ``draining``: the servers that drained until now; ``before``: servers whose flows go on; ``wanted``: servers that
-    the configuration now names; ``dead``: servers that health checks found down; ``now``: a Unix time; ``seconds``: how
-    long a removed server drains.
+    ``draining``: those until now; ``before``: servers whose flows go on; ``wanted``: servers that the
+    configuration now names; ``dead``: servers that health checks found down, which do not drain; ``now``: a
+    Unix time; ``seconds``: how long a removed server drains.
     """
     ended = frozenset(dead)
     found: dict[Service, dict[FlowTarget, float]] = {}
@@ -57,7 +57,7 @@ def add_draining_servers(wanted: FlowTargets, draining: Draining) -> dict[Servic
 
 
 def has_expired_server(draining: Draining, now: float) -> bool:
-    """Whether the connections of a draining server have to end now."""
+    """Whether the connections of any draining server have to end at ``now``, a Unix time."""
     return any(end <= now for servers in draining.values() for end in servers.values())
 
 
@@ -68,25 +68,25 @@ class _DrainingServer(Wire):
 
 
 class DrainingServers(Wire):
-    """Content of the file of draining servers, by partition."""
+    """Content of the file of draining servers: service, server and Unix time of the end, by partition."""
 
     draining: dict[str, tuple[_DrainingServer, ...]] = {}
 
 
 class DrainFile:
-    """File with the draining servers, for the next daemon. If it is missing, their connections end when the daemon
-    starts.
+    """File with the draining servers, for the next daemon. If it is missing, their connections end when the
+    daemon starts. Failures are logged, not raised.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[str, Draining]:
-        """Return the draining servers by partition; empty, with a warning in the log, if the file is unreadable.
-        Blocks.
+        """Return ``{partition: draining servers}``; empty if the file is missing, or cannot be read, which is
+        logged. Blocks.
         """
         try:
-            found = read_value(self._path, DrainingServers) or DrainingServers()
+            found = read_json_file(self._path, DrainingServers) or DrainingServers()
         except (OSError, StorageBroken) as error:
             log.warning("draining servers not known", reason=str(error))
             return {}
@@ -97,7 +97,7 @@ class DrainFile:
         return dict(read)
 
     def write(self, draining: Mapping[str, Draining]) -> None:
-        """Replace the file's content; a failure is logged. Blocks."""
+        """Replace the file's content by ``{partition: draining servers}``; a failure is logged. Blocks."""
         content = {name: tuple(_file_entries(each)) for name, each in draining.items() if each}
         try:
             write_file(self._path, msgspec.json.encode(DrainingServers(draining=content)))

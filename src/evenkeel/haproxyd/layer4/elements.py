@@ -73,7 +73,7 @@ class FlowTarget(Value):
 
 
 class ElementKey(Value):
-    """Key of an element in a shared set or map: a service, and for some maps the number that a flow
+    """Key of an element in a shared set or map: a service, and for some maps also the number that a flow
     draws, or a server.
     """
 
@@ -90,7 +90,7 @@ class ElementKey(Value):
         return f"{one.address} . {one.protocol} . {one.port}{more}"
 
     def packed(self) -> bytes:
-        """Return the key as bytes, as the kernel has it in its registers."""
+        """Return the key as bytes, as it stands in the kernel's registers."""
         one = self.service
         data = pack_address(one.address) + bytes([PROTOCOL_NUMBERS[one.protocol], 0, 0, 0]) + _pack_port(one.port)
         if self.number is not None:
@@ -103,14 +103,16 @@ ElementData = str | FlowTarget
 
 
 def element_data_text(data: ElementData) -> str:
-    """Return an element's data in nft's notation, without the word for its kind."""
+    """Return an element's data in nft's notation; empty for an element of a set."""
     if isinstance(data, FlowTarget):
         return f"{data.address} . {data.port}"
     return data
 
 
 def pack_data(data: ElementData) -> bytes:
-    """Return an element's data as bytes, without their kind."""
+    """Return an element's data as bytes: a chain's or counter's name, or a server's address and port; empty
+    for an element of a set.
+    """
     return data.encode() if isinstance(data, str) else pack_target(data)
 
 
@@ -124,18 +126,20 @@ def pack_target(target: FlowTarget) -> bytes:
 
 
 def unpack_target(data: bytes) -> FlowTarget:
-    """Parse the address and port of a server from the bytes of consecutive registers of the kernel."""
+    """Parse a server's address and port from bytes, as they stand in consecutive registers of the kernel."""
     address, port = data[:-4], data[-4:-2]
     return FlowTarget(address=str(ipaddress.ip_address(address)), port=int.from_bytes(port, "big"))
 
 
 def address_family(address: str) -> Family:
-    """Return the IP version of the address, 4 or 6."""
+    """Return the IP version of the address, 4 or 6. Raises :class:`ValueError` if it is no IP address."""
     return ipaddress.ip_address(address).version
 
 
 def field_register_bytes(field: str, family: Family) -> int:
-    """Return the number of bytes that a field of a key takes in the kernel's registers."""
+    """Return the number of bytes that a field of a key takes in the kernel's registers. ``field``: a name as
+    in :data:`SHARED_SETS`.
+    """
     return ADDRESS_BYTES[family] if field == "addr" else 4
 
 

@@ -16,8 +16,8 @@ _INSERT_FAILED, _DROPPED = 9, 10
 
 
 class FlowTableState(Value):
-    """State of the kernel's connection table. ``failed``: new flows since the host started for which no port or no
-    place was free.
+    """State of the kernel's connection table: number and maximum of flows. ``failed``: new flows dropped
+    since the host started, because no port or no place was free.
     """
 
     count: int
@@ -26,7 +26,9 @@ class FlowTableState(Value):
 
 
 def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTableState:
-    """Read how full the kernel's connection table is. Blocks. Raises :class:`OSError` or :class:`ValueError`."""
+    """Read how full the kernel's connection table is. Blocks. Raises :class:`OSError`, or :class:`ValueError`
+    if the kernel's files have no numbers.
+    """
     count, maximum = (int((proc / name).read_text()) for name in (COUNT, MAXIMUM))
     failed = sum(
         int.from_bytes(processor.get(number, b""), "big")
@@ -37,18 +39,20 @@ def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTableState:
 
 
 class FlowWatch:
-    """Decides when the connection table needs a warning: once when it is nearly full, again after it was relieved, and
-    for each increase of dropped flows.
+    """Decides when the connection table needs a warning: once when it is 90 % full, again after it was below
+    80 %, and for each increase of dropped flows.
     """
 
     def __init__(self) -> None:
         self._failed: int | None = None
         self._is_full = False
         self.dropped = 0
-        """Number of flows that were dropped between the last two calls of ``news``."""
+        """Number of flows that were dropped between the last two calls of ``new_warnings``."""
 
-    def news(self, now: FlowTableState) -> tuple[str, ...]:
-        """Compare the table's state with that of the last call, and return warnings as texts."""
+    def new_warnings(self, now: FlowTableState) -> tuple[str, ...]:
+        """Compare the table's state with that of the last call, set ``dropped``, and return warnings for
+        operators; empty: none.
+        """
         percent = now.count * 100 // max(now.maximum, 1)
         texts: list[str] = []
         if percent >= FULL_PERCENT and not self._is_full:

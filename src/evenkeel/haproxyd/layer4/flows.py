@@ -45,10 +45,11 @@ class EndedFlows(Value):
 
 
 def flows_ended_by_change(old: PartitionContent, new: PartitionContent) -> tuple[EndedFlows, ...]:
-    """Return the flows that have to end when a partition's content changes from ``old`` to ``new``.
+    """Return the flows that have to end when a partition's content changes from ``old`` to ``new``, for each
+    service that loses servers or clients, is new, or is gone.
 
-    Flows of a new service are among them: before the service was there, datagrams to its address may have left flows
-    that are not translated.
+    Flows of a new service are among them: before the service was there, datagrams to its address may have
+    left flows that are not translated.
     """
     return tuple(
         EndedFlows(service=service, kept=new.flows.get(service, frozenset()), clients=new.clients.get(service))
@@ -146,7 +147,9 @@ def _flow_service(flow: Attributes) -> Service | None:
 
 
 def _flow_target(flow: Attributes) -> FlowTarget | None:
-    """Return the server that answers the flow; None if the flow's attributes do not contain it."""
+    """Return the server that answers the flow, from the flow's reply direction; None if the flow's attributes
+    lack it.
+    """
     numbers, addresses = _tuple_attributes(flow, _REPLY)
     return _parse_address_and_port(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
 

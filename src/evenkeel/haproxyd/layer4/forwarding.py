@@ -1,4 +1,6 @@
-"""Requirements of forwarding on this host: the kernel, permissions, and that no other daemon has the same table."""
+"""Checks whether this host can forward: its kernel's settings, and that no other daemon has the same nftables
+table.
+"""
 
 import errno
 import os
@@ -17,8 +19,8 @@ SCTP_SYSCTL = "net/netfilter/nf_conntrack_sctp_timeout_established"
 
 
 def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = (), proc: Path = PROC) -> str:
-    """Return the reason why this host cannot forward packets of one of the families (4, 6) or protocols; empty if it
-    can.
+    """Return the reason why this host cannot forward packets of one of the IP versions (4, 6) or protocols;
+    empty if it can. Reads ``/proc/sys``.
     """
     if "sctp" in protocols and not (proc / SCTP_SYSCTL).exists():
         return "this host's kernel does not track SCTP (CONFIG_NF_CT_PROTO_SCTP)"

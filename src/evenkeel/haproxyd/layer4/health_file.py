@@ -1,6 +1,8 @@
-"""Servers that health checks found down, on disk for the next daemon: it then finds the kernel's table as it left it.
+"""File of the servers that health checks found down, for the next daemon, which then expects the kernel's
+table as it was left.
 
-The file is a hint. Without it every server is taken as up until HAProxy reports otherwise, within an observation.
+The file is a hint. Without it every server is taken as up until HAProxy reports otherwise, within an
+observation.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ import msgspec
 import structlog
 
 from evenkeel.core.kit.values import Wire
-from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, read_json_file, write_file
 from evenkeel.haproxyd.layer4.ruleset import ServerKey
 
 log = structlog.get_logger(__name__)
@@ -23,24 +25,26 @@ class DownFile(Wire):
 
 
 class HealthFile:
-    """File with the servers that are down. Failures are logged and never raised."""
+    """File with the datagram servers that are down. Failures are logged and never raised."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[str, frozenset[ServerKey]]:
-        """Return (backend, server) of those that were down, by partition; empty if the file is missing or unreadable.
-        Blocks.
+        """Return ``{partition: (backend, server) of each server that was down}``; empty if the file is
+        missing or unreadable. Blocks.
         """
         try:
-            found = read_value(self._path, DownFile) or DownFile()
+            found = read_json_file(self._path, DownFile) or DownFile()
         except (OSError, StorageBroken) as error:
             log.warning("health of datagram servers not known", reason=str(error))
             return {}
         return {name: frozenset(servers) for name, servers in found.down.items()}
 
     def write(self, down: Mapping[str, frozenset[ServerKey]]) -> None:
-        """Replace the file's content; ``down``: (backend, server) of each server that is down, by partition. Blocks."""
+        """Replace the file's content by ``down``, ``{partition: (backend, server) of each server that is
+        down}``. Blocks.
+        """
         content = DownFile(down={name: tuple(sorted(servers)) for name, servers in down.items() if servers})
         try:
             write_file(self._path, msgspec.json.encode(content))

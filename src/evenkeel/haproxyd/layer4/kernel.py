@@ -36,11 +36,13 @@ _EMPTY_CONTENT = PartitionContent()
 
 
 class KernelRefused(EvenKeelError):
-    """The kernel refused a change, and nothing of it was carried out; the text gives the cause."""
+    """The kernel refused a request, or cannot be reached; the text gives the cause. Nothing of a refused
+    transaction was carried out.
+    """
 
 
 class KernelTable:
-    """The daemon's nftables table in the kernel. Nothing is changed before :meth:`open`."""
+    """The daemon's nftables table in the kernel. Methods block, and may be called from several threads."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -60,11 +62,11 @@ class KernelTable:
         """Flows that could not be removed yet."""
 
     def open(self, *, needed: bool = True) -> None:
-        """Check the daemon's permission and the kernel's features, and take the table for this process. May be
-        repeated.
+        """Check the daemon's permission and the kernel's features, and lock the table for this process. May
+        be repeated.
 
-        ``needed`` False: a kernel that lacked a feature is not tried again; permission and the lock of another daemon
-        are. Raises :class:`KernelRefused`.
+        ``needed`` False: a kernel that lacked a feature is not tried again. Raises :class:`KernelRefused` if
+        permission or a feature is missing, or another daemon has the lock.
         """
         with self._lock, _open_netfilter() as netfilter:
             read_generation(netfilter)
@@ -75,8 +77,8 @@ class KernelTable:
             self._try_empty_table(netfilter)
 
     def _try_empty_table(self, netfilter: Netfilter) -> None:
-        """Have the kernel check an empty table without creating it. Raises :class:`KernelRefused` with the feature that
-        is missing.
+        """Have the kernel check an empty table without creating it. Raises :class:`KernelRefused` with the
+        feature that is missing, and then the table is unlocked.
         """
         try:
             self._send_transaction(netfilter, replacement_commands(()), dry_run=True)
@@ -90,8 +92,8 @@ class KernelTable:
     def adopt(self, contents: PartitionContents) -> bool:
         """Take over the table of an earlier daemon. ``contents``: what it should contain, by partition.
 
-        Returns False if it contains anything else; it is then left as it is until the next change or :meth:`restore`.
-        Raises :class:`KernelRefused`.
+        Returns whether it contains exactly that, and then removes flows to other servers; else it is left as
+        it is until the next change or :meth:`restore`. Raises :class:`KernelRefused` if it cannot be read.
         """
         with self._lock:
             self._contents = {name: one for name, one in contents.items() if one != _EMPTY_CONTENT}
@@ -104,10 +106,11 @@ class KernelTable:
             return self._known
 
     def apply(self, partition: str, wanted: PartitionContent) -> bool:
-        """Change the table to one partition's ``wanted`` content in one transaction, and then remove flows to servers
-        that left.
+        """Change one partition's content of the table to ``wanted`` in one transaction, and then remove flows
+        to servers that left; a table that another program changed is replaced as a whole.
 
-        Returns whether anything changed. Raises :class:`KernelRefused`: then nothing has.
+        Returns whether anything was to be changed. Raises :class:`KernelRefused` if the kernel refuses the
+        change, and then nothing has changed.
         """
         with self._lock:
             before = self._contents.get(partition, _EMPTY_CONTENT)
@@ -129,8 +132,9 @@ class KernelTable:
     def _change_content(
         self, before: PartitionContent, wanted: PartitionContent, ended: tuple[EndedFlows, ...], *, others_bind: bool
     ) -> bool:
-        """Change one partition's content. Returns False if another program changed the table, which must then be
-        replaced.
+        """Change one partition's content from ``before`` to ``wanted``. Returns False if another program
+        changed the table, which must then be replaced. Raises :class:`KernelRefused` if the kernel refuses
+        the change.
         """
         try:
             self._run_transaction(change_commands([(before, wanted)], others_bind=others_bind), ended)
@@ -142,7 +146,7 @@ class KernelTable:
 
     def restore(self) -> bool:
         """Replace the kernel's table if it is not what it should be; returns whether it was replaced. Raises
-        :class:`KernelRefused`.
+        :class:`KernelRefused` if that fails.
         """
         with self._lock:
             if self._known and not self._exists:
@@ -158,12 +162,16 @@ class KernelTable:
             return True
 
     @property
-    def certain(self) -> bool:
-        """Whether the kernel's table is known to hold what it should."""
+    def is_certain(self) -> bool:
+        """Whether the kernel's table is known to have held what it should when it was last changed or
+        compared.
+        """
         return self._known
 
     def clear(self) -> None:
-        """Remove the table, so that nothing is forwarded any more. Raises :class:`KernelRefused`."""
+        """Remove the table and the flows of its services, so that nothing is forwarded any more. Raises
+        :class:`KernelRefused` if the table cannot be removed.
+        """
         with self._lock:
             if self._exists:
                 gone = {service: targets for one in self._contents.values() for service, targets in one.flows.items()}
@@ -173,31 +181,39 @@ class KernelTable:
                 self._contents, self._exists = {}, False
 
     def partition_flow_targets(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
-        """Return the servers whose flows may go on, by service, of a partition as it is now."""
+        """Return the servers whose flows may go on, by service, in the partition's present content; empty for
+        an unknown partition.
+        """
         return self._contents.get(partition, _EMPTY_CONTENT).flows
 
     def read_counters(self) -> dict[str, CounterValue]:
-        """Read the table's named counters; empty without a table. Raises :class:`KernelRefused`."""
+        """Read the table's named counters, ``{name: values}``; empty without a table. Raises
+        :class:`KernelRefused` if they cannot be read.
+        """
         if not self._exists:
             return {}
         with _open_netfilter() as netfilter:
             return read_counters(netfilter, self._table)
 
     def refusing_servers(self) -> frozenset[FlowTarget]:
-        """Read which servers refused a client's datagram in the last seconds. Raises :class:`KernelRefused`."""
+        """Read which servers refused a client's datagram in the last seconds; empty without a table. Raises
+        :class:`KernelRefused` if they cannot be read.
+        """
         if not self._exists:
             return frozenset()
         with _open_netfilter() as netfilter:
             return read_refusing_servers(netfilter, self._table)
 
     def count_active_flows(self) -> Mapping[Service, int]:
-        """Count flows by service; services without flows are left out. Raises :class:`KernelRefused`."""
+        """Count the flows in the connection table by service; services without flows are left out. Raises
+        :class:`KernelRefused` if it cannot be read.
+        """
         services = [service for one in self._contents.values() for service in one.flows]
         with _open_netfilter() as netfilter:
             return count_flows(netfilter, services)
 
     def read_flow_table_state(self) -> FlowTableState:
-        """Read how full the kernel's connection table is. Raises :class:`KernelRefused`."""
+        """Read how full the kernel's connection table is. Raises :class:`KernelRefused` if it cannot be read."""
         try:
             with Netfilter() as netfilter:
                 return read_flow_table(netfilter)
@@ -205,21 +221,22 @@ class KernelTable:
             raise KernelRefused(f"connection table: {error}") from error
 
     def retry_flow_removals(self) -> None:
-        """Try again to remove the flows whose removal failed."""
+        """Try again to remove the flows whose removal failed; another failure is logged and repeated later."""
         with self._lock:
             if self._pending:
                 pending, self._pending = self._pending, []
                 self._remove_ended_flows(None, pending)
 
     def close(self) -> None:
-        """Give the table up for other processes; the kernel goes on forwarding."""
+        """Unlock the table for other processes; the kernel goes on forwarding."""
         self._table_lock.release()
 
     def _run_transaction(
         self, commands: Iterable[TableCommand], ended: tuple[EndedFlows, ...], *, anew: bool = False
     ) -> None:
-        """Run a transaction, and then remove the ended flows. ``anew``: the transaction replaces the whole table, so
-        that its content is known whatever it was before. Raises :class:`KernelRefused`.
+        """Run a transaction, and then remove the ended flows. ``anew``: the transaction replaces the whole
+        table, so that its content is known whatever it was before. Raises :class:`KernelRefused`; after a
+        failure other than a refusal the table is uncertain.
         """
         try:
             with Netfilter() as netfilter:
@@ -270,8 +287,8 @@ class KernelTable:
     def _remove_ended_flows(
         self, netfilter: Netfilter | None, ended: tuple[EndedFlows, ...] | list[EndedFlows]
     ) -> None:
-        """Remove flows. A failure is logged and the removal repeated later, because the new rules
-        are already in force.
+        """Remove flows from the connection table. A failure is logged and the removal repeated later, because
+        the new rules are already in force. ``netfilter`` None: open a connection for it.
         """
         if not ended:
             return
@@ -288,7 +305,9 @@ class KernelTable:
 
 @contextmanager
 def _open_netfilter() -> Iterator[Netfilter]:
-    """Connect to netfilter; :class:`OSError` of the body is raised as :class:`KernelRefused`."""
+    """Return a context with a connection to netfilter, in which :class:`OSError` becomes
+    :class:`KernelRefused`.
+    """
     try:
         with Netfilter() as netfilter:
             yield netfilter
@@ -302,7 +321,9 @@ def _kernel_refusal(error: OSError) -> KernelRefused:
 
 
 def _all_ended_flows(contents: PartitionContents) -> tuple[EndedFlows, ...]:
-    """Return, for each service of the contents, the flows to servers that it does not have."""
+    """Return, for each service of the contents, the flows that have to end: to servers that the service does
+    not have, and of clients that it does not allow.
+    """
     return tuple(
         EndedFlows(service=service, kept=targets, clients=content.clients.get(service))
         for content in contents.values()

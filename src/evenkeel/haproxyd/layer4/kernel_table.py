@@ -41,9 +41,9 @@ _USER_DATA_HEADER = 2
 
 
 class TableOutline(Value):
-    """Content of an nftables table, for comparison. ``rules``: digests of the rules by chain, empty for a rule of
-    another program; ``sets``: names; ``elements``: (key, data) of each shared set and map, as bytes; ``counters``:
-    names.
+    """Content of an nftables table, for comparison. ``rules``: digests of the rules by chain, empty for a
+    rule without one; ``sets``, ``counters``: names; ``elements``: (key, data), as bytes, by name of the
+    shared set or map.
     """
 
     rules: Mapping[str, tuple[bytes, ...]] = {}
@@ -53,7 +53,7 @@ class TableOutline(Value):
 
 
 def expected_outline(contents: Mapping[str, PartitionContent]) -> TableOutline:
-    """Return the outline that the table must have with these contents of the partitions."""
+    """Return the outline that the table must have with these contents by partition."""
     elements: dict[str, set[tuple[bytes, bytes]]] = {name: set() for name in CONFIGURED_SET_NAMES}
     fixed = fixed_chain_rules(binds_clients=any(content.binds_clients for content in contents.values()))
     rules = {name: tuple(map(rule_digest, each)) for name, each in fixed.items()}
@@ -70,15 +70,15 @@ def expected_outline(contents: Mapping[str, PartitionContent]) -> TableOutline:
 
 
 class CounterValue(Value):
-    """Values of a named counter of nftables."""
+    """Values of a named counter of nftables: numbers of packets and bytes."""
 
     packets: int = 0
     bytes: int = 0
 
 
 def read_generation(netfilter: Netfilter) -> int:
-    """Read the number that grows with each transaction on any table of this network namespace.
-    Raises :class:`OSError`.
+    """Read the kernel's generation, a number that changes with each transaction on any table of this network
+    namespace. Raises :class:`OSError`.
     """
     found = netfilter.get(NFTABLES, _GET_GENERATION)
     return int.from_bytes(found[_GENERATION_ATTRIBUTE], "big")
@@ -109,7 +109,9 @@ def read_table_outline(netfilter: Netfilter, table: str) -> TableOutline:
 
 
 def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
-    """Read the named counters of the table, by name; empty if the table is gone. Raises :class:`OSError`."""
+    """Read the named counters of the table, ``{name: values}``; empty if the table is gone. Raises
+    :class:`OSError`.
+    """
     try:
         return _read_counters(netfilter, table)
     except FileNotFoundError:
@@ -135,8 +137,8 @@ def _read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
 
 
 def decode_counter(content: bytes, name_at: int) -> tuple[str, CounterValue]:
-    """Return the name and value of a counter from the kernel's answer, where the name's attribute begins at
-    ``name_at``.
+    """Return the name and values of a counter from the kernel's answer. ``name_at``: offset of the name's
+    attribute in ``content``.
     """
     # Fifteen thousand of them are read every few seconds: in the usual order of attributes, without a search.
     length = int.from_bytes(content[name_at : name_at + 2], sys.byteorder)
@@ -158,8 +160,8 @@ def _read_elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tup
 
 
 def _parse_element(content: bytes) -> tuple[bytes, bytes]:
-    """Return the key and data of an element; the data are a chain's name in a verdict map, and a counter's in a counter
-    map.
+    """Return the key and data of an element as bytes; the data are a chain's name in a verdict map, a
+    counter's in a counter map, and empty in a set.
     """
     parts = decode_attributes(content)
     key = decode_attributes(parts[_ELEMENT_KEY])[_VALUE]

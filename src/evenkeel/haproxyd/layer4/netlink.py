@@ -36,7 +36,7 @@ Message = tuple[int, int, bytes]
 
 
 def bytes_attribute(number: int, value: bytes) -> bytes:
-    """Encode one netlink attribute, padded to 4 bytes."""
+    """Encode one netlink attribute with this number and value, padded to 4 bytes."""
     return _ATTRIBUTE_STRUCT.pack(_ATTRIBUTE_STRUCT.size + len(value), number) + value + bytes(-len(value) % 4)
 
 
@@ -61,12 +61,14 @@ def nested_attribute(number: int, *values: bytes) -> bytes:
 
 
 def decode_attributes(data: bytes) -> dict[int, bytes]:
-    """Decode the attributes in a payload, by number; of several with one number the last."""
+    """Decode the netlink attributes in a payload, ``{number: value}``; of several with one number the last."""
     return dict(iterate_attributes(data))
 
 
 def iterate_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Decode the attributes in a payload, in order, as (number, value); the items of a list have the same number."""
+    """Decode the netlink attributes in a payload, in order, as (number, value); the items of a list have the
+    same number. Stops at a malformed one.
+    """
     place = 0
     while place + _ATTRIBUTE_STRUCT.size <= len(data):
         length, number = _ATTRIBUTE_STRUCT.unpack_from(data, place)
@@ -90,9 +92,10 @@ class TransactionRefused(OSError):
 
 
 class Netfilter:
-    """A connection to netfilter in this network namespace. Use as a context manager; not safe for several threads.
+    """A connection to netfilter in this network namespace. Use as a context manager; not safe for several
+    threads.
 
-    Calls block, and raise :class:`OSError` with the kernel's error.
+    Calls block, at most 10 s for each answer, and raise :class:`OSError` with the kernel's error.
     """
 
     def __enter__(self) -> "Netfilter":
@@ -105,28 +108,37 @@ class Netfilter:
         self._socket.close()
 
     def dump(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[Attributes]:
-        """Yield the decoded attributes of each object that matches."""
+        """Yield the decoded attributes of each object of a kind that matches ``payload``. Raises
+        :class:`OSError`.
+        """
         return map(decode_attributes, self.dump_contents(subsystem, kind, family=family, payload=payload))
 
     def dump_contents(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[bytes]:
-        """Yield the attributes of each object that matches, as the kernel encodes them."""
+        """Yield the attributes of each object of a kind that matches ``payload``, as the kernel encodes them.
+        Raises :class:`OSError`.
+        """
         return self._send_and_receive(subsystem, kind, _REQUEST | _DUMP, family, payload)
 
     def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Attributes:
-        """Return the attributes of one object; empty if the kernel sent none."""
+        """Return the decoded attributes of one object; empty if the kernel sent none. Raises
+        :class:`OSError`.
+        """
         found = tuple(self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload))
         return decode_attributes(found[0]) if found else {}
 
     def execute(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> None:
-        """Send a request that the kernel answers only with success or an error."""
+        """Send a request that the kernel answers only with success or an error. Raises :class:`OSError` for
+        an error.
+        """
         for _ in self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload):
             pass
 
     def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
-        """Have nftables carry out all messages in one transaction, so that no packet meets a part of it.
+        """Have nftables carry out all messages in one transaction, so that no packet meets a part of it;
+        without messages, nothing is sent.
 
-        ``dry_run``: the kernel checks everything and changes nothing. Raises :class:`TransactionRefused`: none was
-        carried out.
+        ``dry_run``: the kernel checks the messages and changes nothing. Raises :class:`TransactionRefused` if
+        it refuses one, and none was carried out; :class:`OSError`.
         """
         marker = _FAMILY_STRUCT.pack(0, 0, NFTABLES)
         parts = [self._build_message(_BATCH_BEGIN, _REQUEST, marker)]
@@ -173,7 +185,9 @@ class Netfilter:
                 yield content[_FAMILY_STRUCT.size :]
 
     def _receive_messages(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the number, kind and content of the messages that the kernel has sent."""
+        """Wait for the kernel's next datagram, and yield the sequence number, kind and content of each
+        message in it. Raises :class:`OSError`.
+        """
         data = self._socket.recv(_ANSWER_BYTES)
         place = 0
         while place + _HEADER_STRUCT.size <= len(data):

@@ -14,7 +14,9 @@ _ERRORS_WITHOUT_TABLE = (errno.EPERM, errno.EOPNOTSUPP, errno.EPROTONOSUPPORT, e
 
 
 def remove_table(table: str) -> None:
-    """Remove an nftables table of this network namespace, if it is there. Raises :class:`OSError`."""
+    """Remove an nftables table of this network namespace, if it is there and this process may use nftables.
+    Raises :class:`OSError` for other failures.
+    """
     try:
         with Netfilter() as netfilter:
             # created first, because what is not there cannot be deleted

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.commands import SetDeclaration
-from evenkeel.haproxyd.layer4.dealing import deal_numbers
+from evenkeel.haproxyd.layer4.dealing import assign_numbers
 from evenkeel.haproxyd.layer4.elements import (
     ElementData,
     ElementKey,
@@ -60,9 +60,9 @@ ServerKey = tuple[str, str]
 class PartitionContent(Value):
     """Content of one partition in the daemon's nftables table.
 
-    ``counters``: names; ``sets`` and ``chains``: by name; ``elements``: data of the elements of shared maps and sets,
-    by (map, key); ``flows``: servers whose flows may go on, by service; ``clients``: networks of allowed clients, for
-    services that restrict them; ``binds_clients``: whether a pool binds clients to servers.
+    ``counters``: names; ``sets`` and ``chains``: by name; ``elements``: data of the elements of shared maps
+    and sets, by (map, key); ``flows``: servers whose flows may go on, by service; ``clients``: allowed
+    networks, for services that restrict clients; ``binds_clients``: whether a pool binds clients to servers.
     """
 
     counters: frozenset[str] = frozenset()
@@ -81,7 +81,8 @@ def partition_content(
     *,
     direct: bool = False,
 ) -> PartitionContent:
-    """Return what a partition has in the nftables table.
+    """Return what a partition has in the nftables table; load balancers without datagram listeners add
+    nothing.
 
     ``down``: servers that health checks found down; ``direct``: whether servers see the clients' addresses.
     """
@@ -93,8 +94,8 @@ def partition_content(
 
 
 def object_name(kind: str, *parts: str) -> str:
-    """Return the name of an object in the nftables table. ``:`` is not possible there, and ``/`` in no name of the
-    daemon's.
+    """Return the name of an object in the nftables table: kind and parts, with ``:`` replaced, which nftables
+    does not allow; a digest of them if the name would be over :data:`NAME_CHARS_MAX`.
     """
     text = f"{kind}-{'/'.join(part.replace(':', '//') for part in parts)}"
     # nft and the kernel accept longer ones, but not as long as all parts together may be
@@ -102,12 +103,12 @@ def object_name(kind: str, *parts: str) -> str:
 
 
 def listener_service(listener: wire.DatagramListener, bind: wire.Bind) -> Service:
-    """Return the service at one of a listener's addresses."""
+    """Return the service (protocol, address, port) at one of a listener's addresses, in canonical notation."""
     return Service(protocol=listener.protocol, address=str(ipaddress.ip_address(bind.address)), port=bind.port)
 
 
 def listener_services(listener: wire.DatagramListener) -> Iterator[Service]:
-    """Yield the services at all addresses of a listener."""
+    """Yield the services at all addresses of a listener, in the order of its configuration."""
     return (listener_service(listener, bind) for bind in listener.binds)
 
 
@@ -145,8 +146,9 @@ class _ContentBuilder:
         )
 
     def _content_digest(self) -> str:
-        """Return a digest of all objects. It is part of a counter's name, which changes in the same transaction as any
-        object: a daemon that starts sees by it whether the kernel holds what it should.
+        """Return a digest of all objects, 32 hexadecimal digits. As part of a counter's name it changes in
+        the same transaction as any object, so that a daemon that starts sees whether the kernel holds what
+        it should.
         """
         parts = (
             sorted(self._counters),
@@ -195,8 +197,9 @@ class _ContentBuilder:
     def _add_chain(
         self, listener: wire.DatagramListener, pool: "_DatagramPool | None", flows: str, allowed: Mapping[Family, str]
     ) -> str:
-        """Add the listener's chain, and return its name; empty if it needs none. Only the first packet of a flow passes
-        the chain.
+        """Add the listener's chain, which only the first packet of a flow passes, and return its name; empty
+        if the listener needs none. ``flows``: name of the counter of flows; ``allowed``: names of the sets
+        of allowed networks.
         """
         rules: list[Rule] = [
             (IsOfFamily(family), KeyInSet((source_address(family),), name, inverted=True), REJECT)
@@ -215,8 +218,8 @@ class _ContentBuilder:
         return chain
 
     def _allowed_networks_sets(self, listener: wire.DatagramListener) -> dict[Family, str]:
-        """Add the sets of the listener's allowed networks, and return their names by IP version; empty: all clients are
-        allowed.
+        """Add the sets of the listener's allowed networks, and return ``{IP version: name}``; empty: all
+        clients are allowed.
         """
         if not listener.allowed_cidrs:
             return {}
@@ -231,7 +234,7 @@ class _ContentBuilder:
 
 
 class _DatagramPool:
-    """One backend for datagrams, with the shares that its servers have in new flows."""
+    """One backend for datagrams: its servers that get new flows, and those that only keep theirs."""
 
     def __init__(
         self, partition: str, backend: wire.Backend, balance: wire.DatagramBalance, down: frozenset[ServerKey]
@@ -249,7 +252,7 @@ class _DatagramPool:
         # a server of weight 0 keeps its flows and its bound clients
         drained = {one.name: one for one in usable if not one.weight}
         self._live = {**drained, **self._new}
-        self._dealt = {family: self._server_deal(family) for family in FAMILIES}
+        self._numbers = {family: self._server_numbers(family) for family in FAMILIES}
 
     @property
     def sticky(self) -> bool:
@@ -257,16 +260,18 @@ class _DatagramPool:
         return self._balance.sticky_seconds > 0
 
     def live_targets(self, family: Family) -> frozenset[FlowTarget]:
-        """Return the servers of an IP version whose flows may go on."""
+        """Return the servers of an IP version whose flows may go on: those that get new flows, and those of
+        weight 0.
+        """
         return frozenset(server_target(one) for one in self._live_servers(family))
 
     def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], ElementData]:
-        """Return the elements of one service in the shared maps: the server of each number, and the chains that bind
-        clients.
+        """Return the elements of one service in the shared maps: the server of each number, and, for bound
+        clients, the chain of each server.
         """
         made: dict[tuple[str, ElementKey], ElementData] = {
             (f"slots{family}", ElementKey(service=service, number=number)): server_target(self._new[name])
-            for number, name in self._dealt[family].items()
+            for number, name in self._numbers[family].items()
         }
         if self.sticky:
             for server in self._live_servers(family):
@@ -276,7 +281,9 @@ class _DatagramPool:
         return made
 
     def sets(self) -> dict[str, SetDeclaration]:
-        """Return the sets of the clients that are bound to each server, by name."""
+        """Return ``{name: declaration}`` of the sets of clients that are bound to each server; empty unless
+        clients are bound.
+        """
         if not self.sticky:
             return {}
         return {
@@ -287,7 +294,9 @@ class _DatagramPool:
         }
 
     def chains(self) -> dict[str, tuple[Rule, ...]]:
-        """Return the chains that send bound clients to their server, and that bind clients, by name."""
+        """Return ``{name: rules}`` of the chain that sends bound clients to their server, and of each
+        server's chain that binds clients; empty unless clients are bound.
+        """
         if not self.sticky:
             return {}
         made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_bond_rules())}
@@ -299,16 +308,16 @@ class _DatagramPool:
             made[self._name("kp", one)] = ((IsOfFamily(family), client),)
         return made
 
-    def _server_deal(self, family: Family) -> dict[int, str]:
+    def _server_numbers(self, family: Family) -> dict[int, str]:
         weights = {name: one.weight for name, one in self._new.items() if address_family(one.address) == family}
-        return deal_numbers(self._balance.choice, weights, self._backend.name)
+        return assign_numbers(self._balance.choice, weights, self._backend.name)
 
     def _live_servers(self, family: Family) -> list[wire.BackendServer]:
         return [one for one in self._live.values() if address_family(one.address) == family]
 
     def _client_set_name(self, server: wire.BackendServer) -> str:
-        """Return the name of the set of clients that are bound to the server. It contains the set's properties, which
-        the kernel cannot change: with other properties, rules refer to another set.
+        """Return the name of the set of clients that are bound to the server. The name contains the set's
+        time-out, which the kernel cannot change: with another one, rules refer to another set.
         """
         parts = (self._backend.name, server.name, f"{self._balance.sticky_seconds}s")
         return object_name(f"st{address_family(server.address)}", self._partition, *parts)
@@ -333,5 +342,5 @@ def _collapse_networks(networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6
 
 
 def server_target(server: wire.BackendServer) -> FlowTarget:
-    """Return the address and port of a server."""
+    """Return the address and port of a server, the address in canonical notation."""
     return FlowTarget(address=str(ipaddress.ip_address(server.address)), port=server.port)

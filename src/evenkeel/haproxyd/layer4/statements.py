@@ -47,7 +47,7 @@ Rule = tuple[Statement, ...]
 
 
 def rule_text(rule: Rule) -> str:
-    """Return a rule in nft's notation."""
+    """Return a rule in nft's notation; statements that nft does not print are left out."""
     return " ".join(each.text for each in rule if each.text)
 
 
@@ -161,7 +161,9 @@ KeyPart = Field | RandomNumber | HashedNumber
 
 
 def load_registers(parts: Sequence[KeyPart], register: int = _FIRST_REGISTER) -> Iterator[bytes]:
-    """Yield the expressions that read the parts of a key into consecutive registers."""
+    """Yield the expressions that read the parts of a key into consecutive four-byte registers, beginning at
+    ``register``.
+    """
     for part in parts:
         yield from part.load(register)
         register += part.registers
@@ -176,8 +178,8 @@ def _join_texts(parts: Sequence[KeyPart]) -> str:
 
 @dataclass(frozen=True)
 class IsOfFamily:
-    """Condition: the packet is of this IP version. nft does not print it where an address of the
-    same version follows.
+    """Condition: the packet is of this IP version. Its text is empty, because nft does not print the
+    condition where an address of the same version follows.
     """
 
     family: Family
@@ -205,8 +207,8 @@ class IsOfProtocol:
 
 @dataclass(frozen=True)
 class FlowIsOfProtocol:
-    """Condition: the packet's flow is of this protocol. The flow of an ICMP error is the one that
-    the error is about.
+    """Condition: the packet's flow is of this transport protocol; for an ICMP error, the flow that the error
+    reports on.
     """
 
     protocol: str
@@ -255,8 +257,8 @@ class IsInDirection:
 
 @dataclass(frozen=True)
 class FlowHasBit:
-    """Condition: one of these bits is set in the state or status of the packet's flow. ``key`` 0: the state; 2: the
-    status.
+    """Condition: any bit of the mask ``bit`` is set in the state (``key`` 0) or status (``key`` 2) of the
+    packet's flow.
     """
 
     text: str
@@ -305,7 +307,7 @@ class KeyInSet:
 
 @dataclass(frozen=True)
 class HasMoreFlowsThan:
-    """Condition: more than ``count`` flows that reached this rule have not ended yet."""
+    """Condition: more than ``count`` flows that reached this rule exist in the connection table."""
 
     count: int
 
@@ -345,15 +347,17 @@ def goto_chain(chain: str) -> Verdict:
 
 
 def jump_verdict(chain: str) -> bytes:
-    """Return the encoded verdict, for an element of a map, that visits another chain and comes back unless that chain
-    decides.
+    """Return the encoded verdict, for an element of a verdict map, that visits another chain and comes back
+    unless that chain decides.
     """
     return encode_verdict(_JUMP, chain)
 
 
 @dataclass(frozen=True)
 class VisitChainByMap:
-    """Action: visit the chain that a map has for the key."""
+    """Action: visit the chain that a verdict map has for the key, if there is one, and come back unless that
+    chain decides.
+    """
 
     parts: tuple[KeyPart, ...]
     name: str
@@ -399,7 +403,9 @@ class CountByMap:
 
 @dataclass(frozen=True)
 class AddKeyToSet:
-    """Action: add the key to a set, or renew its time there. ``mask``: netmask that is applied to the address first."""
+    """Action: add the key to a set, or renew its time there. ``mask``: netmask that is applied to an address
+    first; empty: none.
+    """
 
     parts: tuple[KeyPart, ...]
     name: str
@@ -421,7 +427,9 @@ class AddKeyToSet:
 
 @dataclass(frozen=True)
 class TranslateByMap:
-    """Action: translate the destination to the address and port that a map has for the key."""
+    """Action: translate the destination to the address and port that a map has for the key; without one, the
+    next rule follows.
+    """
 
     family: Family
     parts: tuple[KeyPart, ...]
@@ -461,7 +469,7 @@ class TranslateTo:
 
 @dataclass(frozen=True)
 class _PlainAction:
-    """An action without parameters that differ between rules."""
+    """An action whose expression in the kernel is the same in all rules."""
 
     text: str
     name: str
@@ -481,14 +489,18 @@ RESET = _PlainAction("reject with tcp reset", "reject", (number32_attribute(1, 1
 
 
 def encode_expression(name: str, *parameters: bytes) -> bytes:
-    """Encode one expression of a rule, with the kernel's name for it and its encoded parameters."""
+    """Encode one expression of a rule as a netlink attribute: the kernel's name for it, and its encoded
+    parameters.
+    """
     return nested_attribute(
         _EXPRESSION, text_attribute(_EXPRESSION_NAME, name), nested_attribute(_EXPRESSION_DATA, *parameters)
     )
 
 
 def encode_verdict(code: int, chain: str = "") -> bytes:
-    """Encode a verdict as the data of an expression or element."""
+    """Encode a verdict, with the chain that it leads to if there is one, as the data of an expression or
+    element.
+    """
     parts = [bytes_attribute(_VERDICT_CODE, struct.pack("!i", code))]
     parts += [text_attribute(_VERDICT_CHAIN, chain)] if chain else []
     return nested_attribute(_DATA_VERDICT, *parts)

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from evenkeel.core.kit.values import Value, Wire
-from evenkeel.haproxyd.disk.files import StorageBroken, read_value, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, read_json_file, write_file
 from evenkeel.haproxyd.layer4.kernel_table import CounterValue
 from evenkeel.haproxyd.layer4.ruleset import listener_counters
 
@@ -42,7 +42,7 @@ class TotalsFile(Wire):
 
 
 class PartitionTotals:
-    """Totals of one partition's listeners, saved in a file for the next daemon. A failed write is logged and never
+    """Totals of one partition's listeners, saved in a file for the next daemon. A failed write is logged, not
     raised.
     """
 
@@ -52,15 +52,17 @@ class PartitionTotals:
         self._readings: dict[str, _Reading] = {}
 
     def load(self) -> None:
-        """Read the totals from the file; a failure is logged, and they begin at 0. Blocks."""
+        """Read the totals from the file; if it is missing they begin at 0, and also if it cannot be read,
+        which is logged. Blocks.
+        """
         try:
-            self._readings = dict((read_value(self._path, TotalsFile) or TotalsFile()).listeners)
+            self._readings = dict((read_json_file(self._path, TotalsFile) or TotalsFile()).listeners)
         except (OSError, StorageBroken) as error:
             log.warning("totals of datagram listeners lost", partition=self._partition, reason=str(error))
 
     def update(self, listeners: Iterable[str], counters: Mapping[str, CounterValue]) -> None:
-        """Add to the totals of ``listeners`` what the kernel's counters have grown by; other listeners are forgotten.
-        Blocks.
+        """Add the growth of the kernel's counters to the totals of ``listeners``, and save them if they
+        changed; other listeners are forgotten. Blocks.
         """
         readings = {
             name: _next_reading(self._readings.get(name, _Reading()), self._listener_totals(name, counters))
@@ -71,7 +73,7 @@ class PartitionTotals:
             self._save_file()
 
     def totals(self) -> dict[str, DatagramTotals]:
-        """Return the totals by listener."""
+        """Return ``{listener: totals}`` at the last update."""
         return {name: reading.totals for name, reading in self._readings.items()}
 
     def _listener_totals(self, name: str, counters: Mapping[str, CounterValue]) -> DatagramTotals:
@@ -86,7 +88,7 @@ class PartitionTotals:
 
 
 class CounterGrowth(Value):
-    """A counter's total, and its values at the reading before and now."""
+    """A counter's total until the previous reading, and the kernel's values at that reading and now."""
 
     total: int
     before: int
@@ -94,7 +96,9 @@ class CounterGrowth(Value):
 
     @property
     def new_total(self) -> int:
-        """Total including what was counted since the reading before; a counter that fell has counted from 0."""
+        """Total including what was counted since the previous reading; a counter that fell has counted from
+        0.
+        """
         return self.total + (self.now - self.before if self.now >= self.before else self.now)
 
 

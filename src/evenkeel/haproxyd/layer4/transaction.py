@@ -24,7 +24,7 @@ def replacement_commands(contents: Collection[PartitionContent]) -> Iterator[Tab
     """
     # created first, because what is not there cannot be deleted
     yield from (commands.AddTable(), commands.DeleteTable(), commands.AddTable())
-    yield from (commands.AddShared(name, family) for name in SHARED_SETS for family in FAMILIES)
+    yield from (commands.AddSharedSet(name, family) for name in SHARED_SETS for family in FAMILIES)
     yield from (commands.AddChain(name) for name in BASE_CHAIN_RULES)
     yield from (commands.AddRule(name, rule) for name, rules in BASE_CHAIN_RULES.items() for rule in rules)
     if any(content.binds_clients for content in contents):
@@ -33,10 +33,10 @@ def replacement_commands(contents: Collection[PartitionContent]) -> Iterator[Tab
 
 
 def change_commands(steps: ContentChanges, *, others_bind: bool = False) -> Iterator[TableCommand]:
-    """Yield the commands of a transaction that changes each partition's content from the first of the pair to the
-    second; none if nothing differs.
+    """Yield the commands of a transaction that changes each partition's content from the first of its pair to
+    the second; none if nothing differs.
 
-    ``others_bind``: whether another partition binds clients to servers.
+    ``others_bind``: whether a partition that is not in ``steps`` binds clients to servers.
     """
     bound, binds = (others_bind or any(pair[place].binds_clients for pair in steps) for place in (0, 1))
     yield from _removal_commands(steps)
@@ -99,8 +99,8 @@ def _addition_commands(steps: ContentChanges) -> Iterator[TableCommand]:
 
 
 def _departed_servers(steps: ContentChanges) -> Iterator[tuple[str, tuple[ElementKey, ElementData]]]:
-    """Yield (set, element) for servers whose flows end and that see clients' addresses: their late answers must be
-    dropped. Late answers of other servers come to this host, which does not use them.
+    """Yield (set, element) for servers whose flows end and that see clients' addresses, so that the kernel
+    drops their late answers. Late answers of other servers come to this host, which does not use them.
     """
     for old, new in steps:
         for service, servers in old.flows.items():
@@ -112,7 +112,9 @@ def _departed_servers(steps: ContentChanges) -> Iterator[tuple[str, tuple[Elemen
 
 
 def _group_by_map(elements: Iterable[tuple[str, T]]) -> Iterator[tuple[str, list[T]]]:
-    """Group elements by the set or map that holds them, because one command for all elements of a map costs least."""
+    """Group elements by the set or map that holds them, sorted by its name, because one command for all
+    elements of a map costs least.
+    """
     found: dict[str, list[T]] = {}
     for name, element in elements:
         found.setdefault(name, []).append(element)

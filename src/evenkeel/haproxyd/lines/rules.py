@@ -116,8 +116,8 @@ def line_problem(line: str, keywords: Collection[str], kinds: FileKinds) -> str:
 
 
 def _excluded_action(words: Sequence[str]) -> str:
-    """Return the word in the place of the line's action if that action is not allowed; empty if it is, or the line has
-    none.
+    """Return the word in the place of the line's action if that action is not allowed (``no action`` if the
+    word is missing); empty if it is allowed, or lines of this keyword have no action.
     """
     allowed = ACTIONS.get(words[0])
     if allowed is None:

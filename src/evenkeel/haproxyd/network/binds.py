@@ -31,21 +31,23 @@ Place = tuple[Protocol, BindAddress]
 
 
 class BindHolder(Value):
-    """Load balancer, with its partition, that listens on an address and port."""
+    """A load balancer, with its partition, that holds the reservation of a listening address."""
 
     partition: str
     load_balancer_id: str
 
 
 def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
-    """Return the addresses on which HAProxy listens for a load balancer, with repetitions if its configuration has
-    any.
+    """Return the addresses and ports on which HAProxy listens for a load balancer, with repetitions if its
+    configuration has any. Raises :class:`ValueError` for an invalid address.
     """
     return tuple(bind for frontend in one.frontends for bind in frontend_addresses(frontend))
 
 
 def listening_places(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
-    """Return the places at which a load balancer receives, through HAProxy and through the kernel; repetitions stay."""
+    """Return protocol, address and port of all listeners of a load balancer, HAProxy's and the kernel's, with
+    repetitions. Raises :class:`ValueError` for an invalid address.
+    """
     return (
         *(("tcp", bind) for bind in bind_addresses(one)),
         *(
@@ -57,12 +59,16 @@ def listening_places(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
 
 
 def frontend_addresses(frontend: wire.Frontend) -> tuple[BindAddress, ...]:
-    """Return the addresses on which a frontend listens."""
+    """Return the addresses and ports on which a frontend listens, in the order of its configuration. Raises
+    :class:`ValueError` for an invalid address.
+    """
     return tuple(bind_address(bind.address, bind.port) for bind in frontend.binds)
 
 
 def bind_address(address: str, port: int) -> BindAddress:
-    """Return address and port in a notation that can be compared."""
+    """Return address and port in the notation of :mod:`ipaddress`, in which equal addresses are equal texts.
+    Raises :class:`ValueError` for an invalid address.
+    """
     return _canonical_address(address), port
 
 
@@ -84,10 +90,11 @@ class BindRegistry:
         """``{partition: reserved places with their holders}``."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
-        """Reserve all addresses of a load balancer, in addition to its earlier ones.
+        """Reserve all listening addresses of a load balancer, in addition to its earlier ones.
 
-        Returns empty, or a text for operators that names the conflicting holder: a load balancer of another partition,
-        and with ``own`` also another one of the same partition.
+        Returns an empty text; or, with nothing reserved, a reason for operators: the load balancer has an
+        address twice, or one of another partition, and with ``own`` also another one of the same partition,
+        holds it.
         """
         wanted = listening_places(one)
         holder = BindHolder(partition=partition, load_balancer_id=one.id)
@@ -104,12 +111,16 @@ class BindRegistry:
         return ""
 
     def reserve_unknown(self, partition: str, taken: Iterable[BindAddress]) -> None:
-        """Reserve addresses on which the partition's HAProxy may be listening for a load balancer that is not known."""
+        """Reserve TCP addresses on which the partition's HAProxy may be listening for a load balancer that is
+        not known, whoever else holds them.
+        """
         for one in taken:
             self._add_holder(("tcp", one), BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
     def replace(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
-        """Replace all reservations of a partition by these."""
+        """Replace all reservations of a partition by those of the load balancers in ``held``, without a check
+        for conflicts.
+        """
         kept = {
             (place, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
@@ -162,13 +173,15 @@ def conflicting_load_balancers(
 
 
 def _addresses_overlap(one: str, other: str) -> bool:
-    """Whether the two addresses overlap; ``::`` includes all IPv4 addresses."""
+    """Whether the two addresses overlap: they are equal, or one is the wildcard of its family; ``::``
+    includes all IPv4 addresses.
+    """
     return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
 
 
 def unbindable_addresses(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
-    """Return ``{address: reason}`` for addresses that cannot be bound now. None of them may be bound by the partition's
-    own HAProxy.
+    """Return ``{address: reason}`` for addresses that cannot be bound for TCP now. ``wanted`` must have none
+    on which the partition's own HAProxy listens, because these would count as in use.
     """
     return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 

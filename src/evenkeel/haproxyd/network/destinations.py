@@ -16,7 +16,9 @@ Destination = tuple[str, str, int]
 
 
 def load_balancer_destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
-    """Yield all destinations of a load balancer, with addresses in the notation of its configuration."""
+    """Yield ``(description, address, port)`` of all destinations of a load balancer: servers, targets of
+    health checks and of access logs. Addresses are in the notation of the configuration.
+    """
     for frontend in one.frontends:
         if frontend.access_log is not None:
             yield f"frontend {frontend.name}: access_log", frontend.access_log.address, frontend.access_log.port
@@ -43,5 +45,7 @@ def _health_check_destinations(where: str, server: wire.BackendServer) -> Iterat
 
 
 def server_argument_words(server: wire.BackendServer) -> tuple[str, ...]:
-    """Return a server's arguments as HAProxy tokenizes them, provided that they contain no quotes."""
+    """Return a server's arguments split at white space, which are HAProxy's words provided that they contain
+    no quotes.
+    """
     return tuple(word for text in server.arguments for word in text.split())

@@ -23,15 +23,17 @@ KEPT_MAX = 20_000
 
 
 class _KnownAddress(NamedTuple):
-    """Kernel's answer for one address, and the time of the look-up."""
+    """Kernel's answer for one address (``kind``; empty: not this host's), and the monotonic time of the
+    look-up.
+    """
 
     kind: str
     at_seconds: float
 
 
 class ForbiddenAddresses:
-    """Checks the addresses of load balancers that should change. ``own_addresses``: see
-    :mod:`network.host_addresses`.
+    """Checks whether load balancers use addresses of this host, its API or its HAProxys' peers.
+    ``own_addresses``: see :mod:`network.host_addresses`.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class ForbiddenAddresses:
         self._api_host, self._api_port = "", 0
 
     def forbid_api_address(self, host: str, port: int) -> None:
-        """Forbid the address and port of the daemon's API."""
+        """Record the address and port of the daemon's API, which no load balancer may use from then on."""
         self._api_host, self._api_port = _normal_address(host), port
 
-    def check(self) -> None:
-        """Raise :class:`ValueError` if this host's addresses cannot be determined."""
+    def check_host_addresses(self) -> None:
+        """Raise :class:`ValueError` if the kernel does not report this host's addresses, without which no
+        load balancer can be validated.
+        """
         try:
             self._own_addresses(["127.0.0.1"])
         except OSError as error:
@@ -62,9 +66,10 @@ class ForbiddenAddresses:
             ) from error
 
     def refusal_reason(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
-        """Return the reason to refuse this load balancer, which passed all other checks; empty if it is accepted.
+        """Return the reason to refuse this load balancer, which passed all other checks, because of an
+        address that it listens on or sends to; empty if it is accepted. ``peers``: the partition's.
 
-        Raises :class:`OSError`.
+        Raises :class:`OSError` if the kernel does not report this host's addresses.
         """
         peers = tuple(peers)
         return next(filter(None, (*self._bind_problems(one, peers), *self._destination_problems(one, peers))), "")
@@ -87,8 +92,8 @@ class ForbiddenAddresses:
                 yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
 
     def _user_of_address(self, address: str, port: int, peers: tuple[wire.HaproxyPeer, ...]) -> str:
-        """Return what uses the address; empty: nothing. On permitted loopback addresses only ports in use are
-        forbidden.
+        """Return a description of the API, host or peer that uses the address; empty if there is none. On
+        permitted loopback addresses only ports in use are forbidden.
         """
         here = self._is_allowed_loopback(address)
         if port == self._api_port and (here or address == self._api_host):

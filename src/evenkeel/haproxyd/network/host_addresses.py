@@ -29,9 +29,11 @@ _HOST_ROUTE_TYPES = {
 
 
 def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
-    """Return ``{address: kind}`` for addresses that are this host's or its network's (broadcast, anycast, multicast).
+    """Return ``{address: kind}`` for addresses that are this host's or its network's (broadcast, anycast,
+    multicast).
 
-    Other addresses are left out. Raises :class:`OSError` where the kernel denies the request.
+    Other addresses are left out. Raises :class:`OSError` if the kernel denies the request or does not answer
+    within a second.
     """
     wanted = tuple(dict.fromkeys(addresses))
     if not wanted:
@@ -46,7 +48,9 @@ def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def _route_type(kernel: socket.socket, number: int, address: str) -> int:
-    """Return the type of the kernel's route to the address; 0: there is none. ``number``: of the request."""
+    """Return the type of the kernel's route to the address (rtnetlink(7), ``rtm_type``); 0 if there is no
+    route. ``number``: sequence number of the request. Raises :class:`OSError`.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
     route = _ROUTE_STRUCT.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)

@@ -22,7 +22,9 @@ _COUNT_STRUCT = struct.Struct("=i")
 
 
 def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozenset[BindAddress]:
-    """Return the addresses and ports on which the worker listens. Blocks. Raises :class:`HaproxyDown`."""
+    """Return the addresses and ports on which the worker listens for TCP. Blocks, at most ``timeout_seconds``
+    for each read. Raises :class:`HaproxyDown` if the worker does not hand over its sockets.
+    """
     try:
         with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as worker:
             worker.settimeout(timeout_seconds)
@@ -34,8 +36,8 @@ def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozense
 
 
 def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
-    """Yield address and port of each listening TCP socket of the worker. Raises :class:`HaproxyDown`,
-    :class:`OSError`.
+    """Yield address and port of each listening TCP socket that the worker hands over. Raises
+    :class:`HaproxyDown` if their number is implausible or some are missing, :class:`OSError`.
     """
     head, missing = b"", -1
     while missing:

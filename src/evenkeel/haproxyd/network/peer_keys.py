@@ -22,8 +22,8 @@ _CERTIFICATES_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\
 
 
 def make_peer_key() -> str:
-    """Make a private key, its certificate, and the CA that issued the certificate, as PEM; secret. No peer trusts the
-    CA yet.
+    """Make a private key, its certificate, and the CA that issued the certificate, and return them as one PEM
+    text, which is secret. No peer trusts the CA yet.
     """
     # a subject of its own, so that a peer that trusts several CAs finds the issuer
     authority = trustme.CA(organization_name="evenkeel", organization_unit_name=f"peers {secrets.token_hex(8)}")
@@ -41,7 +41,9 @@ def peer_certificate(key: str) -> str:
 
 
 def certificate_problem(text: str) -> str:
-    """Return the reason why the text is not a peer's certificate; empty if it is one."""
+    """Return the reason why the text is not one certificate in PEM form, as a peer must have it; empty if it
+    is.
+    """
     if not text:
         return "is missing; the one that the peer's daemon answers is needed (its version, or the agent's, is too old)"
     if len(text) > CERTIFICATE_CHARS_MAX or not _CERTIFICATES_PATTERN.fullmatch(text):
@@ -54,8 +56,10 @@ def certificate_problem(text: str) -> str:
 
 
 def trusted_ca_certificates(peer: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer]) -> str:
-    """Return, as PEM, the CA certificates that a HAProxy with these peers trusts.
+    """Return, as PEM, the CA certificates that a HAProxy with these peers trusts, sorted and without
+    repetition.
 
-    Its own is among them, because workers pass their stick tables to the next worker over the same protocol.
+    That of ``peer``, its own entry, is among them, because workers pass their stick tables to the next worker
+    over the same protocol.
     """
     return "".join(sorted({one.certificate for one in (peer, *peers)}))

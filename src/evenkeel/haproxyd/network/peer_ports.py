@@ -14,7 +14,9 @@ class PeerPorts:
         self._partitions: dict[int, str] = {}
 
     def restore(self, partition: str, port: int) -> int:
-        """Return the port that a partition had; 0 if another partition has it now, or if peers are not configured."""
+        """Return the port that a partition had, and reserve it; 0 if another partition has it now, or peers
+        are not configured.
+        """
         if not port or not self._settings.peers_address:
             return 0
         return port if self._partitions.setdefault(port, partition) == partition else 0
@@ -29,7 +31,7 @@ class PeerPorts:
         return port
 
     def release(self, partition: str, port: int) -> None:
-        """Make the partition's port available again."""
+        """Make the port available again, if this partition has it."""
         if self._partitions.get(port) == partition:
             del self._partitions[port]
 

@@ -55,7 +55,8 @@ class ChangeApplier:
     async def load(self) -> None:
         """Read the partition's directory; whatever can be read is loaded, and its addresses are reserved.
 
-        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken` or :class:`OSError` if a file cannot be
+        read, and then the partition is loaded in part.
         """
         try:
             await asyncio.to_thread(self._read_directory)
@@ -76,19 +77,20 @@ class ChangeApplier:
         self.drains.read(self.held.by_id)
 
     async def rewrite_files(self) -> None:
-        """Write the whole directory from memory. Raises :class:`OSError`."""
+        """Write the partition's directories, guard, user and load balancers from memory, and have the next
+        pass compare HAProxy's files. Raises :class:`OSError`.
+        """
         await asyncio.to_thread(self._storage.prepare)
         await self.guard.rewrite()
         await self._user.rewrite()
         await self.held.rewrite()
         self.runner.forget_files()
 
-    def merge_admitted(
+    def select_admitted(
         self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]
     ) -> MergedChanges:
-        """Merge the changes whose sender still owns the partition; the owner may have changed while they waited.
-
-        ``admit`` raises the error for other senders.
+        """Return the changes whose sender still owns the partition, ready to be merged; the owner may have
+        changed while they waited. Others are refused by the error that ``admit`` raises.
         """
         merged = MergedChanges(
             self.held.by_id,
@@ -104,14 +106,15 @@ class ChangeApplier:
         return merged
 
     async def apply(self, merged: MergedChanges, *, verify: bool) -> ApplyResult:
-        """Apply the changes to HAProxy, and store what HAProxy then runs.
+        """Apply the merged changes to HAProxy and the kernel, and store what HAProxy then runs; adds
+        HAProxy's refusals to ``merged.errors``.
 
-        ``verify``: compare everything. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`,
+        ``verify``: also undo manual changes. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`,
         :class:`~evenkeel.haproxyd.errors.PartitionFailed`, :class:`OSError`.
         """
         if merged.wanted:
             await self.guard.ensure_port()
-            await self._user.ensure()
+            await self._user.ensure_assigned()
         peers = self.guard.peers if merged.peers is None else merged.peers
         applied = await self.runner.apply(self._build_config(merged.wanted, peers), verify=verify)
         # Only load balancers that a change names have an outcome; errors of others become the partition's problem.
@@ -128,30 +131,37 @@ class ChangeApplier:
         await self.guard.set_peers(peers)
         return applied
 
-    def would_leave_out_some(self, merged: MergedChanges) -> bool:
-        """Whether HAProxy would run without some load balancers, because their contents were lost."""
+    def would_drop_incomplete(self, merged: MergedChanges) -> bool:
+        """Whether HAProxy would run without some held load balancers, because their contents were lost and no
+        change sends them.
+        """
         # The merge keeps the object of a load balancer that no change replaces, so identity shows that nothing was sent
         # for it.
         return any(merged.wanted.get(name) is self.held.by_id[name] for name in self.held.incomplete)
 
     async def finish(self) -> None:
-        """Do the work that can wait until after the response to a change. Raises :class:`OSError`."""
+        """Do the work that can wait until after the response to a change: write HAProxy's outdated files and
+        record, compact the log, and release port and user of an empty partition. Raises :class:`OSError`.
+        """
         await self.runner.write_outdated_files()
         await self.runner.save_state_again()
         await self.held.compact()
         # The timer that retires an empty partition is set only while HAProxy runs; after one that ended by itself, port
         # and user id are released here.
         if not self.held and not self.runner.process.up:
-            await self.release()
+            await self.release_resources()
 
-    async def release(self) -> None:
-        """Release peer port and user id of a partition that needs no HAProxy and has none. Raises :class:`OSError`."""
+    async def release_resources(self) -> None:
+        """Release peer port, HAProxy's files and workers' user id of a partition that needs no HAProxy and
+        has none. Raises :class:`OSError`.
+        """
         await self.guard.release_port()
         await asyncio.to_thread(self._storage.remove_unused_files, ())
         await self._user.release()
 
     def describe_left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
-        """Describe the load balancers that the partition holds but HAProxy does not run, with reasons.
+        """Describe, one text each, the load balancers and other parts that the partition holds but HAProxy
+        does not run; empty: none.
 
         Load balancers of the current changes are not included: their errors are in the receipts.
         """
@@ -167,7 +177,7 @@ class ChangeApplier:
         ]
         return [*left_out, applied.problem] if applied.problem else left_out
 
-    def config(self) -> HaproxyConfig:
+    def current_config(self) -> HaproxyConfig:
         """Return the configuration that HAProxy should run now."""
         return self._build_config(self.held.by_id, self.guard.peers)
 
@@ -176,7 +186,7 @@ class ChangeApplier:
     ) -> HaproxyConfig:
         incomplete = {name for name in self.held.incomplete if load_balancers.get(name) is self.held.by_id[name]}
         return HaproxyConfig(
-            load_balancers=self._loaded.of(
+            load_balancers=self._loaded.loaded_parts(
                 {name: one for name, one in load_balancers.items() if name not in incomplete}
             ),
             peer=self.guard.peer,
@@ -186,7 +196,9 @@ class ChangeApplier:
         )
 
     def _add_unused_backends(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """Return the load balancers that HAProxy runs, with their unused backends as far as these are held."""
+        """Return ``kept`` (the configurations that HAProxy runs, by id), with the held load balancer in place
+        of each that is the loaded part of it.
+        """
         held = self.held.by_id
         return {
             name: held[name] if name in held and loaded_part(held[name]) == one else one for name, one in kept.items()

@@ -19,7 +19,9 @@ class HaproxyAvailability:
         """Reason, for operators, why HAProxy does not run as configured; empty if it does."""
 
     def record_exit(self, last_alert: str) -> float:
-        """Record that HAProxy ended without being stopped. Returns the seconds to wait before the restart."""
+        """Record that HAProxy ended without being stopped, and emit an event if none is open; returns the
+        seconds to wait before the restart. ``last_alert``: HAProxy's last error message; empty: none.
+        """
         pause_seconds = self.restarts.record_exit()
         self.problem = f"HAProxy ended{f' ({last_alert})' if last_alert else ''}; {self.restarts.describe()}"
         if not self._down_event_sent:
@@ -28,17 +30,17 @@ class HaproxyAvailability:
         return pause_seconds
 
     def record_failure(self, text: str, *, is_down: bool) -> None:
-        """Record a failed attempt to apply changes. ``is_down``: there is no HAProxy although load balancers are
-        held.
+        """Record a failed attempt to apply changes; ``text`` becomes the problem unless HAProxy runs and has
+        one already. ``is_down``: there is no HAProxy although load balancers are held.
         """
         self.problem = text if is_down else self.problem or text
         self.restarts.record_failed_start()
 
     def record_pass(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
-        """Record the end of an attempt to apply changes.
+        """Record the end of an attempt to apply changes, and emit an event if HAProxy serves again.
 
-        ``left_out``: reasons for load balancers that HAProxy does not run. ``is_down``: HAProxy ended in the meantime,
-        or no load balancer is left that it could run; ``is_up``: HAProxy runs.
+        ``left_out``: reasons for load balancers that HAProxy does not run. ``is_down``: there is no HAProxy
+        although load balancers are held; ``is_up``: HAProxy runs.
         """
         problem = "; ".join(left_out)
         if is_down:

@@ -32,7 +32,10 @@ _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 
 def argument_problems(what: str, words: Sequence[str], kinds: FileKinds) -> Iterator[str]:
-    """Yield the problems of arguments. ``what``: the object that has the arguments, for messages."""
+    """Yield reasons to refuse server or bind arguments that read certificates, keys or CA files other than
+    the load balancer's own. ``what``: the object that has the arguments, for messages; ``kinds``: kind by
+    file name.
+    """
     # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
     for word, name in itertools.pairwise((*words, "")):
         if word in _REFUSED_ARGUMENTS:
@@ -42,7 +45,9 @@ def argument_problems(what: str, words: Sequence[str], kinds: FileKinds) -> Iter
 
 
 def list_problems(file: wire.File, kinds: FileKinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
-    """Yield the problems of the entries of a crt-list."""
+    """Yield reasons to refuse a crt-list: too many or too long lines, wrong syntax, or files that are not the
+    load balancer's. ``kinds``: kind by name of its files.
+    """
     what = f"file {file.name}"
     lines = file.content.split("\n")
     if len(lines) > lines_max:

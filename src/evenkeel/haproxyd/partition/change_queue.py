@@ -15,7 +15,7 @@ class PartitionBusy(EvenKeelError):
 
 
 class QueuedChange:
-    """A queued change, with the future of its receipt."""
+    """A queued change. ``receipt``: future of its receipt, or of the error by which the change is refused."""
 
     def __init__(self, change: wire.PartitionChange, *, complete: bool) -> None:
         """``complete``: the change replaces the whole content of the partition (PUT)."""
@@ -30,7 +30,7 @@ class QueuedChange:
         return self.complete or bool(self.change.load_balancers or self.change.removed)
 
     def refuse(self, error: EvenKeelError) -> None:
-        """Refuse the whole change with an error."""
+        """Refuse the whole change with an error, unless it is complete already."""
         # A change that the guard or the merge refused earlier in the pass has its error already.
         if not self.receipt.done():
             self.receipt.set_exception(error)
@@ -44,9 +44,10 @@ class QueuedChange:
         peers: tuple[wire.HaproxyPeer, ...],
         repaired: dict[str, tuple[str, ...]],
     ) -> None:
-        """Complete the change with a receipt: applied, except for load balancers with ``errors``.
+        """Complete the change with a receipt: applied, except for load balancers with ``errors``. A change
+        that is complete already keeps its result.
 
-        ``errors`` and ``lacking`` (missing contents) are keyed by load balancer id.
+        ``errors``, ``lacking`` (digests of missing contents) and ``repaired`` are keyed by load balancer id.
         """
         revisions = {one.id: one.revision for one in self.change.load_balancers}
         outcomes = tuple(
@@ -87,25 +88,27 @@ class ChangeQueue:
         return queued
 
     def take_all(self) -> list[QueuedChange]:
-        """Remove and return all queued changes."""
+        """Remove and return all queued changes, in order of arrival."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
 
 class ApplyPass:
-    """Queued changes of one partition that are applied to HAProxy together: a pass."""
+    """Queued changes of one partition that are applied to HAProxy together, called a pass, with an event for
+    its end.
+    """
 
     def __init__(self, changes: Iterable[QueuedChange]) -> None:
         self._owners = {(queued.change.epoch, queued.change.session_id) for queued in changes}
         self._ended = asyncio.Event()
 
     def has_other_owner(self, epoch: int, session_id: str) -> bool:
-        """Whether any change of the pass is from an owner other than this one."""
+        """Whether any change of the pass is from another owner than the one with this epoch and session."""
         return bool(self._owners - {(epoch, session_id)})
 
     @property
     def has_ended(self) -> bool:
-        """Whether the pass has ended."""
+        """Whether :meth:`end` was called."""
         return self._ended.is_set()
 
     def end(self) -> None:
@@ -113,7 +116,9 @@ class ApplyPass:
         self._ended.set()
 
     async def wait_until_ended(self, limit_seconds: float) -> None:
-        """Wait until the pass has ended. Raises :class:`PartitionBusy` after ``limit_seconds``."""
+        """Wait until the pass has ended. Raises :class:`PartitionBusy` if that takes longer than
+        ``limit_seconds``.
+        """
         try:
             async with asyncio.timeout(limit_seconds):
                 await self._ended.wait()

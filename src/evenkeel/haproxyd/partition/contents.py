@@ -16,14 +16,16 @@ _HELD_CONTENT = "held"
 
 
 def is_content_missing(file: wire.File) -> bool:
-    """Whether the file's content is missing: it was not sent, although it must not be empty (a certificate, or a file
-    with a digest).
+    """Whether the file's content is missing: it is empty, although the file is a certificate, or a CA file or
+    revocation list with a ``sha256``.
     """
     return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
 
 
 def missing_contents(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
-    """Return the digests of the contents that the agent has to send."""
+    """Return the ``sha256`` of each content that the agent has to send, without repetition; files without
+    ``sha256`` are left out. Empty for None.
+    """
     files = one.files if one else ()
     # Two files may have the same content, which is requested once.
     return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_content_missing(file)))
@@ -32,10 +34,11 @@ def missing_contents(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
 def fill_in_held_contents(
     one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None
 ) -> wire.LoadBalancerConfig:
-    """Fill in the partition's contents where the request leaves contents out, and return the load balancer.
+    """Return the load balancer ``one`` with contents that its request left out, from ``held`` (None: there is
+    none).
 
-    A certificate without a digest takes the content held under its name: it was copied from a reading of the partition,
-    which contains no keys.
+    A file takes the content held under its name, kind and ``sha256``; without a ``sha256`` a certificate
+    takes the one held under its name: it was copied from a reading of the partition, which contains no keys.
     """
     kept = {file.name: file for file in held.files} if held else {}
 
@@ -49,12 +52,16 @@ def fill_in_held_contents(
 
 
 def remove_private_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """Return the load balancer as it is shown: without private keys."""
+    """Return the load balancer as it is shown to clients: the contents of certificate files, which include
+    keys, are empty.
+    """
     return _map_files(one, lambda file: _set_file_content(file, "") if file.kind == "certificate" else file)
 
 
 def replace_contents_by_placeholders(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """Return the load balancer with a placeholder for each held content that has a digest."""
+    """Return the load balancer with a placeholder for the content of each certificate, CA file and revocation
+    list that has a ``sha256``.
+    """
     return _map_files(
         one,
         lambda file: (

@@ -19,7 +19,9 @@ class DigestCache:
         self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
 
     def digests_of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Return ``{load balancer id: digest of its configuration}`` of the held load balancers."""
+        """Return ``{load balancer id: digest of its configuration}`` of the held load balancers, and forget
+        the digests of others.
+        """
         for name, one in held.items():
             known = self._known.get(name)
             # Held load balancers are replaced and never modified, so identity shows that a digest is still valid.
@@ -31,7 +33,7 @@ class DigestCache:
 
 
 def load_balancer_digest(one: wire.LoadBalancerConfig) -> str:
-    """Return a digest that is equal for equal load balancers. A held content counts by its own digest, if it has
-    one.
+    """Return 32 hexadecimal digits that are equal for equal load balancers. A certificate, CA file or
+    revocation list with a ``sha256`` counts by that digest, not by its content.
     """
     return hashlib.sha256(_ENCODER.encode(replace_contents_by_placeholders(one))).hexdigest()[:32]

@@ -30,9 +30,10 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 def drains_after_change(
     known: Iterable[ServerDrain], before: LoadBalancers, after: LoadBalancers, now: float
 ) -> tuple[ServerDrain, ...]:
-    """Return the deadlines after a change of load balancers at ``now`` (seconds since 1970). Pure.
+    """Return the deadlines after a change of load balancers, ``{id: load balancer}``, at ``now`` (seconds
+    since 1970). Pure.
 
-    A server that is back in service has none; one that has a deadline already keeps it.
+    A server that is back in service has none; a server that has a deadline keeps it.
     """
     known = tuple(known)
     changed = [one for one in before.values() if after.get(one.id) is not one]
@@ -81,23 +82,27 @@ class ConnectionDrains:
         self._log = log.bind(partition=partition)
 
     def read(self, held: LoadBalancers) -> None:
-        """Read the deadlines from disk, except those of servers in service, which a full disk may have kept. Blocks."""
+        """Read the deadlines from disk, without those of servers that are in service in ``held``: a full disk
+        may have kept these. Blocks.
+        """
         self._drains = drains_after_change(self._storage.read_drains(), {}, held, time.time())
 
     def start(self) -> None:
-        """Begin to carry out deadlines; those already passed at once."""
+        """Begin to end connections at their deadlines; those already passed are due at once."""
         self._started = True
         self._arm_timer()
 
     async def close(self) -> None:
-        """Stop the timer; deadlines stay on disk."""
+        """Stop the timer, and wait for an end of connections in progress; deadlines stay on disk."""
         self._started = False
         self._cancel_timer()
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def record_change(self, before: LoadBalancers, after: LoadBalancers) -> None:
-        """Set the deadlines of servers that this change takes out of service. Raises :class:`OSError`."""
+        """Set, also on disk, the deadlines of servers that this change of load balancers takes out of
+        service, and remove those of servers that are back. Raises :class:`OSError`.
+        """
         found = drains_after_change(self._drains, before, after, time.time())
         if found != self._drains:
             self._drains = found
@@ -145,8 +150,8 @@ class ConnectionDrains:
         self._arm_timer(RETRY_SECONDS if due else 0.0)
 
     async def _end_connections(self, due: Iterable[ServerDrain]) -> None:
-        """End the connections of these servers in all workers. Raises :class:`HaproxyDown` if a worker does not
-        answer.
+        """End the connections of those of these servers that are still out of service, in the current worker
+        and all old ones. Raises :class:`HaproxyDown` if a worker does not answer.
         """
         if not self._process.up:
             return  # and there are no connections
@@ -154,7 +159,7 @@ class ConnectionDrains:
         processes = await cli.processes()
         for pid in processes.workers_leaving:
             # One by one: an old worker refuses ``shutdown sessions server``, because its proxies are disabled.
-            listed = await cli.of_worker(pid, SESSIONS)
+            listed = await cli.command_to_worker(pid, SESSIONS)
             await cli.commands(session_shutdowns(listed, self._servers_out_of_service(due)), pid=pid)
         servers = self._servers_out_of_service(due)
         if processes.worker_pid:

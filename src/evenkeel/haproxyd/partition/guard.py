@@ -24,8 +24,8 @@ UNGUARDED = -1
 
 
 class NotGuarded(EvenKeelError):
-    """The sender has to take the partition over first: the guard has an older owner. ``seen_epoch`` None: there is no
-    guard.
+    """The sender has to take the partition over first, because the guard has an older owner, or none took
+    over since the daemon's start. ``seen_epoch``: the guard's epoch; None: there is no guard.
     """
 
     def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
@@ -34,7 +34,7 @@ class NotGuarded(EvenKeelError):
 
 
 class EpochJumpTooLarge(EvenKeelError):
-    """The wanted epoch is further above the guard's epoch than one request may raise it."""
+    """The wanted epoch is further above the guard's epoch, ``seen_epoch``, than one request may raise it."""
 
     def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
         super().__init__(
@@ -54,7 +54,9 @@ class ForeignPartition(EvenKeelError):
 
 
 class PartitionGuard:
-    """The guard of one partition. Methods that write raise :class:`OSError`, and then nothing has changed."""
+    """The guard of one partition: owner and peers, in memory and on disk. Methods that write raise
+    :class:`OSError`, and then nothing has changed in memory.
+    """
 
     def __init__(
         self, partition: str, settings: DaemonSettings, storage: PartitionStorage, peer_ports: PeerPorts
@@ -76,7 +78,7 @@ class PartitionGuard:
 
     @property
     def session_id(self) -> str:
-        """Return the session of the newest owner."""
+        """Return the session of the newest owner; empty if the partition never had an owner."""
         return self._file.session_id
 
     @property
@@ -106,8 +108,8 @@ class PartitionGuard:
     def read(self) -> None:
         """Read the guard file and the peer key from disk. Blocks.
 
-        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`. An epoch above the allowed maximum would lock out
-        all owners for ever, so it is ignored.
+        An epoch out of the allowed range would lock out all owners for ever, so it is ignored. Raises
+        :class:`~evenkeel.haproxyd.disk.files.StorageBroken` if the guard file cannot be read.
         """
         found = self._storage.read_guard() or self._file
         if found.epoch != UNGUARDED and not is_plausible(found.epoch):
@@ -118,8 +120,8 @@ class PartitionGuard:
         self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
-        """Keep the stored peer port unless another partition has it now. ``wanted``: whether the partition needs a
-        port.
+        """Keep the stored peer port, in memory, unless another partition has it now. ``wanted``: whether the
+        partition needs a port; False gives it up.
 
         Does not write: the disk may keep the old port.
         """
@@ -141,7 +143,8 @@ class PartitionGuard:
     def admit(self, change: wire.PartitionChange, state_id: str) -> None:
         """Check that the change's sender has taken over the partition since this daemon started.
 
-        Raises :class:`StaleOwner`, :class:`NotGuarded`.
+        Raises :class:`StaleOwner` if a newer owner has the guard; :class:`NotGuarded` if an older one or none
+        has, or if the change's ``state_id`` is not the daemon's.
         """
         self.refuse_stale(change.epoch, change.session_id)
         seen = None if self.epoch == UNGUARDED else self.epoch
@@ -153,9 +156,10 @@ class PartitionGuard:
             raise NotGuarded(self._partition, seen, "the daemon has a new state since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
-        """Make the sender of ``wanted`` the partition's owner.
+        """Make the sender of ``wanted`` the partition's owner, on disk when this returns.
 
-        Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`ForeignPartition`; :class:`OSError` if the guard
+        Raises :class:`StaleOwner` if the guard has a newer owner, :class:`EpochJumpTooLarge`,
+        :class:`ForeignPartition` if another device group owns the partition; :class:`OSError` if the guard
         file cannot be written.
         """
         async with self._writing:
@@ -172,7 +176,11 @@ class PartitionGuard:
     # -- peers
 
     async def ensure_port(self) -> None:
-        """Assign a port and a key for peers; both are on disk before they are used, so that they never change."""
+        """Assign a key and a port for peers unless there are some; both are on disk before they are used, so
+        that they never change. Without configured peers, or a free port, there is none.
+
+        Raises :class:`OSError`.
+        """
         if self._settings.peers_address and not self.peer_key:
             key = await asyncio.to_thread(make_peer_key)
             await asyncio.to_thread(self._storage.write_peer_key, key)
@@ -189,7 +197,9 @@ class PartitionGuard:
             await self._replace_file(peers=peers)
 
     async def release_port(self) -> None:
-        """Release the peer port, so that another partition can get it."""
+        """Give up the peer port, so that another partition can get it, and forget the peers. Raises
+        :class:`OSError`.
+        """
         async with self._writing:
             port = self._file.peer_port
             await self._replace_file(peer_port=0, peers=())
@@ -199,7 +209,9 @@ class PartitionGuard:
                 self._peer_ports.release(self._partition, port)
 
     async def rewrite(self) -> None:
-        """Write guard and peer key again, because they were removed from disk."""
+        """Write guard file and peer key to disk again, because they may have been removed. Raises
+        :class:`OSError`.
+        """
         async with self._writing:
             await asyncio.to_thread(self._storage.write_guard, self._file)
             if self.peer_key:

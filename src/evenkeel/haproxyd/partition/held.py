@@ -15,7 +15,9 @@ log = structlog.get_logger(__name__)
 
 
 class HeldLoadBalancers:
-    """The load balancers of one partition. Methods that write raise :class:`OSError`, and then nothing has changed."""
+    """The accepted load balancers of one partition. Methods that write raise :class:`OSError`, and then
+    nothing has changed in memory.
+    """
 
     def __init__(self, partition: str, change_log: ChangeLog, binds: BindRegistry) -> None:
         self._partition = partition
@@ -25,7 +27,7 @@ class HeldLoadBalancers:
         self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
         """Load balancers by id; the mapping is replaced as a whole, never modified in place."""
         self.incomplete: frozenset[str] = frozenset()
-        """Load balancers with file contents that were lost with the host's memory."""
+        """Ids of load balancers with file contents that were lost, as with the host's memory."""
         self._contents_changed = True
         """Whether there may be contents that no load balancer refers to."""
 
@@ -38,17 +40,19 @@ class HeldLoadBalancers:
         return self._digests.digests_of(self.by_id)
 
     def read(self) -> None:
-        """Read the load balancers from disk. Blocks.
+        """Read the load balancers from disk, and set ``by_id`` and ``incomplete``. Blocks.
 
-        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`.
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken` if a file cannot be decoded,
+        :class:`OSError`.
         """
         self.by_id = self._change_log.read()
         self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_content_missing, one.files)))
 
     def claim_binds(self) -> None:
-        """Reserve the addresses of the load balancers that :meth:`read` has read.
+        """Reserve the listening addresses of the load balancers that :meth:`read` has read.
 
-        HAProxy may already be listening there, so two load balancers that overlap both remain, which is logged.
+        HAProxy may already be listening there, so load balancers are kept even if their addresses overlap
+        with another partition's, which is logged.
         """
         self._binds.replace(self._partition, {})
         for one in self.by_id.values():
@@ -57,11 +61,15 @@ class HeldLoadBalancers:
                 log.error("binds overlap", partition=self._partition, load_balancer=one.id, reason=problem)
 
     def keep_only_held_binds(self) -> None:
-        """Reserve the addresses of the held load balancers, and release all others of the partition."""
+        """Reserve the listening addresses of the held load balancers, and release all others of the
+        partition.
+        """
         self._binds.replace(self._partition, self.by_id)
 
     async def replace(self, by_id: Mapping[str, wire.LoadBalancerConfig]) -> None:
-        """Replace the held load balancers, first on disk, then in memory."""
+        """Replace the held load balancers by ``{id: load balancer}``, first on disk, then in memory. Raises
+        :class:`OSError`, and then nothing has changed.
+        """
         changed = [one for name, one in by_id.items() if self.by_id.get(name) != one]
         removed = self.by_id.keys() - by_id.keys()
         if changed or removed:
@@ -74,11 +82,15 @@ class HeldLoadBalancers:
         self.by_id = by_id
 
     async def rewrite(self) -> None:
-        """Write all load balancers and contents again, because files may have been removed."""
+        """Write all held load balancers and certificates to disk again, because files may have been removed.
+        Raises :class:`OSError`.
+        """
         await asyncio.to_thread(self._change_log.rewrite, self.by_id.values())
 
     async def compact(self) -> None:
-        """Compact the log on disk if it is long, and remove contents that no load balancer refers to."""
+        """Compact the log on disk if it is long, and remove certificates' contents that no load balancer
+        refers to. Raises :class:`OSError`.
+        """
         if self._contents_changed or self._change_log.is_long:
             await asyncio.to_thread(self._compact, self.by_id.values(), remove_contents=self._contents_changed)
             self._contents_changed = False

@@ -38,7 +38,7 @@ STARTS_AT_ONCE = 8
 
 
 def _no_events(event: PartitionEvent) -> None:
-    """Drop the event."""
+    """Ignore the event: the default of a manager without observers."""
 
 
 def _no_counters(name: str, directory: Path) -> NoCounters:
@@ -46,7 +46,9 @@ def _no_counters(name: str, directory: Path) -> NoCounters:
 
 
 class PartitionManager:
-    """Creates, loads, finds and maintains the partitions of this host."""
+    """Creates, loads, finds and maintains the partitions of this host. The constructor raises
+    :class:`ValueError` for settings that cannot be used.
+    """
 
     def __init__(
         self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
@@ -83,7 +85,9 @@ class PartitionManager:
 
     @property
     def note(self) -> str:
-        """Return a hint for operators that needs no immediate action; empty if there is none."""
+        """Return hints for operators about settings that are less secure than possible, and restrictions of
+        this HAProxy; empty if there are none.
+        """
         return "; ".join(self._partition_notes())
 
     def _partition_notes(self) -> Iterator[str]:
@@ -97,7 +101,7 @@ class PartitionManager:
     @property
     def separate_worker_users(self) -> bool:
         """Whether workers run as other users than the daemon."""
-        return self._host.worker_users.separate
+        return self._host.worker_users.has_separate_users
 
     @property
     def problem(self) -> str:
@@ -114,16 +118,19 @@ class PartitionManager:
     # -- start and end
 
     async def start(self) -> None:
-        """Load all partitions, adopt the running HAProxys and start the missing ones.
+        """Load all partitions, adopt the running HAProxys and start the missing ones; sets ``loaded`` in
+        between.
 
-        Returns when each start was tried once.
+        Returns after one attempt for each partition: a partition that cannot be loaded or started keeps the
+        reason in its ``problem``. Raises :class:`ValueError` or :class:`OSError` if a directory cannot be
+        created.
         """
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
         await asyncio.to_thread(keys_dir.create_keys_dir, self._keys_dir)
         for note in self._partition_notes():
             log.warning("less secure than it could be", reason=note)
-        await asyncio.to_thread(self.identity.begin)
+        await asyncio.to_thread(self.identity.begin_run)
         for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
             await self._load_partition(name)
         await self.datagrams.start({name: each.held for name, each in self._supervisors.items()})
@@ -135,7 +142,9 @@ class PartitionManager:
         await asyncio.gather(*(self._start_supervisor(supervisor, slots) for supervisor in loaded))
 
     async def close(self) -> None:
-        """Stop managing the partitions; every HAProxy keeps running."""
+        """Finish creations and passes in progress, and stop managing the partitions; every HAProxy keeps
+        running.
+        """
         await self._finish_creating()
         await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
         await self.datagrams.close()
@@ -151,23 +160,26 @@ class PartitionManager:
         await asyncio.gather(*self._creating.values(), return_exceptions=True)
 
     async def maintain(self) -> None:
-        """Do the periodic work: find a usable HAProxy if there was none, restore the kernel's table, and rotate
-        logs.
+        """Do the periodic work: find a usable HAProxy if there was none, restore the kernel's table, and
+        rotate logs. A log that cannot be rotated is only logged.
         """
         await self._find_binary()
         await self.datagrams.verify_table()
         await asyncio.to_thread(_trim_logs, tuple(self._supervisors.values()))
 
     async def limit_old_workers(self) -> None:
-        """End old workers that exceed the memory limit of the host. Called every few seconds."""
+        """End old workers while those of all partitions together exceed the host's memory limit. Called every
+        few seconds.
+        """
         partitions = [supervisor.old_workers for supervisor in self._supervisors.values()]
         await limit_memory(partitions, memory_limit_bytes(self._settings.old_workers_memory_max_mib))
 
     async def restore_missing(self) -> None:
-        """Restore files that were removed while the daemon runs. Called every few seconds.
+        """Begin to restore files that were removed while the daemon runs, and emit an event for each
+        partition concerned. Called every few seconds.
 
-        If the whole state directory was removed, ``state_id`` changes, so that agents compare everything again. Raises
-        :class:`OSError`.
+        If the whole state directory was removed, ``state_id`` changes, so that agents compare everything
+        again. Raises :class:`OSError` or :class:`ValueError` if a directory cannot be created.
         """
         gone = not await asyncio.to_thread(self.identity.is_current)
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
@@ -244,14 +256,16 @@ class PartitionManager:
         return tuple(sorted(self._supervisors))
 
     def get(self, name: str) -> PartitionSupervisor:
-        """Return the partition with this name. Raises :class:`PartitionUnknown`."""
+        """Return the partition with this name. Raises :class:`PartitionUnknown` if there is none."""
         try:
             return self._supervisors[name]
         except KeyError:
             raise PartitionUnknown(name) from None
 
     def is_worker(self, name: str, pid: int) -> bool:
-        """Whether this process is the current worker of the partition's HAProxy, or a worker that is about to be."""
+        """Whether this process is the current worker of the partition's HAProxy, or a worker that is about to
+        be; False for an unknown partition.
+        """
         supervisor = self._supervisors.get(name)
         return supervisor is not None and supervisor.is_worker(pid)
 
@@ -261,7 +275,9 @@ class PartitionManager:
         return self._owners.by_prefix
 
     def show(self, name: str) -> wire.PartitionConfig:
-        """Return the configuration of one partition, without private keys. Raises :class:`PartitionUnknown`."""
+        """Return the accepted configuration of one partition, without private keys. Raises
+        :class:`PartitionUnknown` if there is none of that name.
+        """
         supervisor = self.get(name)
         return wire.PartitionConfig(
             name=name,
@@ -276,16 +292,20 @@ class PartitionManager:
 
     @property
     def problem_count(self) -> int:
-        """Return the number of partitions that have a problem."""
+        """Return the number of partitions that could not be loaded, or whose HAProxy does not run as
+        configured.
+        """
         return sum(bool(each.problem or each.name in self._broken) for each in self._supervisors.values())
 
     # -- writes
 
     async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
-        """Make the sender of ``wanted`` the partition's owner; creates the partition if it does not exist.
+        """Make the sender of ``wanted`` the partition's owner, and return the new guard; creates the
+        partition if it does not exist.
 
-        Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
-        :class:`PartitionFailed`, :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`.
+        Raises ``StaleOwner``, ``EpochJumpTooLarge`` or ``ForeignPartition`` if the sender may not become its
+        owner; :class:`InvalidChange` for invalid values or too many partitions, :class:`PartitionFailed` if
+        files cannot be read or written, ``PartitionBusy`` if a change of an older owner takes too long.
         """
         check_guard(wanted)
         self._owners.check_owner(name, wanted.owner)
@@ -300,9 +320,12 @@ class PartitionManager:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 
     async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
-        """Apply a change; ``complete``: it replaces the whole contents (PUT), else it changes parts (PATCH).
+        """Apply a change and return the receipt. ``complete``: it replaces the whole contents (PUT), else it
+        changes parts (PATCH).
 
-        Raises as :meth:`guard`, and :class:`NotGuarded`.
+        Raises ``StaleOwner`` or :class:`NotGuarded` if the sender is not the owner, :class:`InvalidChange`,
+        :class:`PartitionFailed` if it cannot be applied, ``PartitionBusy`` if too many changes wait or the
+        partition is being started or stopped.
         """
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
@@ -319,8 +342,11 @@ class PartitionManager:
         return await supervisor.change(change, complete=complete)
 
     async def _get_or_create(self, name: str) -> PartitionSupervisor:
-        """Return the partition, created if it does not exist. Raises :class:`InvalidChange`,
-        :class:`PartitionFailed`.
+        """Wait until all partitions are loaded, and return the one with this name, created if it does not
+        exist and read again if it is broken.
+
+        Raises :class:`InvalidChange` for an invalid name or too many partitions, :class:`PartitionFailed` if
+        there is no usable HAProxy or the directory cannot be read.
         """
         check_name("partition name", name)
         await self.loaded.wait()
@@ -330,7 +356,9 @@ class PartitionManager:
         return self._supervisors[name]
 
     async def _create_once(self, name: str) -> None:
-        """Create a partition, or wait until another request has. Raises as :meth:`_get_or_create`."""
+        """Create a partition, or read a broken one again, or wait until another request has. Raises
+        :class:`InvalidChange` if there are too many, :class:`PartitionFailed` if that fails.
+        """
         task = self._creating.get(name)
         if task is None:
             task = self._creating[name] = asyncio.create_task(self._create_partition(name), name=f"create {name}")
@@ -354,7 +382,7 @@ class PartitionManager:
             raise PartitionFailed(self.problem) from error
 
     def _refuse_too_many(self, name: str) -> None:
-        """Raise :class:`InvalidChange` if there are too many partitions in use.
+        """Raise :class:`InvalidChange` if ``partitions_max`` partitions are in use.
 
         Empty partitions are not counted: each is only a guard, and costs almost nothing.
         """

@@ -15,7 +15,9 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class MergedChanges:
-    """Contents and peers of a partition after all queued changes."""
+    """Target contents and peers of a partition after all queued changes, and the errors of load balancers
+    that are refused; filled by :meth:`merge`.
+    """
 
     def __init__(
         self,
@@ -29,7 +31,9 @@ class MergedChanges:
         peers: tuple[wire.HaproxyPeer, ...],
         partition: str,
     ) -> None:
-        """``held`` and ``peers`` are the partition's before the changes."""
+        """Prepare the merge of ``changes``. ``held`` (by id) and ``peers`` are the partition's before the
+        changes.
+        """
         self._before = held
         self._settings = settings
         self._registry = registry
@@ -40,7 +44,7 @@ class MergedChanges:
         self.changes = changes
         self.wanted: dict[str, wire.LoadBalancerConfig] = dict(held)
         self.named: set[str] = set()
-        """Load balancers that a change changes or removes."""
+        """Ids of load balancers that a change sets or removes."""
         self.errors: dict[str, str] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
         """Digests of contents that are neither sent nor held, by load balancer id."""
@@ -58,7 +62,12 @@ class MergedChanges:
         self.changes = [queued for queued in self.changes if not queued.receipt.done()]
 
     def merge(self) -> None:
-        """Merge all queued changes in order; later changes override earlier ones."""
+        """Merge all queued changes in order, later ones over earlier ones, into ``wanted`` and ``peers``; set
+        ``errors``, ``lacking`` and ``moved``, and reserve new addresses.
+
+        A change that would exceed the maximum of load balancers is refused; a load balancer that is not
+        acceptable keeps its previous configuration.
+        """
         for queued in self.changes:
             wanted = self._load_balancers_after(queued)
             if len(wanted) > self._settings.load_balancers_max:
@@ -74,7 +83,9 @@ class MergedChanges:
         self._refuse_unacceptable()
 
     def target_state(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """Return the target state; load balancers with errors remain as they are in ``held``."""
+        """Return the target state, ``{id: load balancer}``; load balancers with errors are as in ``held``, or
+        absent if ``held`` lacks them.
+        """
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
@@ -85,8 +96,8 @@ class MergedChanges:
         return wanted | {one.id: fill_in_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
     def _refuse_unacceptable(self) -> None:
-        """Take back load balancers that cannot be accepted, and load balancers that conflict with what stays
-        instead.
+        """Set ``lacking``, ``moved`` and ``errors``, and take back load balancers that cannot be accepted, or
+        that conflict with what stays instead of those.
         """
         self.lacking = {name: lacked for name in self.named if (lacked := missing_contents(self.wanted.get(name)))}
         # A load balancer equal to the held one may still lack contents that were lost with the host's memory.
@@ -112,7 +123,7 @@ class MergedChanges:
         )
 
     def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
-        """Whether the load balancer already holds the names and addresses that it should have."""
+        """Whether the load balancer uses exactly the names and addresses that it had before the changes."""
         before = self._before.get(one.id)
         return (
             before is not None
@@ -128,7 +139,8 @@ class MergedChanges:
             del self.wanted[name]
 
     def _refusal_reasons(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Return ``{id: reason}`` for changed load balancers that are refused.
+        """Return ``{id: reason}`` for changed load balancers that are refused, and reserve the addresses of
+        the others.
 
         Load balancers that stay unchanged have priority for names and addresses.
         """

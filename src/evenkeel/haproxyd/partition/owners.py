@@ -11,12 +11,16 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 def owner_prefix(name: str) -> str:
-    """Return the prefix that the names of all partitions of one owner share."""
+    """Return the part of a partition's name before the last ``_``, which all partitions of one owner share;
+    empty without ``_``.
+    """
     return name.rpartition("_")[0]
 
 
 class PrefixOwners:
-    """Owner of each prefix, from the partitions that were loaded or guarded."""
+    """Owner (environment and device group) of each prefix of partitions' names, from the partitions that were
+    loaded or guarded.
+    """
 
     def __init__(self) -> None:
         self._by_prefix: dict[str, str] = {}
@@ -27,7 +31,9 @@ class PrefixOwners:
         return self._by_prefix
 
     def add_loaded(self, partition: str, owner: str) -> None:
-        """Record the owner from a loaded partition's guard; an empty owner is ignored."""
+        """Record the owner from a loaded partition's guard, unless its prefix has an owner already; an empty
+        owner is ignored.
+        """
         # If partitions on disk disagree about the owner, the first one that is loaded decides.
         if owner:
             self._by_prefix.setdefault(owner_prefix(partition), owner)
@@ -42,13 +48,16 @@ class PrefixOwners:
             raise ForeignPartition(partition, owner, wanted)
 
     def record_owner(self, partition: str, owner: str) -> None:
-        """Record that this device group owns the partition's prefix."""
+        """Record that this device group owns the partition's prefix, in place of an earlier owner; an empty
+        ``owner`` is ignored.
+        """
         if owner:
             self._by_prefix[owner_prefix(partition)] = owner
 
 
 def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
-    """Remove the owner of a prefix's partitions; returns ``{partition: previous owner}``. Only while no daemon runs.
+    """Remove the owner from the guard files of a prefix's partitions, and return ``{partition: previous
+    owner}``. Only while no daemon runs.
 
     Blocks. Raises :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`.
     """

@@ -17,7 +17,9 @@ OWNER_CHARS_MAX = 200
 
 
 def check_change(change: wire.PartitionChange, *, complete: bool, settings: DaemonSettings) -> None:
-    """Raise :class:`InvalidChange` if the request as a whole is invalid."""
+    """Raise :class:`InvalidChange` if the request as a whole is invalid: its epoch, session, names, number of
+    load balancers, or peers. ``complete``: the request is a PUT.
+    """
     check_guard(wire.GuardState(epoch=change.epoch, session_id=change.session_id))
     if complete and change.removed:
         raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
@@ -41,7 +43,7 @@ def check_change(change: wire.PartitionChange, *, complete: bool, settings: Daem
 
 
 def check_guard(guard: wire.GuardState) -> None:
-    """Raise :class:`InvalidChange` if the guard's values are invalid."""
+    """Raise :class:`InvalidChange` if epoch, session id or owner of the guard is not allowed."""
     if not is_plausible(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
     check_name("session_id", guard.session_id)

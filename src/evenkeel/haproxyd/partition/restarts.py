@@ -8,7 +8,9 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class RestartBackoff:
-    """Pauses that double with each failure, and are reset after HAProxy has run for ``steady_after_seconds``."""
+    """Pauses before restarts of HAProxy: they double with each failure, up to a maximum, and are reset by an
+    exit after HAProxy has served for ``steady_after_seconds``.
+    """
 
     def __init__(self, settings: DaemonSettings, now: Callable[[], float] = time.monotonic) -> None:
         self._backoff = Backoff(initial_seconds=settings.restart_min_seconds, max_seconds=settings.restart_max_seconds)
@@ -19,7 +21,7 @@ class RestartBackoff:
 
     @property
     def pause_seconds(self) -> float:
-        """Return the pause before the next start."""
+        """Return the seconds to wait before the next start, after the failures recorded so far."""
         return self._backoff.nominal_seconds(self._failures)
 
     def record_serving(self) -> None:
@@ -31,11 +33,13 @@ class RestartBackoff:
             self._serving_since = self._now()
 
     def record_failed_start(self) -> None:
-        """Record that HAProxy could not be started, which doubles the pause."""
+        """Record that HAProxy could not be started, which doubles the next pause up to the maximum."""
         self._failures += 1
 
     def record_exit(self) -> float:
-        """Record that HAProxy ended without being stopped. Returns the seconds to wait before the next start."""
+        """Record that HAProxy ended without being stopped; returns the seconds to wait before the next start.
+        After ``steady_after_seconds`` of service, the pauses begin anew.
+        """
         since, self._serving_since = self._serving_since, None
         if since is not None and self._now() - since >= self._steady_after_seconds:
             self._failures = 0

@@ -35,7 +35,9 @@ DRIFT_LOGGED_MAX = 5
 
 
 class PartitionSupervisor:
-    """Serves one partition. Created by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`."""
+    """Serves one partition: holds its guard and contents, applies changes, and restarts its HAProxy. Created
+    by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`.
+    """
 
     def __init__(
         self,
@@ -67,9 +69,13 @@ class PartitionSupervisor:
         self._files_missing = False
         """Whether files that were removed have to be written again."""
         self._verify_next = True
-        """True for the first pass: an earlier daemon may have ended during a change."""
+        """Whether the next pass compares everything; so the first one, because an earlier daemon may have
+        ended during a change.
+        """
         self._last_repair: tuple[float, tuple[str, ...]] = (0.0, ())
-        """Drift repaired last, and the time until which the same drift is not repaired again."""
+        """Time until which the same manual changes are not repaired again, in the event loop's seconds, and
+        those changes.
+        """
         self._started = False
         self._closing = False
         self._waits_for_owner = False
@@ -96,7 +102,7 @@ class PartitionSupervisor:
 
     @property
     def session_id(self) -> str:
-        """Return the session of the newest owner."""
+        """Return the session of the newest owner; empty if the partition never had an owner."""
         return self._guard.session_id
 
     @property
@@ -111,7 +117,9 @@ class PartitionSupervisor:
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """Return this HAProxy's own entry for its peers' configuration; None: it has none."""
+        """Return this HAProxy's own entry for its peers' configuration; None if it has no address, port or
+        key for peers.
+        """
         return self._guard.peer
 
     @property
@@ -126,7 +134,7 @@ class PartitionSupervisor:
 
     @property
     def cli(self) -> WorkerCli:
-        """Return the current worker's runtime API."""
+        """Return the runtime API of this partition's HAProxy workers."""
         return self._runner.process.cli
 
     @property
@@ -136,27 +144,27 @@ class PartitionSupervisor:
 
     @property
     def old_workers(self) -> OldWorkers:
-        """Return the workers that reloads have replaced and that finish their connections."""
+        """Return the workers that reloads have replaced and that only finish their connections."""
         return self._runner.process.old_workers
 
     def is_worker(self, pid: int) -> bool:
-        """Whether the process is the current worker, or a worker that is about to be."""
+        """Whether the process with this pid is the current worker, or a worker that is about to be."""
         return self._runner.process.is_worker(pid)
 
     @property
     def master_pid(self) -> int | None:
         """Return the pid of the master; None if there is none."""
-        return self._runner.process.master_pid if self.runs else None
+        return self._runner.process.master_pid if self.is_running else None
 
     @property
-    def runs(self) -> bool:
-        """Whether there is a HAProxy, which an empty partition does not need."""
+    def is_running(self) -> bool:
+        """Whether the partition's HAProxy runs, as far as is known; an empty partition needs none."""
         return self._runner.process.up
 
     @property
     def in_use(self) -> bool:
         """Whether the partition holds a load balancer or its HAProxy runs."""
-        return bool(self._held) or self.runs
+        return bool(self._held) or self.is_running
 
     @property
     def _is_new(self) -> bool:
@@ -168,27 +176,31 @@ class PartitionSupervisor:
     async def load(self) -> None:
         """Read the partition's directory; whatever can be read is loaded, and its addresses are reserved.
 
-        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`, also after a partial load.
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken` or :class:`OSError` if a file cannot be
+        read, and then the partition is loaded in part.
         """
         await self._applier.load()
 
     async def reserve_running_binds(self) -> None:
-        """Reserve the addresses on which this partition's HAProxy may be listening."""
+        """Reserve the addresses on which this partition's HAProxy may be listening according to its last
+        record on disk.
+        """
         self._host.binds.reserve_unknown(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
 
     async def start(self) -> None:
-        """Start a HAProxy, or adopt a running one. Failures are reported in ``problem``.
+        """Adopt a running HAProxy, or start one and return after that pass. Why a pass failed is in
+        ``problem``; an adoption that fails raises :class:`OSError`.
 
-        A running HAProxy is left unchanged for a while: the disk may be an older copy, and the owner is about to send
-        the configuration.
+        An adopted HAProxy is left unchanged for ``owner_wait_seconds``: the disk may be an older copy, and
+        the owner is about to send the configuration.
         """
         try:
-            await self._runner.adopt(self._applier.config())
+            await self._runner.adopt(self._applier.current_config())
         finally:
             # Also after a failure: changes that arrive may succeed, and must not be answered with `busy` for ever.
             self._started = True
             self._applier.drains.start()
-        self._waits_for_owner = self.runs
+        self._waits_for_owner = self.is_running
         if self._is_new:
             return  # nothing is to be done before its first owner comes
         if not self._waits_for_owner:
@@ -204,7 +216,7 @@ class PartitionSupervisor:
         self._runner.process.detach()
 
     async def stop(self) -> None:
-        """End the partition's tasks, and terminate its HAProxy."""
+        """Finish the current pass, end the partition's tasks, and terminate its HAProxy with all connections."""
         await self._finish_task()
         await self._runner.stop()
 
@@ -217,14 +229,16 @@ class PartitionSupervisor:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def trim_log(self) -> None:
-        """Rotate HAProxy's own log if it is long. Blocks; may be called from any thread. Raises :class:`OSError`."""
+        """Rotate HAProxy's output log if it has more than 4 MiB. Blocks; may be called from any thread.
+        Raises :class:`OSError`.
+        """
         self._storage.trim_log()
 
     # -- repair of manual changes and removed files
 
     def find_missing(self) -> str:
-        """Return a text that names a missing file of the partition, or one that HAProxy needs for a reload; empty:
-        none.
+        """Return a text, for operators, that names a missing file of the partition or another obstacle to a
+        reload of HAProxy; empty if none was found.
 
         Blocks shortly.
         """
@@ -233,7 +247,10 @@ class PartitionSupervisor:
         return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 
     def restore(self, missing: str) -> bool:
-        """Write missing files again, from memory. False: not now, because the partition is being started or stopped."""
+        """Begin a pass that writes all files again from memory. ``missing``: what is missing, for logs and
+        receipts. Returns False if that is not possible now, because the partition is being started or
+        stopped.
+        """
         if self._closing or not self._started:
             return False
         self._log.error("partition lost what it needs; restoring it", reason=missing)
@@ -243,21 +260,25 @@ class PartitionSupervisor:
         return True
 
     @property
-    def settled(self) -> int | None:
-        """Return the number of passes so far; None before the start, during a pass, or while HAProxy is left
-        unchanged.
+    def settled_pass_count(self) -> int | None:
+        """Return the number of passes so far; None before the start, during a pass, or while an adopted
+        HAProxy is left unchanged for its owner.
         """
         working = self._task is not None and not self._task.done()
         return None if working or self._waits_for_owner or not self._started else self._passes
 
-    def note_connection_count(self, current: int) -> None:
-        """Start a larger worker if ``current`` connections come near the number for which the worker is sized."""
+    def report_connection_count(self, current: int) -> None:
+        """Begin a pass that starts a larger worker if ``current`` connections come near the number for which
+        the worker is sized.
+        """
         if not self._closing and self._runner.request_growth(current):
             self._pass_due = True
             self._run_passes()
 
     def repair_drift(self, found: Sequence[str]) -> None:
-        """Repair manual changes of the running HAProxy. A repair without effect is not repeated soon."""
+        """Begin a pass that undoes manual changes of the running HAProxy, and emit an event. ``found``: the
+        changes, for operators; the same ones are not repaired again within 60 s.
+        """
         now = asyncio.get_running_loop().time()
         if self._closing or (tuple(found) == self._last_repair[1] and now < self._last_repair[0]):
             return
@@ -270,10 +291,11 @@ class PartitionSupervisor:
     # -- changes
 
     async def guard(self, wanted: wire.GuardState) -> wire.GuardState:
-        """Make the sender of ``wanted`` the owner, on disk, before any other work. Then no change of an older owner is
-        applied.
+        """Make the sender of ``wanted`` the owner, first on disk; wait until changes of an older owner in
+        progress have ended, and return the new guard with owner, ``state_id`` and ``empty``.
 
-        Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`,
+        Raises ``StaleOwner``, ``EpochJumpTooLarge`` or ``ForeignPartition`` if the sender may not become its
+        owner; :class:`PartitionBusy` if those changes take longer than ``guard_timeout_seconds``,
         :class:`OSError`.
         """
         # first on disk, then wait: a change admitted before the move may still be writing, a later one is refused
@@ -285,8 +307,13 @@ class PartitionSupervisor:
         return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id(), empty=empty)
 
     async def change(self, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
-        """Apply a validated change. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
-        :class:`PartitionFailed`, :class:`PartitionBusy`, :class:`~evenkeel.haproxyd.errors.InvalidChange`."""
+        """Queue a validated change, and return its receipt once a pass has applied it. ``complete``: it
+        replaces the whole contents.
+
+        Raises ``StaleOwner`` or ``NotGuarded`` if the sender is not the owner; :class:`PartitionFailed` if
+        the pass fails, :class:`PartitionBusy` if the queue is full or the partition is being started or
+        stopped, ``InvalidChange`` for too many load balancers.
+        """
         self.admit(change)
         if self._closing or not self._started:
             raise PartitionBusy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
@@ -296,9 +323,8 @@ class PartitionSupervisor:
         return await asyncio.shield(queued.receipt)
 
     def admit(self, change: wire.PartitionChange) -> None:
-        """Check that the sender of the change owns the partition.
-
-        Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`.
+        """Check that the sender of the change owns the partition; raises ``StaleOwner`` or ``NotGuarded`` if
+        not.
         """
         self._guard.admit(change, self._state_id())
 
@@ -347,7 +373,7 @@ class PartitionSupervisor:
         if not changes and self._waits_for_owner:
             return
         # the guard may have moved while the changes waited in the queue
-        merged = self._applier.merge_admitted(changes, self.admit)
+        merged = self._applier.select_admitted(changes, self.admit)
         left_alone = self._waits_for_owner
         self._waits_for_owner = self._waits_for_owner and not merged.changes
         self._passes += 1
@@ -360,8 +386,8 @@ class PartitionSupervisor:
             if not merged.changes and changes:
                 return
             # applying would stop load balancers whose certificates the daemon lost but the running HAProxy still has
-            if left_alone and self.runs and self._applier.would_leave_out_some(merged):
-                self._leave_alone(merged)
+            if left_alone and self.is_running and self._applier.would_drop_incomplete(merged):
+                self._postpone_changes(merged)
                 return
             verify = self._verify_next or any(queued.complete for queued in merged.changes)
             applied = await self._applier.apply(merged, verify=verify)
@@ -374,7 +400,7 @@ class PartitionSupervisor:
             # A takeover may be waiting for the end of the pass, also of one that failed.
             self._current_pass.end()
         left_out = self._applier.describe_left_out(merged, applied)
-        self._availability.record_pass(left_out, is_down=self._is_down(), is_up=self.runs)
+        self._availability.record_pass(left_out, is_down=self._is_down(), is_up=self.is_running)
         self._repairs.add(applied.repaired)
         for queued in merged.changes:
             # The driver reads no repairs from the receipt of a change of peers alone, so they wait for the next one.
@@ -383,10 +409,11 @@ class PartitionSupervisor:
         # The receipts are complete, so an error from here on fails no change.
         await self._applier.finish()
 
-    def _leave_alone(self, merged: MergedChanges) -> None:
-        """Keep HAProxy unchanged while it runs load balancers that the daemon has lost.
+    def _postpone_changes(self, merged: MergedChanges) -> None:
+        """Complete the changes without applying them, because HAProxy runs load balancers that the daemon has
+        lost; each load balancer that would change gets an error.
 
-        Ends when the owner sends them again or ``owner_wait_seconds`` have passed.
+        Ends when the owner sends the lost ones again, or ``owner_wait_seconds`` have passed.
         """
         self._waits_for_owner = True
         waits = "left as it is until certificates that were lost are sent; try again later"
@@ -404,20 +431,22 @@ class PartitionSupervisor:
             self._set_timer(self._availability.record_exit(self._runner.process.last_alert()))
 
     def _is_down(self) -> bool:
-        """Whether there is no HAProxy although load balancers are held."""
-        return bool(self._held) and not self.runs
+        """Whether HAProxy does not run although load balancers are held."""
+        return bool(self._held) and not self.is_running
 
     def _schedule_next_pass(self) -> None:
-        """Schedule the next pass for later work, when no change is queued."""
+        """Set the timer for later work when no change is queued: another attempt after a failure, or the end
+        of an empty HAProxy.
+        """
         if self._closing or self._waits_for_owner:
             return
-        if self.runs and not self._held:
+        if self.is_running and not self._held:
             self._set_timer(RETIRE_LOOK_SECONDS, retire=True)
         # A timer that is already set keeps its time; otherwise each pass would postpone the restart.
         elif (self.problem or self._is_down()) and (self._timer is None or self._timer.cancelled()):
             pause_seconds = self._availability.restarts.pause_seconds
             # If HAProxy serves and only lacks something, another attempt is not urgent.
-            self._set_timer(self._settings.restart_max_seconds if self.runs else pause_seconds)
+            self._set_timer(self._settings.restart_max_seconds if self.is_running else pause_seconds)
 
     def _set_timer(self, seconds: float, *, retire: bool = False) -> None:
         self._cancel_timer()
@@ -438,8 +467,8 @@ class PartitionSupervisor:
         if not self._queue and not self._held:
             # After an error, `_process_queue` below schedules the next attempt.
             with contextlib.suppress(HaproxyDown, OSError):
-                if await self._runner.retire():
-                    await self._applier.release()
+                if await self._runner.stop_if_idle():
+                    await self._applier.release_resources()
         # Changes that arrived meanwhile found this task at work and began no pass of their own.
         await self._process_queue()
 

@@ -98,7 +98,9 @@ def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def name_problem(what: str, name: str) -> str:
-    """Return the reason why this is not a valid name; empty if it is. ``what``: the named object, for messages."""
+    """Return the message for a name that does not match :data:`~evenkeel.haproxyd.wire.NAME`; the caller has
+    checked that. ``what``: the named object.
+    """
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
@@ -125,8 +127,8 @@ def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSett
 
 
 def datagram_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
-    """Yield reasons to refuse the datagram listeners and pools of a load balancer. Their values become parts of kernel
-    rules.
+    """Yield reasons to refuse the datagram listeners of a load balancer, and its backends for datagrams:
+    their values become parts of kernel rules.
     """
     pools = {backend.name: balance for backend in one.backends if (balance := backend.datagrams) is not None}
     for listener in one.datagram_listeners:
@@ -207,8 +209,8 @@ def _line_problems(
 
 
 def _argument_problems(what: str, words: tuple[str, ...], kinds: FileKinds) -> Iterator[str]:
-    """Yield the problems of arguments: quoting, which could hide a word from validation, and files that are not the
-    load balancer's.
+    """Yield reasons to refuse arguments: quoting, which could hide a word from validation, and files that are
+    not the load balancer's. ``what``: the object that has the arguments.
     """
     for word in words:
         if _HIDING_PATTERN.search(word):
@@ -233,8 +235,8 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
 
 
 def address_problem(what: str, address: str, port: int) -> str:
-    """Return the reason why this is not a valid address and port; empty if it is. ``what``: the object that has the
-    address.
+    """Return the reason why this is not a valid IP address and port from 1 to 65535; empty if it is.
+    ``what``: the object that has the address, for the message.
     """
     try:
         ipaddress.ip_address(address)

@@ -18,7 +18,7 @@ def lines(*policies, before=("mode http",), after=("http-request set-header X y"
 
 
 def changed(*policies, since=lines(FIRST), held=live.LivePolicies(), **around):  # noqa: B008 - frozen
-    return live.live_frontend("web", since, lines(*policies, **around), held)
+    return live.change_live_frontend("web", since, lines(*policies, **around), held)
 
 
 WITHOUT = "used=0/error=0/CN=/O=/OU=/"

@@ -61,7 +61,7 @@ def test_a_load_balancer_without_unused_backends_is_loaded_as_it_is() -> None:
 
 def test_loaded_parts_are_the_same_objects_until_the_load_balancer_is_replaced() -> None:
     parts, one = LoadedParts(), balancer("default_backend p1")
-    first = parts.of({"lb": one})["lb"]
-    assert parts.of({"lb": one})["lb"] is first
+    first = parts.loaded_parts({"lb": one})["lb"]
+    assert parts.loaded_parts({"lb": one})["lb"] is first
     other = balancer("default_backend p2")
-    assert parts.of({"lb": other})["lb"].backends == POOLS[1:2]
+    assert parts.loaded_parts({"lb": other})["lb"].backends == POOLS[1:2]

@@ -84,7 +84,7 @@ def test_a_size_holds_as_many_connections_and_fewer_and_one_without_limit_holds_
 
 def test_workers_started_one_by_one_share_the_sessions_of_the_host_and_get_the_minimum_when_none_are_left():
     sizes = HostWorkerSizes(None)
-    found = [sizes.choose(f"p-{number}", (TLS,), 0).tls_sessions for number in range(400)]
+    found = [sizes.choose_size(f"p-{number}", (TLS,), 0).tls_sessions for number in range(400)]
     assert found[:3] == [10_000, 9_000, 8_100]
     assert found[-1] == SESSIONS_MIN
     beyond_minimum = [sessions for sessions in found if sessions > SESSIONS_MIN]
@@ -95,44 +95,46 @@ def test_workers_started_one_by_one_share_the_sessions_of_the_host_and_get_the_m
 
 def test_a_worker_that_goes_on_holds_the_sessions_of_its_start():
     sizes = HostWorkerSizes(None)
-    size = sizes.choose("p-0", (TLS,), 0)
+    size = sizes.choose_size("p-0", (TLS,), 0)
     for number in range(1, 50):
-        sizes.choose(f"p-{number}", (TLS,), 0)
-    assert sizes.choose("p-0", (TLS,), 0).tls_sessions < size.tls_sessions
-    sizes.record("p-0", size)
-    late = sizes.choose("late", (TLS,), 0).tls_sessions
+        sizes.choose_size(f"p-{number}", (TLS,), 0)
+    assert sizes.choose_size("p-0", (TLS,), 0).tls_sessions < size.tls_sessions
+    sizes.record_size("p-0", size)
+    late = sizes.choose_size("late", (TLS,), 0).tls_sessions
     for number in range(1, 50):
-        sizes.forget(f"p-{number}")
+        sizes.release_sessions(f"p-{number}")
     assert late == SESSIONS_MIN
-    sizes.forget("late")
-    assert sizes.choose("p-1", (TLS,), 0).tls_sessions == (SESSIONS_OF_HOST - size.tls_sessions) // SESSIONS_SHARE
+    sizes.release_sessions("late")
+    assert sizes.choose_size("p-1", (TLS,), 0).tls_sessions == (SESSIONS_OF_HOST - size.tls_sessions) // SESSIONS_SHARE
 
 
 def test_a_reloaded_worker_takes_its_share_of_what_the_others_have_left():
     sizes = HostWorkerSizes(None)
-    assert [sizes.choose("p", (TLS,), 0).tls_sessions for _ in range(3)] == [SESSIONS_OF_HOST // SESSIONS_SHARE] * 3
+    assert [sizes.choose_size("p", (TLS,), 0).tls_sessions for _ in range(3)] == [
+        SESSIONS_OF_HOST // SESSIONS_SHARE
+    ] * 3
 
 
 def test_a_worker_that_has_grown_remembers_a_session_for_each_connection():
     sizes = HostWorkerSizes(None)
     for number in range(400):
-        sizes.choose(f"p-{number}", (TLS, UNLIMITED), 0)
-    assert sizes.choose("p-7", (TLS, UNLIMITED), 8000).tls_sessions == 8000
-    assert sizes.choose("p-8", (TLS, UNLIMITED), 1_000_000).tls_sessions == SESSIONS_MAX
-    assert sizes.choose("p-9", (TLS, UNLIMITED), UNLIMITED_CONNECTIONS).tls_sessions == SESSIONS_MIN
+        sizes.choose_size(f"p-{number}", (TLS, UNLIMITED), 0)
+    assert sizes.choose_size("p-7", (TLS, UNLIMITED), 8000).tls_sessions == 8000
+    assert sizes.choose_size("p-8", (TLS, UNLIMITED), 1_000_000).tls_sessions == SESSIONS_MAX
+    assert sizes.choose_size("p-9", (TLS, UNLIMITED), UNLIMITED_CONNECTIONS).tls_sessions == SESSIONS_MIN
 
 
 def test_a_worker_whose_clients_resume_no_session_takes_none_of_the_hosts():
     sizes = HostWorkerSizes(None)
     verifying = wire.Frontend(name="v", binds=(), bind_arguments=("ssl", "crt-list", "t", "verify required"))
-    assert sizes.choose("plain", (UNLIMITED,), 0).tls_sessions == 0
-    assert sizes.choose("verifying", (TLS, verifying), 0).tls_sessions == 0
-    assert sizes.choose("p", (TLS,), 0).tls_sessions == SESSIONS_OF_HOST // SESSIONS_SHARE
+    assert sizes.choose_size("plain", (UNLIMITED,), 0).tls_sessions == 0
+    assert sizes.choose_size("verifying", (TLS, verifying), 0).tls_sessions == 0
+    assert sizes.choose_size("p", (TLS,), 0).tls_sessions == SESSIONS_OF_HOST // SESSIONS_SHARE
     assert "    tune.ssl.cachesize 0\n" in text_of(holding(TLS, verifying))
 
 
 def test_a_configured_maximum_of_connections_is_no_size():
-    assert HostWorkerSizes(5000).choose("p", (UNLIMITED,), 0).connections == 0
+    assert HostWorkerSizes(5000).choose_size("p", (UNLIMITED,), 0).connections == 0
 
 
 def test_the_configuration_limits_open_files_and_tls_sessions_to_the_size():

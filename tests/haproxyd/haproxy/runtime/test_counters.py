@@ -41,12 +41,12 @@ class FakeHaproxy:
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
         self.connection = self.next_connection
-        return tuple([await self.of_worker(pid, text) for text in texts])
+        return tuple([await self.command_to_worker(pid, text) for text in texts])
 
     def connection_to(self, pid: int) -> object | None:
         return self.connection
 
-    async def of_worker(self, pid: int, text: str) -> str:
+    async def command_to_worker(self, pid: int, text: str) -> str:
         if pid not in self.workers:
             raise HaproxyDown("Can't find the target")
         count = self.workers[pid]

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime import held_worker
-from evenkeel.haproxyd.haproxy.runtime.kept_connection import KeptConnection, KeptConnections
+from evenkeel.haproxyd.haproxy.runtime.kept_connection import ConnectionQuota, KeptConnection
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from tests.waiting import eventually
 
@@ -155,7 +155,7 @@ async def test_a_silent_worker_is_down_and_its_connection_is_closed(worker, monk
 
 async def test_no_more_connections_are_kept_than_the_limit_of_open_files_allows(worker, monkeypatch):
     monkeypatch.setattr("resource.getrlimit", lambda _: (8, 8))
-    connections = KeptConnections()
+    connections = ConnectionQuota()
     some = [KeptConnection(worker.socket, connections) for _ in range(3)]
     assert [await kept.query(7, "show stat") is not None for kept in some] == [True, True, False]
     some[0].close()

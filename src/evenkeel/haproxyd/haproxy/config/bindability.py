@@ -16,21 +16,24 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
-    """Return the address on which HAProxy accepts its peers; None if it has no peers."""
+    """Return the address and port on which HAProxy accepts its peers; None if it has no peers."""
     return binds.bind_address(config.peer.address, config.peer.port) if config.peer else None
 
 
 def config_binds(config: HaproxyConfig) -> Binds:
-    """Return all addresses on which a HAProxy with this configuration listens."""
+    """Return all addresses and ports on which a HAProxy with this configuration listens, that for peers
+    included.
+    """
     balancers = (bind for one in config.load_balancers.values() for bind in binds.bind_addresses(one))
     peer = peer_bind(config)
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
 def drop_unbindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
-    """Return the configuration; without peers, and with the reason, if HAProxy cannot bind the peers' address.
+    """Return the configuration, without peers if their address cannot be bound, and the reason for that;
+    empty if it can. Binds the address for a moment.
 
-    This is no load balancer's error. ``ours``: addresses on which HAProxy already listens.
+    ``ours``: addresses on which HAProxy already listens, which are not tested.
     """
     bind = peer_bind(config)
     if bind is None or bind in ours:
@@ -40,9 +43,11 @@ def drop_unbindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyCon
 
 
 def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
-    """Return ``{load balancer id: reason}`` for new addresses that cannot be bound, so that HAProxy does not try.
+    """Return ``{load balancer id: reason}`` of load balancers with new addresses that cannot be bound. Binds
+    them for a moment.
 
-    ``ours``: addresses on which HAProxy already listens.
+    ``running``: the configuration that runs; ``ours``: addresses on which HAProxy already listens, which are
+    not tested.
     """
     # HAProxy listens on the peers' address too, but a load balancer cannot have that one, so it is tested as a new one.
     balancers_binds = ours - {peer_bind(running)}
@@ -58,8 +63,8 @@ def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, our
 
 
 def bindable_load_balancers(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """Return the ``previous`` load balancers whose addresses can be bound. ``ours``: addresses on which HAProxy
-    listens.
+    """Return the ``previous`` load balancers whose addresses can all be bound. ``ours``: addresses on which
+    HAProxy listens, which are not tested.
 
     The test is needed because HAProxy may not run them, if they come from the disk.
     """
@@ -71,7 +76,9 @@ def bindable_load_balancers(previous: LoadBalancers, ours: Binds) -> LoadBalance
 
 
 def listening_load_balancers(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """Return the load balancers that listen on any of their addresses now, without frontends that do not."""
+    """Return the ``wanted`` load balancers that have a frontend all of whose addresses are in ``ours`` (those
+    on which HAProxy listens), without their other frontends.
+    """
     found = {}
     for name, one in wanted.items():
         frontends = tuple(each for each in one.frontends if ours.issuperset(binds.frontend_addresses(each)))
@@ -81,9 +88,10 @@ def listening_load_balancers(wanted: LoadBalancers, ours: Binds) -> LoadBalancer
 
 
 def replace_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
-    """Return the configuration with the ``bad`` load balancers replaced by what HAProxy runs of them now.
+    """Return the configuration with the load balancers in ``bad`` (reasons by id) replaced by those in
+    ``running``, or left out.
 
-    Load balancers that conflict with these are added to ``bad``.
+    Load balancers that conflict with these are replaced, too, and added to ``bad``.
     """
     if not bad:
         return config
@@ -97,7 +105,9 @@ def replace_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[
 
 
 def ping_settings_differ(before: HaproxyConfig, after: HaproxyConfig) -> bool:
-    """Whether the configurations differ in settings of the daemon's own checks."""
+    """Whether the configurations differ in settings or addresses of the daemon's own checks (ICMP, UDP,
+    SCTP).
+    """
 
     def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[tuple[str | None, int | None], ...]]]:
         return {

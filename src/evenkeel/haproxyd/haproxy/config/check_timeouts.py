@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 KEEPS_CHECK_TIMEOUT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
-"""HAProxy's condition for versions that end a check in time; must equal :attr:`Binary.check_timeout_kept`."""
+"""HAProxy's condition for versions that end a check in time; must agree with
+:attr:`~evenkeel.haproxyd.haproxy.binary.Binary.keeps_check_timeout`.
+"""
 _TIMEOUT_PATTERN = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
 _MILLISECONDS_BY_UNIT = {"ms": 1, "s": 1000}
 
@@ -39,13 +41,15 @@ def limit_connect_timeout(lines: Iterable[str]) -> Iterator[str]:
 
 
 def limits_client_connects(lines: Iterable[str]) -> bool:
-    """Whether clients' connections get the time-out of the backend's checks too, where HAProxy ends checks early."""
+    """Whether the lines' ``timeout check`` is shorter than their ``timeout connect``, so that clients'
+    connections get the former where HAProxy ends checks early; False if either is missing.
+    """
     check, connect = _find_timeouts(lines)
     return check is not None and connect is not None and _timeout_milliseconds(check) < _timeout_milliseconds(connect)
 
 
 def _find_timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    """Return the matches for the lines ``timeout check`` and ``timeout connect``."""
+    """Return the matches for the lines ``timeout check`` and ``timeout connect``; None for a missing one."""
     found = {match[1]: match for match in map(_TIMEOUT_PATTERN.fullmatch, lines) if match}
     return found.get("check"), found.get("connect")
 

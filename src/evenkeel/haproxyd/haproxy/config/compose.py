@@ -47,7 +47,7 @@ from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.live_policies import (
     ANSWER_BACKEND,
     add_live_policy_lines,
-    answer_lines,
+    answer_backend_lines,
     has_policies,
 )
 from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files_needed, remembers_sessions, uses_tls
@@ -121,7 +121,9 @@ defaults
 
 
 class HaproxyConfig(Value):
-    """Configuration that one HAProxy should run."""
+    """Configuration that one HAProxy should run. ``load_balancers``: by id; ``peers``: HAProxys of other
+    hosts that share its stick tables.
+    """
 
     load_balancers: Mapping[str, wire.LoadBalancerConfig] = {}
     peer: wire.HaproxyPeer | None = None
@@ -142,7 +144,7 @@ class HaproxyConfig(Value):
 
     @property
     def has_policies(self) -> bool:
-        """Whether a listener has L7 policies."""
+        """Whether any frontend has L7 policies."""
         return any(has_policies(frontend.lines) for frontend in self.frontends)
 
     def __repr__(self) -> str:
@@ -156,9 +158,10 @@ def compose_config(
     settings: DaemonSettings,
     fragment_of: Callable[[wire.LoadBalancerConfig], str] | None = None,
 ) -> str:
-    """Render the whole configuration file, in an order that depends on the content only.
+    """Return the text of the whole configuration file, in an order that depends on the content only.
 
-    ``fragment_of``: source of one load balancer's sections, such as a cache.
+    ``fragment_of``: returns the sections of one load balancer, as from a cache; None:
+    :func:`load_balancer_sections`.
     """
     if fragment_of is None:
         fragment_of = functools.partial(load_balancer_sections, traffic_log=settings.traffic_log)
@@ -169,7 +172,7 @@ def compose_config(
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
         parts.append(_metrics_backend(partition, settings))
     if config.has_policies:
-        parts.append(_render_section(f"\nbackend {ANSWER_BACKEND}", answer_lines()))
+        parts.append(_render_section(f"\nbackend {ANSWER_BACKEND}", answer_backend_lines()))
     return "".join(parts)
 
 
@@ -221,7 +224,7 @@ def _peers_section(config: HaproxyConfig, layout: Layout, settings: DaemonSettin
     lines = (
         _peer_lines(config.peer, config.peers, layout, settings)
         if config.peer
-        else _socket_access_lines(config, layout, settings)
+        else _local_peer_lines(config, layout, settings)
     )
     return _render_section(f"\npeers {wire.PEERS_SECTION}", lines)
 
@@ -241,8 +244,10 @@ def _peer_lines(
             yield f"server {peer.name} {host_and_port(peer.address, peer.port)}"
 
 
-def _socket_access_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
-    """Yield lines that make the worker's socket accessible to a worker that runs as another user than the daemon."""
+def _local_peer_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
+    """Yield the lines of a ``peers`` section without peers on other hosts: a Unix socket of the workers'
+    user, at which a worker passes its stick tables to the next one, and the local peer.
+    """
     owner = f" uid {config.user.uid} gid {config.user.gid}" if config.user else ""
     yield f"bind unix@{layout.peer_socket} mode 600{owner}"
     yield f"server {settings.name}"
@@ -269,8 +274,9 @@ def _render_section(head: str, lines: Iterable[str]) -> str:
 
 
 class Composer:
-    """Renders one partition repeatedly. Caches the sections of each load balancer, because most changes concern one of
-    them, and the last text."""
+    """Renders one partition's configuration repeatedly. Caches the last text and the sections of each load
+    balancer, because most changes concern one of them.
+    """
 
     def __init__(self, partition: str, layout: Layout, settings: DaemonSettings) -> None:
         self._partition = partition
@@ -296,7 +302,9 @@ class Composer:
 
 
 def load_balancer_sections(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
-    """Render the sections of one load balancer. ``traffic_log``: address of the traffic log, as in the settings."""
+    """Render the configuration sections of one load balancer. ``traffic_log``: ``address:port`` of the
+    traffic log, as in the settings; empty: none.
+    """
     parts = [f"\n# load balancer {one.id}\n"]
     parts.extend(
         _ring_section(frontend.name, log) for frontend in one.frontends if (log := frontend.access_log) is not None
@@ -324,7 +332,8 @@ def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
 
 
 def _insert_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines, with a line that makes an empty path ``/`` before the first L7 rule.
+    """Return the frontend's lines, with a line that makes an empty path ``/`` before the first L7 rule;
+    without such a rule unchanged.
 
     The line comes after all ``tcp-request`` lines, which HAProxy wants first.
     """
@@ -392,14 +401,18 @@ def _server_line(server: wire.BackendServer, number: int) -> str:
 
 
 def server_words(server: wire.BackendServer, number: int) -> tuple[str, ...]:
-    """Return the arguments after the address, the same in the file and in runtime commands."""
+    """Return the arguments of a server after its address, the same in the file and in runtime commands.
+    ``number``: the server's id.
+    """
     backup = ("backup",) if server.backup else ()
     return ("id", str(number), "weight", str(server.weight), *backup, *server.arguments)
 
 
 @functools.lru_cache(maxsize=4096)
 def server_ids(names: tuple[str, ...]) -> dict[str, int]:
-    """Return ``{name: id}`` of servers; an id depends on the name only (except for rare collisions)."""
+    """Return ``{name: id}`` of a backend's servers; an id depends on the name only, except after a collision.
+    The result is cached, and must not be changed.
+    """
     ids: dict[str, int] = {}
     taken: set[int] = set()
     # in a fixed order, so that collisions are resolved alike in every run

@@ -10,10 +10,12 @@ from evenkeel.haproxyd.haproxy.binary import Binary
 
 
 async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
-    """Return ``{refused load balancer: HAProxy's reason}``. ``check`` returns why HAProxy refuses a subset, or an empty
-    text.
+    """Return ``{refused load balancer: HAProxy's reason}`` of the suspects. ``check`` returns why HAProxy
+    refuses a subset, or an empty text; if it accepts both halves of a refused set, all of the set count as
+    refused.
 
-    Costs one check if none is refused, and about two times log2 of the number of load balancers for each refused one.
+    Costs one check if none is refused, and about two times log2 of the number of load balancers for each
+    refused one.
     """
     words = await check(suspects) if suspects else ""
     if not words:
@@ -26,9 +28,10 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
 
 
 async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
-    """Return HAProxy's reason to refuse this configuration; empty if HAProxy accepts it.
+    """Return HAProxy's reason to refuse the configuration in ``config_dir``; empty if HAProxy accepts it.
 
-    ``files_dir``: the directory of the files that the configuration refers to. Raises :class:`HaproxyDown`.
+    ``files_dir``: the directory of the files that the configuration refers to. Raises :class:`HaproxyDown` if
+    the check does not end in time, :class:`OSError` if it cannot be started.
     """
     # The environment is empty, because a configuration can expand variables.
     process = await asyncio.create_subprocess_exec(

@@ -29,14 +29,17 @@ class ConfigCheck:
         self._layout = layout
 
     async def is_due(self) -> bool:
-        """Whether a configuration has to be checked before a reload. Raises :class:`HaproxyDown`."""
-        return (await self._binary()).refused_reload_costs
+        """Whether each configuration has to be checked before a reload, because a refused reload costs
+        connections. Raises :class:`HaproxyDown` if there is no usable HAProxy.
+        """
+        return (await self._binary()).refused_reload_interrupts
 
     async def check(self, load_balancers: LoadBalancers) -> str:
-        """Return HAProxy's reason to refuse these load balancers, without the operator's file; empty if HAProxy accepts
-        them.
+        """Return HAProxy's reason to refuse these load balancers, without peers and the operator's file;
+        empty if HAProxy accepts them. The copy that is checked is removed.
 
-        Raises :class:`HaproxyDown`.
+        Raises :class:`HaproxyDown` if the check does not end in time or there is no usable HAProxy,
+        :class:`OSError`.
         """
         try:
             return await self._check_load_balancers(load_balancers)
@@ -65,11 +68,13 @@ class ConfigCheck:
     async def bisect(
         self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
     ) -> dict[str, str]:
-        """Find the load balancers that HAProxy refuses, with reasons; empty: the operator's file is the cause.
+        """Find the load balancers that HAProxy refuses, and return ``{id: reason}``; empty: the operator's
+        file is the cause.
 
-        ``words`` is HAProxy's message, ``with_local`` whether it read the operator's file. If checks find no cause, the
-        changed load balancers that the message names are blamed, or else all changed ones. Raises :class:`HaproxyDown`
-        if the check cannot be run, if none changed, or if none runs and the message names none of several.
+        ``words``: HAProxy's message; ``with_local``: whether it read the operator's file. If checks find no
+        cause, the changed load balancers that the message names are blamed, or else all changed ones. Raises
+        :class:`HaproxyDown` if the check cannot be run, if none changed, or if none runs and the message
+        names none of several.
         """
         # What runs unchanged was accepted before, so it is not suspected.
         suspects = sorted(name for name, one in wanted.items() if one != running.get(name))

@@ -12,7 +12,9 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class ConfigFiles:
-    """Files that one partition's HAProxy reads. Methods that block say so."""
+    """Files that one partition's HAProxy reads: its configuration, and the certificates and lists that it
+    refers to.
+    """
 
     def __init__(self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: Layout) -> None:
         self._partition = partition
@@ -26,12 +28,15 @@ class ConfigFiles:
         """Whether the files are older than the running configuration."""
 
     def forget(self) -> None:
-        """Have the next write compare all files with the disk, and replace files that differ."""
+        """Forget which contents are on disk, so that the next write compares all files with the disk, and
+        replaces files that differ.
+        """
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
     def write(self, config: HaproxyConfig, *, take_local: bool) -> None:
-        """Write the files of a configuration; files without a reference stay, because they may be in use. Blocks.
+        """Write the files of a configuration; files without a reference stay, because they may be in use.
+        Blocks. Raises :class:`OSError`.
 
         ``take_local``: include the operator's file.
         """
@@ -41,13 +46,15 @@ class ConfigFiles:
         self.outdated = False
 
     def remove_unused_files(self, config: HaproxyConfig) -> None:
-        """Remove files that are no longer referred to. Blocks."""
+        """Remove files that this configuration does not refer to. Blocks. Raises :class:`OSError`."""
         # A file that is removed here has to be written again when a later configuration refers to it.
         self._known = config_file_contents(config)
         self._storage.remove_unused_files(self._known)
 
     def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
-        """Return the names of files that differ from the last write; :meth:`write` then writes them again. Blocks."""
+        """Return the names of files on disk that differ from this configuration's; :meth:`write` then writes
+        them again. Blocks.
+        """
         wanted = config_file_contents(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}
@@ -56,8 +63,8 @@ class ConfigFiles:
         return differing
 
     def digest(self, config: HaproxyConfig, local: str) -> str:
-        """Return the digest of everything that a HAProxy with this configuration has read. ``local``: text of the
-        operator's file.
+        """Return a SHA-256 digest, in hexadecimal, of everything that a HAProxy with this configuration has
+        read. ``local``: text of the operator's file.
         """
         files = (part for item in sorted(config_file_contents(config).items()) for part in item)
         return texts_digest(self._composer.compose_text(config), local, *files)
@@ -66,10 +73,11 @@ class ConfigFiles:
 def write_files(
     storage: PartitionStorage, config: HaproxyConfig, layout: Layout, known: Mapping[str, str], composer: Composer
 ) -> None:
-    """Write the files that the configuration refers to, unless ``known`` has their content, then the configuration.
-    Blocks.
+    """Write the files that the configuration refers to, unless ``known`` has their content, then the
+    configuration. Blocks. Raises :class:`OSError`.
 
-    A file that already has its content is not written again: HAProxy can be started from it while the disk is full.
+    A file that already has its content is not written again: HAProxy can be started from it while the disk is
+    full.
     """
     storage.write_files(layout.files_dir, config_file_contents(config), known)
     # the temporary file is outside the directory: HAProxy reads every file in it
@@ -77,13 +85,15 @@ def write_files(
 
 
 def file_owner(config: HaproxyConfig, name: str) -> str:
-    """Return the id of the load balancer whose configuration refers to the file; empty if there is none."""
+    """Return the id of the load balancer that has a file of this name; empty if there is none."""
     balancers = config.load_balancers.values()
     return next((one.id for one in balancers for file in one.files if file.name == name), "")
 
 
 def config_file_contents(config: HaproxyConfig) -> dict[str, str]:
-    """Return ``{file name: content}`` of all certificates and lists."""
+    """Return ``{file name: content}`` of all files that the configuration refers to: certificates, lists,
+    keys for peers, and the maps of L7 policies.
+    """
     files = {file.name: file.content for one in config.load_balancers.values() for file in one.files}
     if config.peer:
         files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted_ca_certificates(config.peer, config.peers)}

@@ -31,7 +31,9 @@ class Layout(Value):
 
 
 def partition_layout(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
-    """Return the paths of a partition. Sockets' names are short, however long the partition's name is."""
+    """Return the paths of a partition's HAProxy. Sockets' names are derived from a digest, so that they are
+    short however long the partition's name is.
+    """
     short = hashlib.sha256(partition.encode()).hexdigest()[:16]
     return Layout(
         config_dir=storage.config_dir,

@@ -51,22 +51,26 @@ _HEX_MATCHES = {"str": "{0}/", "beg": "{0}", "end": "(?:[0-9A-F]{{2}})*{0}/", "s
 
 
 class ParsedRule(Value):
-    """A rule of a policy: ``definition`` is the ACL without its name."""
+    """One condition of a policy: ``definition`` is the ACL without its name; ``negated``: the ACL must not
+    match.
+    """
 
     definition: str
     negated: bool
 
 
 class ParsedPolicy(Value):
-    """One policy: its ``http-request`` line without the conditions, all of which have to hold."""
+    """One L7 policy: its ``http-request`` line without the conditions, and the conditions, all of which have
+    to hold.
+    """
 
     action: str
     conditions: tuple[ParsedRule, ...]
 
 
 class ParsedPolicies(Value):
-    """Lines of a frontend: those before its policies, the policies, and those after them without the choice of the
-    backend.
+    """Lines of a frontend: those before its L7 policies, the policies in order, and those after the first
+    policy; lines that choose the backend are left out.
     """
 
     before: tuple[str, ...]
@@ -75,20 +79,23 @@ class ParsedPolicies(Value):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Return the lines that are not of policies."""
+        """Return the lines before and after the policies, in order."""
         return (*self.before, *self.after)
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Return ``{definition: number}`` of the rules, from 1 on."""
+        """Return ``{definition: number}`` of the policies' different rules, numbered from 1 in order of
+        appearance.
+        """
         found = dict.fromkeys(one.definition for policy in self.policies for one in policy.conditions)
         return {definition: number for number, definition in enumerate(found, start=1)}
 
 
 class LiveFrontend(Value):
-    """A frontend whose policies were changed since HAProxy loaded it: with these lines.
+    """A frontend whose L7 policies were changed at runtime since HAProxy loaded it with the lines ``loaded``.
 
-    ``entries``: expressions and values of the policies that decide now, in order.
+    ``generation``: number of the change that decides now; ``entries``: (expression, value) of its policies,
+    in order.
     """
 
     loaded: tuple[str, ...]
@@ -114,11 +121,13 @@ class LivePolicies(Value):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of these frontends, sorted."""
+        """Return the names of all frontends with changed policies, unknown ones included, sorted."""
         return tuple(sorted(self.frontends.keys() | self.unknown))
 
     def with_frontend(self, name: str, frontend: LiveFrontend) -> "LivePolicies":
-        """Return these policies after a change of one frontend."""
+        """Return a copy with this frontend added or replaced; ``size`` grows by its entries, because earlier
+        ones stay in the process.
+        """
         return LivePolicies(
             frontends={**self.frontends, name: frontend},
             size=self.size + len(frontend.entries),
@@ -126,8 +135,10 @@ class LivePolicies(Value):
         )
 
 
-def split_policies(lines: Sequence[str]) -> ParsedPolicies | None:
-    """Return the lines with their policies parsed; None if they are not as this package's driver renders them."""
+def parse_policies(lines: Sequence[str]) -> ParsedPolicies | None:
+    """Parse a frontend's lines; None if its policies do not have the form in which this package's driver
+    renders them.
+    """
     acls: dict[str, str] = {}
     before: list[str] = []
     after: list[str] = []
@@ -154,14 +165,16 @@ def _parse_conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator
 
 
 def has_policies(lines: Iterable[str]) -> bool:
-    """Whether a frontend has L7 policies."""
+    """Whether the lines of a frontend have L7 policies."""
     # the prefix first: nearly all lines of a partition are none, and each change looks at all
     return any(line.startswith("acl l7.") and _ACL_PATTERN.match(line) for line in lines)
 
 
 def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a frontend's lines with those that let its policies change at runtime; without policies, the same."""
-    found = split_policies(lines) if has_policies(lines) else None
+    """Return a frontend's lines with those that let its L7 policies change at runtime; unchanged without
+    policies, or if they cannot be parsed.
+    """
+    found = parse_policies(lines) if has_policies(lines) else None
     if found is None or not found.policies:
         return lines
     numbers = found.numbers
@@ -193,8 +206,10 @@ def _policy_line(policy: ParsedPolicy, numbers: Mapping[str, int]) -> str:
     return " ".join((policy.action, "if", "!l7.chosen", *words))
 
 
-def answer_lines() -> Iterator[str]:
-    """Yield the lines of the backend that answers requests which policies redirect or refuse."""
+def answer_backend_lines() -> Iterator[str]:
+    """Yield the lines of the backend that redirects or refuses requests for policies that were changed at
+    runtime.
+    """
     for letter, keyword in _REDIRECTS.items():
         for code in _REDIRECT_CODES:
             value = _redirect_value(letter, str(code))
@@ -206,14 +221,18 @@ def answer_lines() -> Iterator[str]:
 # -- changes
 
 
-def live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: LivePolicies) -> LiveFrontend | None:
-    """Return the frontend with the wanted policies as a new generation; None if only a reload can bring them.
+def change_live_frontend(
+    name: str, now: Sequence[str], wanted: Sequence[str], live: LivePolicies
+) -> LiveFrontend | None:
+    """Return the frontend ``name`` with the wanted policies as a new generation; None if only a reload can
+    bring them, as when other lines differ.
 
-    ``now``: the lines that the frontend has. The lines that are not of policies have to be the same.
+    ``now``: the lines that the frontend has; ``wanted``: those that it should have; ``live``: all policies
+    changed at runtime.
     """
     known = live.frontends.get(name)
     loaded = tuple(now) if known is None else known.loaded
-    there, then = split_policies(loaded), split_policies(wanted)
+    there, then = parse_policies(loaded), parse_policies(wanted)
     # Entries that an earlier daemon added are in the process until its next reload, and may be of any generation.
     if live.unknown or there is None or then is None or not there.policies or there.others != then.others:
         return None
@@ -231,7 +250,9 @@ def live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: Li
 
 
 def _map_entry(policy: ParsedPolicy, numbers: Mapping[str, int], generation: int) -> tuple[str, str] | None:
-    """Return expression and value of a policy; None if they cannot be given at runtime."""
+    """Return the expression and value of the map's entry for a policy; None if the policy cannot be given at
+    runtime.
+    """
     value = _map_value(policy.action)
     terms = [_condition_term(one, numbers) for one in policy.conditions]
     if value is None or None in terms:
@@ -261,7 +282,9 @@ def _redirect_value(letter: str, code: str) -> str:
 
 
 def _condition_term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | None:
-    """Return the expression, without any text of its own, for a condition."""
+    """Return the look-ahead expression for a condition; None if its rule is neither loaded nor a comparison
+    with a text.
+    """
     body, number = _comparison_regex(condition.definition), numbers.get(condition.definition)
     if body is None and number is not None:
         body = f"[^\\n]*/{number}/"
@@ -269,8 +292,8 @@ def _condition_term(condition: ParsedRule, numbers: Mapping[str, int]) -> str | 
 
 
 def _comparison_regex(definition: str) -> str | None:
-    """Return the expression for a rule that compares the host, the path or the client's certificate with a text; None
-    for others.
+    """Return the expression for a rule that compares host, path or the client's certificate with a text; None
+    for any other rule.
     """
     what, *flags, last, value = shlex.split(definition)
     if last != "--" or len(flags) < 2 or not value:
@@ -287,7 +310,9 @@ def _comparison_regex(definition: str) -> str | None:
 
 
 def _certificate_regex(what: str, how: str, value: str) -> str:
-    """Return the expression for a rule about the client's certificate; empty if it is about something else."""
+    """Return the expression for a rule about the client's certificate (``what``: sample, ``how``: match,
+    ``value``: text); empty if it is about something else.
+    """
     if what in _NUMBERS_BY_SAMPLE and how == "int" and value.isdecimal():
         return f"[^\\n]*/{_NUMBERS_BY_SAMPLE[what]}={int(value)}/"
     field = what.removeprefix("ssl_c_s_dn(").removesuffix(")")
@@ -309,18 +334,18 @@ def frontend_changed_by_others(live: LivePolicies, generations: Iterable[str], p
 
     ``generations``, ``policies``: entries that HAProxy shows of the two maps.
     """
-    seen = dict(_pairs(generations))
+    seen = dict(_split_entries(generations))
     wanted = {name: f"{one.generation}/" for name, one in live.frontends.items()}
     for name in sorted((seen.keys() | wanted.keys()) - live.unknown):
         if seen.get(name) != wanted.get(name):
             return name
-    shown = _pairs(policies)
+    shown = _split_entries(policies)
     for name, one in live.frontends.items():
         if [entry for entry in shown if entry[0].startswith(_generation_prefix(one.generation))] != list(one.entries):
             return name
     return ""
 
 
-def _pairs(entries: Iterable[str]) -> list[tuple[str, str]]:
+def _split_entries(entries: Iterable[str]) -> list[tuple[str, str]]:
     pairs = (entry.split(None, 1) for entry in entries)
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]

@@ -46,8 +46,8 @@ class LoadedParts:
     def __init__(self) -> None:
         self._last: Mapping[str, tuple[wire.LoadBalancerConfig, wire.LoadBalancerConfig]] = {}
 
-    def of(self, load_balancers: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """Return ``{id: loaded part}`` of the load balancers."""
+    def loaded_parts(self, load_balancers: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
+        """Return ``{id: loaded part}`` of these load balancers, and forget all others."""
         self._last = {name: (one, self._loaded_part(one)) for name, one in load_balancers.items()}
         return {name: part for name, (_, part) in self._last.items()}
 
@@ -57,7 +57,9 @@ class LoadedParts:
 
 
 def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
-    """Return the names of the backends to which neither a listener nor a used backend refers."""
+    """Return the names of the backends to which neither a listener nor a used backend refers; any word in
+    their lines that could be a backend's name counts as a reference.
+    """
     rest = {backend.name: backend for backend in one.backends}
     found = possible_names(_frontend_texts(one)) | {listener.backend for listener in one.datagram_listeners}
     while used := rest.keys() & found:
@@ -66,12 +68,12 @@ def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
 
 
 def possible_names(texts: Iterable[str]) -> frozenset[str]:
-    """Return all words of configuration that could be names of backends or files."""
+    """Return all words in texts of configuration that could be names of backends or files."""
     return frozenset(name for text in texts for name in _NAMES_PATTERN.findall(text))
 
 
 def config_texts(one: wire.LoadBalancerConfig) -> Iterator[str]:
-    """Yield the lines and arguments of all frontends and backends."""
+    """Yield the lines and arguments of all frontends and backends of a load balancer."""
     yield from _frontend_texts(one)
     for backend in one.backends:
         yield from _backend_texts(backend)

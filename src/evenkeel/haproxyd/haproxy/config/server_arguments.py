@@ -42,11 +42,12 @@ _CHECK_LINES = ("timeout check ", "option httpchk", "http-check ")
 
 
 class ServerArguments(Value):
-    """Parsed arguments of a HAProxy ``server`` line, as far as they decide how the server's health is checked.
+    """Parsed arguments of a HAProxy ``server`` line, as far as they decide how the server's health is
+    checked.
 
-    ``tracks``: whether the server takes over the health of another server. ``implied_in_checks``: arguments that
-    HAProxy derives for the server's checks when it reads the file, and not when a server is added at runtime (2.6 to
-    3.4).
+    ``tracks``: whether the server takes over the health of another server. ``check_address``, ``check_port``:
+    :data:`OWN_ADDRESS`, :data:`OWN_PORT` if not given. ``implied_in_checks``: arguments that HAProxy derives
+    for the server's checks when it reads the file, but not when a server is added at runtime (2.6 to 3.4).
     """
 
     tls: bool = False
@@ -80,7 +81,8 @@ def _parse_arguments(words: tuple[str, ...]) -> ServerArguments:
 
 
 def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
-    """Yield arguments that HAProxy derives for checks of a server in the file.
+    """Yield the arguments that HAProxy derives for the checks of a server with the arguments ``names`` in the
+    file.
 
     Checks use TLS and the PROXY header as traffic does, unless they go to another address or port.
     """
@@ -93,8 +95,8 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
 
 
 def only_check_place_differs(old: wire.BackendServer, new: wire.BackendServer) -> bool:
-    """Whether the servers' arguments differ only in the address and port of health checks, which do not decide how the
-    server is checked.
+    """Whether the servers' arguments differ at most in address and port of health checks, and these change
+    nothing else about the checks.
 
     Checks use TLS and the PROXY header as traffic does only where they go to its address and port.
     """
@@ -109,10 +111,11 @@ def _drop_check_place(server: wire.BackendServer) -> tuple[str, ...]:
 
 
 def remove_health_checks(backend: wire.Backend) -> wire.Backend | None:
-    """Return the backend without its health checks; None if the runtime API cannot end them so that nothing differs.
+    """Return the backend without its health checks; None if it has no check lines, or the runtime API cannot
+    end its checks so that nothing differs.
 
-    That is so if their arguments are not the last ones, or the checks go to another address or port, which the process
-    would continue to show.
+    The latter is so if their arguments are not the last ones, or the checks go to another address or port,
+    which the process would continue to show.
     """
     servers = tuple(map(_remove_server_checks, backend.servers))
     lines = tuple(line for line in backend.lines if not line.startswith(_CHECK_LINES))

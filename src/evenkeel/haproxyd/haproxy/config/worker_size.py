@@ -43,12 +43,14 @@ class WorkerSize(Value):
     tls_sessions: int = 0
 
     def is_enough_for(self, connections: int) -> bool:
-        """Whether the size is enough for so many connections; ``connections`` 0: as many as the host's limits allow."""
+        """Whether a worker of this size is enough for so many connections; ``connections`` 0: as many as the
+        host's limits allow.
+        """
         return not self.connections or 0 < connections <= self.connections
 
 
 class HostWorkerSizes:
-    """Chooses the sizes of all workers of a host, which share the TLS sessions."""
+    """Chooses the sizes of all workers of a host, which share a number of TLS sessions."""
 
     def __init__(self, connections: int | None) -> None:
         """``connections``: size of each worker, as configured; None: each worker is sized by its listeners."""
@@ -56,10 +58,11 @@ class HostWorkerSizes:
         self._sessions: dict[str, int] = {}
         """``{partition: TLS sessions}`` of workers that run or are about to start."""
 
-    def choose(self, partition: str, frontends: tuple[wire.Frontend, ...], grown: int) -> WorkerSize:
-        """Choose the size for a worker that may be started, and reserve its sessions until :meth:`record`.
+    def choose_size(self, partition: str, frontends: tuple[wire.Frontend, ...], grown: int) -> WorkerSize:
+        """Choose the size for a worker that may be started, and reserve its TLS sessions until
+        :meth:`record_size`.
 
-        ``grown``: connections to which the worker has grown before.
+        ``grown``: connections to which the worker has grown before; 0: it has not.
         """
         size = WorkerSize(
             connections=0 if self._connections else reserved_connections(frontends, grown),
@@ -68,7 +71,7 @@ class HostWorkerSizes:
             if remembers_sessions(frontends)
             else 0,
         )
-        self.record(partition, size)
+        self.record_size(partition, size)
         return size
 
     def _sessions_for(self, partition: str, grown: int) -> int:
@@ -77,11 +80,13 @@ class HostWorkerSizes:
         share = (SESSIONS_OF_HOST - others) // SESSIONS_SHARE
         return min(max(share, grown, SESSIONS_MIN), SESSIONS_MAX)
 
-    def record(self, partition: str, size: WorkerSize) -> None:
-        """Record the size with which the partition's worker was started."""
+    def record_size(self, partition: str, size: WorkerSize) -> None:
+        """Record the size with which the partition's worker was started; its TLS sessions replace those that
+        :meth:`choose_size` reserved.
+        """
         self._sessions[partition] = size.tls_sessions
 
-    def forget(self, partition: str) -> None:
+    def release_sessions(self, partition: str) -> None:
         """Release the partition's TLS sessions, because it has no worker any more."""
         self._sessions.pop(partition, None)
 
@@ -99,14 +104,18 @@ def reserved_connections(frontends: tuple[wire.Frontend, ...], grown: int = 0) -
 
 
 def grown_connections(size: WorkerSize, frontends: tuple[wire.Frontend, ...], used: int) -> int:
-    """Return the connections to which a worker that serves ``used`` ones has to grow; 0: the worker is large enough."""
+    """Return the number of connections for which a worker that serves ``used`` ones has to be sized anew; 0:
+    the worker is large enough, or all its listeners have limits.
+    """
     if not size.connections or 2 * used < size.connections or not any(_unlimited_flags(frontends)):
         return 0
     return GROWTH_FACTOR * size.connections
 
 
 def open_files_needed(connections: int, load_balancers: tuple[wire.LoadBalancerConfig, ...]) -> int:
-    """Return the open files of a worker with so many connections: each may need one more to a member."""
+    """Return the number of open files of a worker with so many connections, each of which may need one more
+    to a member; listeners, servers and a reserve are added.
+    """
     listening = sum(len(frontend.binds) for one in load_balancers for frontend in one.frontends)
     servers = sum(len(backend.servers) for one in load_balancers for backend in one.backends)
     return 2 * connections + listening + servers + FILES_RESERVED
@@ -118,10 +127,10 @@ def uses_tls(frontend: wire.Frontend) -> bool:
 
 
 def remembers_sessions(frontends: Iterable[wire.Frontend]) -> bool:
-    """Whether clients may resume TLS sessions.
+    """Whether clients may resume TLS sessions: some frontend uses TLS, and none verifies client certificates.
 
-    Not where a listener verifies client certificates: HAProxy resumes a session at any listener of the process, so a
-    session from a listener without verification would bypass it.
+    HAProxy resumes a session at any listener of the process, so a session from a listener without
+    verification would bypass it.
     """
     tls = [frontend for frontend in frontends if uses_tls(frontend)]
     return bool(tls) and not any("verify" in word.split(" ") for one in tls for word in one.bind_arguments)
@@ -132,6 +141,8 @@ def _unlimited_flags(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
 
 
 def _round_up_to_two_digits(connections: int) -> int:
-    """Round up to two digits, because HAProxy rounds down the maximum that it derives from open files."""
+    """Round up to two significant digits, because HAProxy rounds down the maximum that it derives from open
+    files.
+    """
     unit = int("1" + "0" * (len(str(connections)) - 2)) if connections >= 100 else 1
     return -(-connections // unit) * unit

@@ -18,9 +18,10 @@ key type.
 
 
 def presented_names(content: str) -> PresentedNames:
-    """Return the names for which HAProxy presents the first certificate of a PEM file.
+    """Return the names (SNI), with the kind of key, for which HAProxy presents the first certificate of a PEM
+    file.
 
-    Empty if the file cannot be parsed: HAProxy then reports the error.
+    Empty if there is no certificate that can be parsed: HAProxy then reports the error.
     """
     leaf = _PEM_PATTERN.search(content)
     return _leaf_certificate_names(leaf[0]) if leaf else frozenset()

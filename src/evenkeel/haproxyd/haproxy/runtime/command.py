@@ -7,9 +7,10 @@ REPEATED_CHARS_MIN = 8
 
 
 class RuntimeCommand(Value):
-    """One command, and the text that its answer contains on success (empty: no answer).
+    """One runtime command, and in ``expects`` the text that its answer contains on success (empty: the answer
+    is empty).
 
-    ``payload``: may contain a private key.
+    ``payload``: lines sent with the command, which may contain a private key.
     """
 
     text: str
@@ -17,8 +18,8 @@ class RuntimeCommand(Value):
     expects: str = ""
 
     def loggable_answer(self, answer: str) -> str:
-        """Return the answer in a form that may be logged: a note in its place if the answer repeats a line of the
-        payload.
+        """Return the answer for logs; a note in its place if the answer repeats a line of the payload, which
+        may be secret.
         """
         repeats = any(line in answer for line in self.payload.splitlines() if len(line) >= REPEATED_CHARS_MIN)
         return "(not shown: it repeats the payload)" if repeats else answer.strip()
@@ -32,7 +33,7 @@ class RuntimeCommand(Value):
 
 
 class NeedsReload(Exception):
-    """A change that only a reload can apply.
+    """A change that only a reload can apply; the text gives the reason, for logs.
 
     ``load_balancer_id``: the load balancer that requires the reload; empty: no single one.
     """

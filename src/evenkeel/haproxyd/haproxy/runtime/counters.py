@@ -44,7 +44,7 @@ Counts = Mapping[str, FrontendCounts]
 
 
 class SavedCounters(Value):
-    """Content of the file that keeps counters over restarts."""
+    """Content of the file that keeps counters over restarts. ``base``: counts of ended workers, by frontend."""
 
     base: dict[str, FrontendCounts] = {}
     workers: dict[str, dict[str, FrontendCounts]] = {}
@@ -52,7 +52,7 @@ class SavedCounters(Value):
 
 
 def add_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
-    """Add two sets of counters."""
+    """Return the sum of two sets of counters; it is listening if one of them is."""
     return FrontendCounts(
         bytes_in=one.bytes_in + other.bytes_in,
         bytes_out=one.bytes_out + other.bytes_out,
@@ -64,7 +64,9 @@ def add_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
 
 
 def has_counter_decreased(before: Counts, now: Counts) -> bool:
-    """Whether a counter decreased, because the counters were cleared or another process counts."""
+    """Whether connections or bytes received of any frontend decreased, because the counters were cleared or
+    another process counts.
+    """
     return any(
         now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
         for name, was in before.items()
@@ -73,7 +75,9 @@ def has_counter_decreased(before: Counts, now: Counts) -> bool:
 
 
 class CounterTotals:
-    """Computes the totals, without I/O."""
+    """Totals of frontends, from the counts of ended workers (``base``) and the last counts of existing ones,
+    without I/O.
+    """
 
     def __init__(self, saved: SavedCounters | None = None) -> None:
         self.base = dict(saved.base) if saved else {}
@@ -82,7 +86,9 @@ class CounterTotals:
         """Number of changes; while it is the same, so are the totals."""
 
     def record_counts(self, worker: str, counts: Counts) -> None:
-        """Record the counts of a worker since its start."""
+        """Record the counts, by frontend, of a worker since its start. If a count decreased, the earlier ones
+        are added to the base.
+        """
         self.version += 1
         before = self.workers.get(worker, {})
         if has_counter_decreased(before, counts):
@@ -98,28 +104,30 @@ class CounterTotals:
             self.base[name] = add_counts(self.base.get(name, _NO_COUNTS), ended)
 
     def frontend_total(self, name: str) -> FrontendCounts:
-        """Return the total since the frontend was created."""
+        """Return the frontend's total over all workers; zeros for an unknown frontend."""
         total = self.base.get(name, _NO_COUNTS)
         for counts in self.workers.values():
             total = add_counts(total, counts.get(name, _NO_COUNTS))
         return total
 
     def drop_removed_totals(self, kept: Collection[str], limit: int) -> None:
-        """Drop the totals of frontends that are not in ``kept`` if there are more than ``limit``."""
+        """Drop the totals of ended workers for frontends that are not in ``kept``, if there are totals of
+        more than ``limit`` frontends.
+        """
         if len(self.base) > limit:
             self.version += 1
             self.base = {name: counts for name, counts in self.base.items() if name in kept}
 
     def state_to_save(self) -> SavedCounters:
-        """Return the state to be written to disk."""
+        """Return a copy of the counts, to be written to disk."""
         return SavedCounters(
             base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()}
         )
 
 
 class _CollectedTotals(NamedTuple):
-    """Totals of one query, and what they depend on: the worker and its answer, the names, and the version of
-    :class:`CounterTotals`.
+    """Totals of one query, and what they depend on: the worker's key and its answer, the frontends' names,
+    and the version of :class:`CounterTotals`.
     """
 
     worker: str
@@ -129,8 +137,10 @@ class _CollectedTotals(NamedTuple):
     totals: Counts
 
 
-class _Held(NamedTuple):
-    """Connection to a worker, its pid and key, and its answers: about frontends, and to other commands."""
+class _WorkerAnswers(NamedTuple):
+    """Connection to a worker, the worker's pid and key, and its answers: about frontends, and to other
+    commands.
+    """
 
     worker: HeldWorker
     pid: int
@@ -140,7 +150,9 @@ class _Held(NamedTuple):
 
 
 class PartitionCounters:
-    """Totals of one partition's frontends. Its own errors (a full disk, a silent worker) are logged and not raised."""
+    """Totals of one partition's frontends, kept in a file. Errors that concern only counters, such as a full
+    disk, are logged and not raised.
+    """
 
     def __init__(self, name: str, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -161,9 +173,11 @@ class PartitionCounters:
     async def carry_over(
         self, cli: WorkerCli, worker_socket: Path, pid: int | None, *reads: str
     ) -> AsyncIterator[tuple[str, ...]]:
-        """Read the current worker's counts before a reload replaces it, and follow them afterwards; a context around
-        the reload, with the worker's answers to the commands ``reads``. No answers: the worker ``pid`` does not answer
-        over its own socket.
+        """Return a context around a reload: on entry the counts of the worker ``pid`` are read and saved;
+        after a reload that succeeded, the replaced worker is followed until its connections have ended.
+
+        The context yields the worker's answers to the commands ``reads``; an empty tuple if that worker does
+        not answer over its own socket.
         """
         with contextlib.ExitStack() as kept:
             async with self._lock:  # answers are recorded in the order in which they were given
@@ -179,7 +193,7 @@ class PartitionCounters:
         if held:
             self._follow_worker(held)
 
-    async def _open_worker(self, worker_socket: Path, reads: Sequence[str]) -> _Held | None:
+    async def _open_worker(self, worker_socket: Path, reads: Sequence[str]) -> _WorkerAnswers | None:
         try:
             worker, (info, frontends, *answers) = await HeldWorker.open(worker_socket, SHOW_INFO, FRONTENDS, *reads)
             with contextlib.ExitStack() as failed:
@@ -189,10 +203,14 @@ class PartitionCounters:
         except HaproxyDown as error:
             log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
             return None
-        return _Held(worker, pid, worker_key(pid), frontends, tuple(answers))
+        return _WorkerAnswers(worker, pid, worker_key(pid), frontends, tuple(answers))
 
-    async def _read_before_reload(self, cli: WorkerCli, held: _Held | None, pid: int | None) -> tuple[str, ...]:
-        """Record the current worker's counts, and return its other answers; none if ``held`` is another worker."""
+    async def _read_before_reload(
+        self, cli: WorkerCli, held: _WorkerAnswers | None, pid: int | None
+    ) -> tuple[str, ...]:
+        """Record the current worker's counts, and return the answers in ``held``; empty if ``held`` is None
+        or another worker than ``pid``. A missing answer is logged.
+        """
         try:
             if held is not None and held.pid == pid:
                 self._totals.record_counts(held.key, frontend_counts(held.frontends))
@@ -203,7 +221,7 @@ class PartitionCounters:
             log.warning("counters not carried over", partition=self._name, reason=str(error))
         return ()
 
-    def _follow_worker(self, held: _Held) -> None:
+    def _follow_worker(self, held: _WorkerAnswers) -> None:
         # This connection leads to the replaced worker, although the new one listens on the socket by now.
         task = asyncio.create_task(self._follow_until_idle(held.worker, held.key), name=f"counters of {held.key}")
         self._followed[held.key] = task
@@ -223,7 +241,9 @@ class PartitionCounters:
             held.close()
 
     async def _is_active(self, held: HeldWorker, worker: str) -> bool:
-        """Record the worker's counts, and return whether it still has connections. Raises :class:`HaproxyDown`."""
+        """Read and record the worker's counts, and return whether it still has connections. Raises
+        :class:`HaproxyDown` if it does not answer.
+        """
         async with self._lock:  # answers are recorded in the order in which they were given
             counts = frontend_counts(await held.command(FRONTENDS))
             self._totals.record_counts(worker, counts)
@@ -249,7 +269,9 @@ class PartitionCounters:
         return known.totals, tuple(answers)
 
     async def _query_worker(self, cli: WorkerCli, pid: int, *texts: str) -> tuple[str, tuple[str, ...]]:
-        """Return the key of the worker ``pid`` and its answers."""
+        """Send commands that change nothing to the worker ``pid``; return the worker's key and one answer per
+        command. Raises :class:`HaproxyDown` if it does not answer.
+        """
         before = cli.connection_to(pid)
         is_known = self._connected is not None and self._connected[0] is before
         # before the query, because it cannot be determined any more once the process has ended
@@ -278,7 +300,7 @@ class PartitionCounters:
         return _CollectedTotals(current, answer, kept, self._totals.version, totals)
 
     async def close(self) -> None:
-        """Let old workers end, and write all totals to disk, before the daemon ends."""
+        """Stop following old workers, so that they can end, and write all totals to disk."""
         # A copy, because each task removes itself from the mapping when it ends.
         followed = tuple(self._followed.values())
         for task in followed:
@@ -287,9 +309,11 @@ class PartitionCounters:
         await self._save_totals()
 
     async def _record_worker(self, cli: WorkerCli, pid: int) -> None:
-        """Read and record the counts of the worker ``pid``, current or old. Raises :class:`HaproxyDown`."""
+        """Read and record the counts of the worker ``pid``, current or old. Raises :class:`HaproxyDown` if it
+        does not answer.
+        """
         worker = worker_key(pid)  # cannot be determined any more once the process has ended
-        self._totals.record_counts(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+        self._totals.record_counts(worker, frontend_counts(await cli.command_to_worker(pid, FRONTENDS)))
 
     async def _record_leaving(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])
@@ -314,7 +338,9 @@ class PartitionCounters:
 
 
 def worker_key(pid: int) -> str:
-    """Return pid and start time of a process as one key, because the kernel reuses pids."""
+    """Return pid and start time of a process as one text, because the kernel reuses pids; ``gone`` in place
+    of the time if the process has ended.
+    """
     return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 

@@ -1,8 +1,10 @@
-"""Drift: differences between a running HAProxy and its configuration, from the runtime API's answers. Pure.
+"""Drift: manual changes of a running HAProxy, found by comparing the runtime API's answers with the
+configuration. Pure.
 
-Compared after a reload, when everything is verified, and at each observation: an operator may have used the runtime API
-by hand, and what it sets lasts over reloads of other programs. Each column of ``show servers state`` that a
-configuration decides is compared; a server that is down although nothing may raise it again is drift, too.
+Compared after a reload, when everything is verified, and at each observation: an operator may have used the
+runtime API by hand, and what it sets lasts over reloads of other programs. Each column of ``show servers
+state`` that a configuration decides is compared; a server that is down although nothing may raise it again is
+drift, too.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -33,9 +35,9 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
 
 
 class ServerDrift(Value):
-    """Result of comparing servers: findings with repairs.
+    """Result of comparing servers: deviations, each with the command that repairs it.
 
-    ``to_delete``: surplus servers, which are out of service once the findings' commands have been executed.
+    ``to_delete``: surplus servers, which are in maintenance once the findings' commands have been executed.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -47,8 +49,8 @@ def server_drift(
 ) -> ServerDrift:
     """Compare the configured servers with the states that HAProxy reports.
 
-    ``pinged``: servers whose health the daemon still has to set, whether or not their backend is pinged from now on.
-    Raises :class:`NeedsReload` if a server is missing.
+    ``pinged``: servers whose health the daemon sets; these may be down. Raises :class:`NeedsReload` if a
+    configured server is missing.
     """
     findings: list[Finding] = []
     wanted: set[ServerKey] = set()
@@ -80,7 +82,7 @@ def server_drift(
 def _server_repairs(
     backend: wire.Backend, server: wire.BackendServer, found: ServerState, *, is_judged: bool
 ) -> Iterator[tuple[str, RuntimeCommand]]:
-    """Yield each attribute of a server that others changed, with the command that restores it.
+    """Yield a word for each attribute of a server that others changed, with a command that restores it.
 
     ``is_judged``: a health check or ping may raise the server if it is down.
     """
@@ -123,9 +125,10 @@ def _surplus_server_finding(load_balancer_id: str, backend: str, name: str) -> F
 
 
 def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """Find disabled frontends and changed limits in HAProxy's answer to :data:`FRONTENDS`.
+    """Find disabled frontends and changed limits of connections in HAProxy's answer to :data:`FRONTENDS`;
+    empty: none.
 
-    Raises :class:`NeedsReload` if a frontend is missing.
+    Raises :class:`NeedsReload` if a configured frontend is missing or was shut down.
     """
     seen = frontend_rows(text)
     findings: list[Finding] = []
@@ -154,8 +157,8 @@ def _frontend_findings(load_balancer_id: str, frontend: wire.Frontend, row: Mapp
 
 
 def list_drift(load_balancer_id: str, file: wire.File, text: str) -> tuple[Finding, ...]:
-    """Find the drift of one ACL or map in HAProxy's answer to ``show acl`` or ``show map``. Raises :class:`NeedsReload`
-    where only a reload helps.
+    """Compare one ACL or map with HAProxy's answer to ``show acl`` or ``show map``, and return a finding for
+    each command that restores it. Raises :class:`NeedsReload` where only a reload helps.
     """
     try:
         commands = tuple(list_changes(file, parse_list(text)))

@@ -47,7 +47,7 @@ def file_changes(
     new = {file.name: file for file in after.files}
     changed = {name: file for name, file in new.items() if name in old and old[name] != file}
     for name, file in changed.items():
-        refused = file.kind in ("ca", "crl") and not binary.authorities_at_runtime
+        refused = file.kind in ("ca", "crl") and not binary.supports_ca_at_runtime
         if file.kind != old[name].kind or (refused and file.content != old[name].content):
             raise NeedsReload(f"file {name}")
     _refuse_other_order(changed, new)
@@ -82,7 +82,8 @@ def _refuse_other_order(changed: Files, new: Files) -> None:
 
 
 def _certificate_additions(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
-    """Yield commands that add certificates with their content.
+    """Yield commands that add the certificates that lists newly name, with their content. Raises
+    :class:`NeedsReload` for any other new file.
 
     They come before the changes of lists: HAProxy refuses a certificate without content in a list.
     """
@@ -99,9 +100,11 @@ def _certificate_additions(old: Files, new: Files, listed: Iterable["_ListChange
 def _certificate_removals(
     old: Files, new: Files, listed: Iterable["_ListChange"], staying: Collection[str]
 ) -> Iterator[RuntimeCommand]:
-    """Yield commands that remove certificates. Files of other kinds remain in the process until the next reload.
+    """Yield commands that remove the certificates that lists no longer name; other files that are removed
+    stay in the process until the next reload.
 
-    ``staying``: names that the new configuration refers to.
+    ``staying``: names that the new configuration refers to. Raises :class:`NeedsReload` if one of the others
+    is among them.
     """
     named = {name for change in listed for name in change.names_removed}
     for name in sorted(old.keys() - new.keys()):
@@ -114,8 +117,8 @@ def _certificate_removals(
 def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> Iterator[RuntimeCommand]:
     """Yield commands that remove the private keys of closed listeners and unused backends.
 
-    HAProxy deletes no certificate that these refer to, so worthless ones take their places; to be sent once the
-    listeners are closed. Raises :class:`NeedsReload`.
+    HAProxy deletes no certificate that these refer to, so worthless ones take their places; to be sent once
+    the listeners are closed. Raises :class:`NeedsReload` if no command can replace a key.
     """
     kept = {file.name: file for file in after.files}
     lists = [file for file in before.files if file.kind == "crt_list" and file.name in kept]
@@ -137,7 +140,7 @@ def _content_changes(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]
 
 def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
     """Yield commands that replace the content of a certificate, CA file or revocation list. Raises
-    :class:`NeedsReload`.
+    :class:`NeedsReload` if the content is empty, not printable ASCII, or too large for a command.
     """
     # An empty line would end the payload (runtime API), so empty lines are left out.
     lines = [line.rstrip() for line in file.content.splitlines() if line.strip()]
@@ -152,14 +155,14 @@ def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
 
 
 def list_entries(content: str) -> tuple[str, ...]:
-    """Return the non-empty lines of a list file, such as a ``crt-list``."""
+    """Return the lines of a list file, such as a crt-list, stripped, without empty lines and comments."""
     lines = (line.strip() for line in content.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def list_changes(file: wire.File, old: tuple[str, ...]) -> Iterator[RuntimeCommand]:
-    """Yield commands that give a list in the process, an ACL or a map with the entries ``old``, the file's entries.
-    Raises :class:`NeedsReload`.
+    """Yield commands that bring an ACL or map in the process, which has the entries ``old``, to the file's
+    entries. Raises :class:`NeedsReload` for too many changes, or entries that no command can have.
     """
     if file.kind == "map":
         yield from _map_changes(file.name, old, list_entries(file.content))
@@ -168,9 +171,10 @@ def list_changes(file: wire.File, old: tuple[str, ...]) -> Iterator[RuntimeComma
 
 
 def _acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
-    """Yield commands that change an ACL, additions first, so that an address in both versions is never refused.
+    """Yield commands that change an ACL, additions first, so that an address in both versions is never
+    refused.
 
-    Raises :class:`NeedsReload`.
+    Raises :class:`NeedsReload` for too many changes, or entries that no command can have.
     """
     added = [entry for entry in dict.fromkeys(new) if entry not in old]
     removed = [entry for entry in dict.fromkeys(old) if entry not in new]
@@ -197,7 +201,9 @@ def _map_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Itera
 
 
 def _map_values(name: str, lines: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of a map by key. Raises :class:`NeedsReload` for lines that no runtime command can have."""
+    """Return ``{key: value}`` of a map's lines. Raises :class:`NeedsReload` for a repeated key, or for lines
+    that no runtime command can have.
+    """
     pairs = [line.split() for line in lines]
     values = {pair[0]: pair[-1] for pair in pairs}
     # of two entries with one key HAProxy uses one, and a command changes both

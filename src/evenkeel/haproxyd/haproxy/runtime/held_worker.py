@@ -31,8 +31,10 @@ class HeldWorker:
 
     @classmethod
     async def open(cls, worker_socket: Path, *texts: str) -> tuple["HeldWorker", tuple[str, ...]]:
-        """Connect to the worker that listens on the socket, and send it commands; returns their answers, too. Raises
-        :class:`HaproxyDown`.
+        """Connect to the worker that listens on the socket, and send commands to it; returns the connection
+        and one answer per command.
+
+        Raises :class:`HaproxyDown` if the worker does not answer within 5 s; the connection is closed then.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -48,11 +50,15 @@ class HeldWorker:
         return held, tuple(answers)
 
     async def command(self, text: str) -> str:
-        """Send one command and return the worker's answer. Raises :class:`HaproxyDown`."""
+        """Send one command and return the worker's answer. Raises :class:`HaproxyDown` if there is none
+        within 5 s.
+        """
         return (await self.commands(text))[0]
 
     async def commands(self, *texts: str) -> tuple[str, ...]:
-        """Send commands at once, and return the worker's answers. Raises :class:`HaproxyDown`."""
+        """Send commands at once, and return the worker's answers, one per command. Raises
+        :class:`HaproxyDown` if they do not arrive within 5 s, or the connection fails.
+        """
         loop = asyncio.get_running_loop()
         answered = self._answers.expect(len(texts))
         timeout = loop.call_later(TIMEOUT_SECONDS, self._answers.fail, TimeoutError())
@@ -75,9 +81,9 @@ class HeldWorker:
 
 
 class _AnswerCollector(asyncio.Protocol):
-    """Collects a worker's answers to the commands sent last.
+    """Protocol that collects a worker's answers to the commands sent last, at most 16 MiB.
 
-    A protocol of its own, because a stream's buffers and waits cost more than the rest of an observation.
+    Used because a stream's buffers and waits cost more than the rest of an observation.
     """
 
     def __init__(self) -> None:
@@ -87,7 +93,9 @@ class _AnswerCollector(asyncio.Protocol):
         self._lost = False
 
     def expect(self, count: int) -> "asyncio.Future[bytes]":
-        """Return a future of so many answers, each with its prompt. It fails with an :class:`OSError`."""
+        """Drop what was received, and return a future of the bytes of the next ``count`` answers, each with
+        its prompt. The future fails with an :class:`OSError` if the connection does.
+        """
         self._received.clear()
         self._expected = count
         self._answered = asyncio.get_running_loop().create_future()
@@ -96,7 +104,7 @@ class _AnswerCollector(asyncio.Protocol):
         return self._answered
 
     def fail(self, error: OSError) -> None:
-        """Let the wait for answers end with the error."""
+        """Complete the future of answers with the error, if there is one that is not complete."""
         if self._answered is not None and not self._answered.done():
             self._answered.set_exception(error)
 

@@ -16,14 +16,16 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, TIMEOUT_SECONDS, HeldWorker, worker_pid
 
 
-class KeptConnections:
-    """Counts the connections that this process keeps: at most a quarter of its limit of open files."""
+class ConnectionQuota:
+    """Limits the connections that this process keeps to a quarter of its limit of open files, by counting
+    them.
+    """
 
     def __init__(self) -> None:
         self._count = 0
 
     def reserve_connection(self) -> bool:
-        """Count one more connection; False if there are too many."""
+        """Count one more connection; returns False, without counting it, if there are too many."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and self._count >= soft // 4:
             return False
@@ -31,17 +33,17 @@ class KeptConnections:
         return True
 
     def release_connection(self) -> None:
-        """Count one connection less."""
+        """Count one connection less, because it was closed."""
         self._count -= 1
 
 
-KEPT_CONNECTIONS = KeptConnections()
+CONNECTION_QUOTA = ConnectionQuota()
 
 
 class KeptConnection:
     """Connection to the current worker's runtime API, opened when it is needed and kept for the next query."""
 
-    def __init__(self, worker_socket: Path, kept: KeptConnections = KEPT_CONNECTIONS) -> None:
+    def __init__(self, worker_socket: Path, kept: ConnectionQuota = CONNECTION_QUOTA) -> None:
         self._worker_socket = worker_socket
         self._kept = kept
         self._worker: HeldWorker | None = None
@@ -49,10 +51,10 @@ class KeptConnection:
         self._lock = asyncio.Lock()
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...] | None:
-        """Send commands that change nothing to the worker with this pid, and return the answers.
+        """Send commands that change nothing to the worker with this pid, and return one answer per command.
 
-        None if the socket leads to another worker, or no connection can be had. Raises :class:`HaproxyDown` if the
-        worker does not answer in time.
+        None if the socket leads to another worker, or no connection can be had. Raises :class:`HaproxyDown`
+        if the worker is connected but does not answer in time.
         """
         async with self._lock:  # answers come in the order of the commands
             if self._pid != pid:
@@ -63,7 +65,7 @@ class KeptConnection:
             return await self._open_connection(pid, texts)
 
     def connection_to(self, pid: int) -> HeldWorker | None:
-        """Return the connection to the worker with this pid; None: there is none now."""
+        """Return the connection to the worker with this pid; None if there is none now."""
         return self._worker if self._pid == pid else None
 
     def close(self) -> None:
@@ -74,8 +76,9 @@ class KeptConnection:
             self._kept.release_connection()
 
     async def _open_connection(self, pid: int, texts: Sequence[str]) -> tuple[str, ...] | None:
-        """Connect, and return the answers of the worker with this pid; None as :meth:`query`. Raises
-        :class:`HaproxyDown`.
+        """Connect to the worker, keep the connection, and return the answers of the worker with this pid;
+        None if it is another worker or the connection fails. Raises :class:`HaproxyDown` if it does not
+        answer in time.
         """
         if not self._kept.reserve_connection():
             return None
@@ -95,8 +98,8 @@ class KeptConnection:
         return tuple(answers)
 
     async def _send_commands(self, texts: Sequence[str]) -> tuple[str, ...] | None:
-        """Return the answers to the commands; None, with the connection closed, if the connection failed. Raises
-        :class:`HaproxyDown`.
+        """Return the answers to the commands; None, with the connection closed, if the connection failed.
+        Raises :class:`HaproxyDown` if the worker does not answer in time.
         """
         worker = self._worker
         if worker is None:

@@ -27,7 +27,10 @@ _NO_WORKER = ("Can't find the target", "Can't connect to the target")
 
 
 class Processes(Value):
-    """The processes in ``show proc``. ``workers_leaving``: old workers, which only finish their connections."""
+    """The processes that a master lists (``show proc``). ``reloads``: number of the master's reloads;
+    ``worker_pid`` None: no current worker; ``workers_leaving``: pids of old workers, which only finish
+    their connections.
+    """
 
     master_pid: int
     reloads: int
@@ -36,9 +39,10 @@ class Processes(Value):
 
 
 class MasterCli:
-    """Sends commands to one master, and through it to the current worker.
+    """Sends commands to one master, and through it to its workers.
 
-    ``worker_socket``: the worker's own socket, for :meth:`query`; None: queries go through the master, too.
+    ``timeout_seconds``: for each answer; ``answer_bytes_max``: for one answer; ``worker_socket``: the
+    worker's own socket, for :meth:`query`; None: queries go through the master, too.
     """
 
     def __init__(
@@ -55,15 +59,19 @@ class MasterCli:
         self._under_way = 0
 
     async def command(self, text: str, payload: str = "") -> str:
-        """Send one command to the current worker and return the answer.
+        """Send one command, with a payload if it has one, to the current worker, and return the answer.
 
-        Raises :class:`HaproxyDown`; :class:`ValueError` for a command with characters that are not allowed.
+        Raises :class:`HaproxyDown` if there is no worker or no complete answer in time; :class:`ValueError`
+        for a command or payload with characters that are not allowed.
         """
         return await self._send_when_open(f"@1 {text}", payload)
 
     async def commands(self, texts: Iterable[str], *, pid: int | None = None) -> str:
-        """Send commands to the current worker, or to the one with this pid, one after the other, and return the answers
-        as one text. Raises as :meth:`command`.
+        """Send commands to the current worker, or to the worker ``pid``, one after the other, and return the
+        answers as one text.
+
+        Raises :class:`HaproxyDown` if there is no worker or no complete answer in time; :class:`ValueError`
+        for characters that are not allowed.
         """
         answers: list[str] = []
         for request in encode_requests(texts, worker="@1" if pid is None else f"@!{pid:d}"):
@@ -73,14 +81,20 @@ class MasterCli:
                 answers.append(await self._send_request(request, self._timeout_seconds))
         return "".join(answers)
 
-    async def of_worker(self, pid: int, text: str) -> str:
-        """Send one command to a worker, which may be an old one. Raises as :meth:`command`."""
+    async def command_to_worker(self, pid: int, text: str) -> str:
+        """Send one command to the worker with this pid, which may be an old one, and return the answer.
+
+        Raises :class:`HaproxyDown` if that worker gives no complete answer in time; :class:`ValueError` for
+        characters that are not allowed.
+        """
         return await self._send_when_open(f"@!{pid:d} {text}", "")
 
     async def query(self, pid: int, *texts: str) -> tuple[str, ...]:
-        """Send commands that change nothing to the worker with this pid, over a connection kept for the next query.
+        """Send commands that change nothing to the worker with this pid, over a connection kept for the next
+        query, or else through the master; return one answer per command.
 
-        Raises as :meth:`command`.
+        Raises :class:`HaproxyDown` if that worker gives no complete answers in time; :class:`ValueError` for
+        a text that is not exactly one command.
         """
         for text in texts:
             _check_query(text)
@@ -92,22 +106,25 @@ class MasterCli:
             return answers
 
     def connection_to(self, pid: int) -> object | None:
-        """Return the connection of :meth:`query` to the worker with this pid; None: there is none now."""
+        """Return the connection of :meth:`query` to the worker with this pid; None if there is none now."""
         return self._kept.connection_to(pid) if self._kept is not None else None
 
     def close(self) -> None:
-        """Close the connection of :meth:`query`, so that the worker can end."""
+        """Close the connection of :meth:`query`, so that the worker can end; the next query opens it again."""
         if self._kept is not None:
             self._kept.close()
 
     async def processes(self) -> Processes:
-        """Read the current processes from the master. Raises :class:`HaproxyDown`."""
+        """Read the current processes from the master. Raises :class:`HaproxyDown` if it does not answer or
+        lists none.
+        """
         return parse_processes(await self.master_command("show proc"))
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Have :meth:`command`, :meth:`of_worker` and :meth:`query` of other callers wait; a context around a
-        reload.
+        """Return a context around a reload: it begins when commands in progress have ended or timed out;
+        until its end, commands of other callers wait, and then raise :class:`HaproxyDown` after their
+        time-out.
         """
         self._open.clear()
         try:
@@ -125,7 +142,9 @@ class MasterCli:
             return await self.master_command(text, payload)
 
     async def _wait_until_open(self) -> None:
-        """Wait while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        """Wait while another caller has the master :meth:`exclusive`. Raises :class:`HaproxyDown` if that
+        lasts longer than the time-out.
+        """
         if self._open.is_set():  # no timer is needed
             return
         try:
@@ -136,8 +155,8 @@ class MasterCli:
 
     @contextlib.contextmanager
     def _counted_exchange(self) -> Iterator[None]:
-        """Have :meth:`exclusive` wait for what is done in this context; no await may lie between
-        :meth:`_wait_until_open` and its begin.
+        """Return a context for one exchange with HAProxy, whose end :meth:`exclusive` waits for. No await may
+        lie between :meth:`_wait_until_open` and the context's begin.
         """
         self._under_way += 1
         self._idle.clear()
@@ -149,7 +168,12 @@ class MasterCli:
                 self._idle.set()
 
     async def master_command(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
-        """Send one command to the master, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        """Send one command to the master, also during :meth:`exclusive`, and return the answer.
+        ``timeout_seconds`` None: the default.
+
+        Raises :class:`HaproxyDown` if there is no complete answer in time; :class:`ValueError` for a command
+        or payload with characters that are not allowed.
+        """
         limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         return await self._send_request(encode_request(text, payload), limit_seconds)
 
@@ -181,7 +205,9 @@ class MasterCli:
 
 
 class _WholeAnswerCollector(asyncio.Protocol):
-    """Collects all that is received until the other side closes the connection. A stream would cost twice as much."""
+    """Protocol that collects all bytes until the other side closes the connection; ``complete`` is their
+    future, which fails above ``bytes_max``. A stream would cost twice as much.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, bytes_max: int) -> None:
         self._received = bytearray()
@@ -209,8 +235,8 @@ def _check_query(text: str) -> None:
 
 
 def encode_request(text: str, payload: str = "") -> bytes:
-    """Encode a command for sending. Raises :class:`ValueError`, with no secret in the text, for anything that could be
-    parsed as two commands.
+    """Encode a command, and its payload if there is one, for sending. Raises :class:`ValueError`, with no
+    secret in the text, for anything that HAProxy could parse as two commands, or that is too long.
     """
     words = text[1:] if text.startswith("@!") else text
     if len(text) > COMMAND_CHARS_MAX or not _COMMAND_PATTERN.fullmatch(words.lstrip("!")):
@@ -221,10 +247,10 @@ def encode_request(text: str, payload: str = "") -> bytes:
 
 
 def encode_requests(texts: Iterable[str], *, worker: str = "@1") -> Iterator[bytes]:
-    """Encode many commands without payload for one worker, packed into as few requests as possible. ``worker``: its
-    prefix; the default is the current worker.
+    """Encode commands without payload for one worker, and yield as few requests as possible. ``worker``:
+    prefix that addresses the worker; the default is the current one.
 
-    Raises as :func:`encode_request`.
+    Raises :class:`ValueError` for a text that HAProxy could parse as two commands, or that is too long.
     """
     some: list[bytes] = []
     size = 0
@@ -239,7 +265,7 @@ def encode_requests(texts: Iterable[str], *, worker: str = "@1") -> Iterator[byt
 
 
 def parse_processes(text: str) -> Processes:
-    """Parse ``show proc``. Raises :class:`HaproxyDown` if it lists no processes."""
+    """Parse the answer to ``show proc``. Raises :class:`HaproxyDown` if it lists no master."""
     master: tuple[int, int] | None = None
     workers: list[tuple[int, int]] = []
     leaving: list[tuple[int, int]] = []

@@ -12,7 +12,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import NO_SERVER_NAME, Binary
 from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_client_connects
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, server_address, server_ids, server_words
-from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, live_frontend
+from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, change_live_frontend
 from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
 from evenkeel.haproxyd.haproxy.config.server_arguments import (
     OWN_ADDRESS,
@@ -37,8 +37,9 @@ _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 class RuntimePlan(Value):
     """Runtime commands that make the change, or the reason for a reload.
 
-    ``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice. ``live``: frontends whose
-    policies the commands have changed since HAProxy loaded them.
+    ``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice. ``to_delete``:
+    servers to be deleted once they have no connections. ``live``: frontends whose policies were changed since
+    HAProxy loaded them, after the commands.
     """
 
     reason: str = ""
@@ -56,10 +57,12 @@ def plan_change(
     live: LivePolicies = LivePolicies(),  # noqa: B008 - frozen
     connections_end: bool = False,
 ) -> RuntimePlan:
-    """Plan how a process with the configuration ``now`` gets to ``wanted``.
+    """Plan how a process with the configuration ``now`` gets to ``wanted``: runtime commands, or a reload
+    with its reason.
 
-    ``live``: of the process. ``connections_end``: connections of removed listeners should be ended some time later,
-    which only old workers can do, so a reload is planned.
+    ``to_delete``, ``live``: servers that wait for deletion in the process, and its policies changed at
+    runtime. ``connections_end``: connections of removed listeners should be ended some time later, which only
+    old workers can do, so a reload is planned.
     """
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
@@ -88,7 +91,9 @@ def plan_change(
 
 
 class _LoadBalancerChange:
-    """Change of one load balancer from one state to another."""
+    """Change of one load balancer from ``before`` to ``after``. Its commands append removed servers to
+    ``gone``, and update ``live``.
+    """
 
     def __init__(
         self,
@@ -108,9 +113,10 @@ class _LoadBalancerChange:
         """Frontends whose policies were changed since HAProxy loaded them, once the commands are sent."""
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """Yield the runtime commands in order: files first, because listeners may use them, and removed keys last.
+        """Yield the runtime commands in order: files first, because listeners may use them, and removed keys
+        last.
 
-        Raises :class:`NeedsReload`.
+        Raises :class:`NeedsReload` if no commands can make the change.
         """
         yield from file_changes(self._before, self._after, self._binary)
         yield from self._removal_commands()
@@ -121,10 +127,11 @@ class _LoadBalancerChange:
         yield from key_removals(self._before, self._after)
 
     def _removal_commands(self) -> Iterator[RuntimeCommand]:
-        """Yield commands that end removed frontends and backends, which remain in the process until the next reload.
+        """Yield commands that close removed frontends and end the checks of removed backends, which remain in
+        the process until the next reload; connections go on as in an old worker.
 
-        A closed frontend has released its addresses. As in an old worker, its connections go on, over HTTP until their
-        next response, and servers are not checked any more.
+        Raises :class:`NeedsReload` for a frontend with an access log over TCP, or a backend that is still
+        referred to.
         """
         for frontend in _removed_items(self._before.frontends, self._after.frontends):
             if frontend.access_log is not None and frontend.access_log.protocol == "tcp":
@@ -154,10 +161,11 @@ class _LoadBalancerChange:
             yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 
     def _policy_commands(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
-        """Yield commands for a frontend of which at most the L7 policies differ. Raises :class:`NeedsReload` if only a
-        reload can bring them, they are too large for a command, or the frontend has an access log.
+        """Yield commands for a frontend of which at most the L7 policies differ, and update ``live``. Raises
+        :class:`NeedsReload` if other lines differ, the policies cannot be changed at runtime or are too
+        large for a command, or the frontend has an access log.
         """
-        changed = live_frontend(new.name, old.lines, new.lines, self.live)
+        changed = change_live_frontend(new.name, old.lines, new.lines, self.live)
         # An access log shows that a backend answered, where the loaded lines answer in the frontend.
         if changed is None or new.access_log is not None:
             raise NeedsReload(f"frontend {new.name}")
@@ -214,7 +222,7 @@ class _LoadBalancerChange:
         words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
         if not backend.dynamic or not all(WORD.fullmatch(word) for argument in words for word in argument.split(" ")):
             raise NeedsReload(f"server {server.name} cannot be added at runtime")
-        if "cookie" in words and not self._binary.cookies_at_runtime:
+        if "cookie" in words and not self._binary.supports_cookie_at_runtime:
             raise NeedsReload(f"server {server.name} has a cookie")
         name = f"{backend.name}/{server.name}"
         # HAProxy refuses a server of a name that it still has
@@ -227,14 +235,16 @@ class _LoadBalancerChange:
             yield RuntimeCommand(text=f"enable server {name}")
 
     def _implied_words(self, server: wire.BackendServer) -> tuple[str, ...]:
-        """Return the arguments that a server in the file has implicitly, by the file's defaults or its other arguments.
+        """Return the arguments that a server in the file has implicitly, by the file's defaults or its other
+        arguments.
 
-        A server added at runtime has them only if they are given. Raises :class:`NeedsReload`.
+        A server added at runtime has them only if they are given. Raises :class:`NeedsReload` if this HAProxy
+        does not accept them at runtime.
         """
         arguments = parse_server_arguments(server)
         if not arguments.checked_over_tls or not self._binary.sends_name_in_checks:
             return arguments.implied_in_checks
-        if not self._binary.without_name_at_runtime:
+        if not self._binary.supports_no_sni_at_runtime:
             raise NeedsReload(f"server {server.name} is checked over TLS")
         return (*arguments.implied_in_checks, NO_SERVER_NAME)
 
@@ -297,7 +307,7 @@ def set_service_state_command(backend: str, server: wire.BackendServer) -> Runti
 
 
 def set_health_up_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Return the command that sets a server up which nothing checks any more."""
+    """Return the command that sets a server's health to up, for a server that nothing checks any more."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 
 
@@ -307,9 +317,9 @@ def _removed_items(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Ite
 
 
 def _changed_pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
-    """Return the items that changed, before and after, without removed items.
+    """Return ``(before, after)`` of the frontends or backends that changed, without removed ones.
 
-    Raises :class:`NeedsReload` if there are new items, or the order differs.
+    Raises :class:`NeedsReload`, with ``what`` as the reason, if there are new ones, or the order differs.
     """
     names = {one.name for one in after}
     before = tuple(one for one in before if one.name in names)

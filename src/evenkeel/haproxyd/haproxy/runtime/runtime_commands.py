@@ -24,14 +24,16 @@ log = structlog.get_logger(__name__)
 
 
 class RuntimeCommands:
-    """Sends runtime commands to one partition's HAProxy."""
+    """Sends runtime commands to the current worker of one partition's HAProxy."""
 
     def __init__(self, partition: str, cli: MasterCli) -> None:
         self._cli = cli
         self._log = log.bind(partition=partition)
 
     async def send(self, command: RuntimeCommand) -> bool:
-        """Send one command. Returns whether HAProxy executed it."""
+        """Send one command, and return whether HAProxy reported success. A refusal or a missing answer is
+        logged; after the latter the command may have been executed all the same.
+        """
         try:
             answer = await self._cli.command(command.text, command.payload)
         except HaproxyDown as error:
@@ -46,9 +48,11 @@ class RuntimeCommands:
         return True
 
     async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
-        """Restore servers that were changed manually. Returns the repairs, and the servers to be deleted.
+        """Restore servers that were changed manually. Returns the repairs, and the servers to be deleted once
+        they have no connections.
 
-        Raises :class:`NeedsReload` if a server could not be restored, :class:`HaproxyDown`.
+        Raises :class:`NeedsReload` if a server is missing or could not be restored, :class:`HaproxyDown` if
+        the worker does not answer.
         """
         drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
         return await self._repair_findings(drift.findings), drift.to_delete
@@ -56,9 +60,11 @@ class RuntimeCommands:
     async def repair_servers_and_frontends(
         self, running: HaproxyConfig, worker_pid: int
     ) -> tuple[tuple[Finding, ...], ServersToDelete]:
-        """Restore servers and frontends that were changed manually, after one query to the current worker.
+        """Restore servers and frontends that were changed manually, after one query to the worker
+        ``worker_pid``. Returns the repairs, and the servers to be deleted once they have no connections.
 
-        Returns and raises as :meth:`repair_servers`.
+        Raises :class:`NeedsReload` if one is missing or could not be restored, :class:`HaproxyDown` if the
+        worker does not answer.
         """
         servers, frontends = await self._cli.query(worker_pid, SERVERS_STATE, FRONTENDS)
         drift = server_drift(running, server_states(servers))
@@ -66,8 +72,10 @@ class RuntimeCommands:
         return (*repaired, *await self._repair_findings(frontend_drift(running, frontends))), drift.to_delete
 
     async def repair_lists(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore ACLs and maps that were changed manually, and return the repairs. Raises :class:`NeedsReload` if one
-        could not be restored, :class:`HaproxyDown`.
+        """Restore the entries of ACLs and maps that were changed manually, and return the repairs.
+
+        Raises :class:`NeedsReload` if one could not be restored, :class:`HaproxyDown` if the worker does not
+        answer.
         """
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
@@ -80,8 +88,8 @@ class RuntimeCommands:
         return tuple(repaired)
 
     async def check_policies(self, running: HaproxyConfig, live: LivePolicies) -> None:
-        """Compare the L7 policies that were changed at runtime with what HAProxy has. Raises :class:`NeedsReload` if
-        others changed them, :class:`HaproxyDown`.
+        """Compare the L7 policies that were changed at runtime, ``live``, with the worker's. Raises
+        :class:`NeedsReload` if others changed them, :class:`HaproxyDown` if the worker does not answer.
         """
         if not (live.frontends or running.has_policies):
             return
@@ -91,8 +99,10 @@ class RuntimeCommands:
             raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """Restore certificates, CA files and lists of certificates, and return the repairs. Raises :class:`NeedsReload`
-        if one could not be restored, :class:`HaproxyDown`.
+        """Restore certificates that were changed manually, and return the repairs.
+
+        Raises :class:`NeedsReload` if one could not be restored, or if a CA file or list of certificates
+        differs; :class:`HaproxyDown` if the worker does not answer.
         """
         reads = certificate_drift_commands(running)
         return await self._repair_findings(ssl_drift(running, await self._cli.commands(reads)) if reads else ())

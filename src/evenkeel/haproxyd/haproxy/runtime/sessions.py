@@ -6,7 +6,9 @@ SESSIONS = "show sess"
 
 
 def session_shutdowns(listed: str, servers: Container[tuple[str, str]]) -> Iterator[str]:
-    """Yield the command for each listed session that ends it, for those of ``servers``: ``(backend, server)``."""
+    """Yield a command that ends the session, for each session in ``listed`` (the answer to :data:`SESSIONS`)
+    whose ``(backend, server)`` is in ``servers``.
+    """
     for line in listed.splitlines():
         identifier, separator, rest = line.partition(": ")
         if separator and identifier.startswith("0x"):

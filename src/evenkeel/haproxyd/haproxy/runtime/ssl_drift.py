@@ -22,22 +22,26 @@ _PEM_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICAT
 _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
 
 
-class SeenCertificates(Value):
-    """Certificates that a worker has loaded, by file name. ``listed``: names of the certificates in each list."""
+class LoadedCertificates(Value):
+    """Certificates that a worker has loaded, by file name: SHA-1 fingerprints of a file's certificates, and
+    in ``listed`` the names of the certificates in each crt-list.
+    """
 
     fingerprints: dict[str, list[str]]
     listed: dict[str, list[str]]
 
 
 def certificate_drift_commands(config: HaproxyConfig) -> tuple[str, ...]:
-    """Return the commands whose answers :func:`ssl_drift` evaluates."""
+    """Return the commands that show the configured certificates, CA files and crt-lists, whose answers
+    :func:`ssl_drift` evaluates.
+    """
     files = (file for one in config.load_balancers.values() for file in one.files)
     return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
 
 
-def parse_certificates(text: str) -> SeenCertificates:
+def parse_certificates(text: str) -> LoadedCertificates:
     """Parse the answers to :func:`certificate_drift_commands`; files that HAProxy has not loaded are left out."""
-    seen = SeenCertificates(fingerprints={}, listed={})
+    seen = LoadedCertificates(fingerprints={}, listed={})
     prints: list[str] = []
     names: list[str] | None = None
     for line in text.splitlines():
@@ -56,17 +60,19 @@ def parse_certificates(text: str) -> SeenCertificates:
 
 
 def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """Find differences between the configured certificates and HAProxy's answers ``text``.
+    """Find certificates that differ from the configuration in ``text``, the answers to
+    :func:`certificate_drift_commands`; empty: none.
 
-    Raises :class:`NeedsReload` if a file is missing, or if a list differs.
+    Raises :class:`NeedsReload` if a listed certificate is missing, a CA file or crt-list differs, or no
+    command can restore a certificate.
     """
     seen = parse_certificates(text)
     return tuple(finding for one in config.load_balancers.values() for finding in _certificate_findings(one, seen))
 
 
 def certificate_fingerprints(content: str) -> list[str]:
-    """Return the fingerprints of all certificates in a PEM file, in HAProxy's notation; empty if they cannot be
-    parsed.
+    """Return the SHA-1 fingerprints of all certificates in a PEM file, in HAProxy's notation (hexadecimal
+    capitals); empty if they cannot be parsed.
     """
     try:
         found = [ssl.PEM_cert_to_DER_cert(text) for text in _PEM_PATTERN.findall(content)]
@@ -75,7 +81,7 @@ def certificate_fingerprints(content: str) -> list[str]:
     return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]
 
 
-def _certificate_findings(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterator[Finding]:
+def _certificate_findings(one: wire.LoadBalancerConfig, seen: LoadedCertificates) -> Iterator[Finding]:
     listed: set[str] = set()
     for file in one.files:
         if file.kind == "crt_list" and file.name in seen.listed:
@@ -100,7 +106,7 @@ def _file_findings(
     if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
         return
     text = f"{_WORDS_BY_KIND[file.kind]} {file.name} was changed"
-    if file.kind == "ca":  # a runtime repair is not reliable here: see Binary.authorities_at_runtime
+    if file.kind == "ca":  # a runtime repair is not reliable here: see Binary.supports_ca_at_runtime
         raise NeedsReload(text, load_balancer_id)
     try:
         commands = tuple(ssl_changes(file))

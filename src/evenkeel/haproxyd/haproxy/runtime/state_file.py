@@ -43,10 +43,11 @@ _IN_SERVICE = "0"
 
 
 def state_file_content(config: HaproxyConfig, shown: str) -> str:
-    """Return the content of the state file for a new worker with this configuration.
+    """Return the content of the state file for a new worker with this configuration. Raises
+    :class:`ValueError` or :class:`KeyError` for an answer in an unexpected form.
 
-    ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first line
-    counts, as it does for HAProxy.
+    ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first
+    line counts, as it does for HAProxy.
     """
     lines = [VERSION, " ".join(("#", *COLUMNS))]
     wanted = dict(_servers_in_service(config))

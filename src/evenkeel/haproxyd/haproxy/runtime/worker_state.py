@@ -34,7 +34,8 @@ ServerKey = tuple[str, str]
 
 
 class ServerState(Value):
-    """One server as the worker reports it. ``admin``: bits of srv_admin_state.
+    """One server as the worker reports it. ``up``: neither down nor in maintenance; ``checked``: whether
+    HAProxy's health checks are enabled; ``admin``: bits of srv_admin_state.
 
     ``check_address``, ``check_port``: target of the server's checks, as in
     :mod:`~evenkeel.haproxyd.haproxy.config.server_arguments`.
@@ -57,7 +58,9 @@ class ServerState(Value):
 
 
 class FrontendCounts(Value):
-    """Counters of one frontend since its worker started. ``active``: current connections."""
+    """Counters of one frontend: bytes, connections and HTTP request errors since its worker started, or as a
+    total. ``active``: current connections.
+    """
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -82,7 +85,9 @@ def remove_change_times(text: str) -> str:
 
 
 def server_states(text: str) -> dict[ServerKey, ServerState]:
-    """Parse the answer to :data:`SERVERS_STATE`."""
+    """Parse the answer to :data:`SERVERS_STATE`, by backend and server name. Raises :class:`KeyError` or
+    :class:`ValueError` for rows in an unexpected form.
+    """
     found = {}
     for row in table_rows(text):
         admin = int(row["srv_admin_state"])
@@ -110,7 +115,9 @@ def canonical_notation(address: str) -> str:
 
 
 def server_connections(text: str) -> dict[ServerKey, int]:
-    """Return ``{server: connections in use}``, from the answer to :data:`SERVERS_CONNECTIONS`."""
+    """Return ``{(backend, server): connections in use}``, from the answer to :data:`SERVERS_CONNECTIONS`.
+    Raises :class:`KeyError` or :class:`ValueError` for rows in an unexpected form.
+    """
     found = {}
     for row in table_rows(text):
         backend, _, server = row["bkname/svname"].partition("/")
@@ -119,7 +126,9 @@ def server_connections(text: str) -> dict[ServerKey, int]:
 
 
 def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
-    """Return ``{frontend: columns by name}`` from ``show stat``; other rows are ignored."""
+    """Return ``{frontend: {column: value}}`` from the answer to ``show stat``; rows of backends and servers
+    are ignored. Empty if the answer is in another form.
+    """
     # The line with the names of the columns begins with `# `.
     columns, *rows = csv.reader(text.lstrip("# \n").splitlines() or [""])
     if columns[:2] != ["pxname", "svname"]:
@@ -128,7 +137,9 @@ def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
 
 
 def frontend_counts(text: str) -> dict[str, FrontendCounts]:
-    """Return ``{frontend: counters}`` from ``show stat``."""
+    """Return ``{frontend: counters}`` from the answer to ``show stat``; empty if the answer is in another
+    form.
+    """
     return {
         name: FrontendCounts(
             bytes_in=_read_integer(row, "bin"),
@@ -143,9 +154,10 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
 
 
 def table_rows(text: str) -> Iterator[Mapping[str, str]]:
-    """Yield the rows of a table as ``{column name: value}``; the line that starts with ``#`` gives the names.
+    """Yield the rows of a runtime API table as ``{column name: value}``; the line that starts with ``#``
+    gives the names.
 
-    Other lines, and rows with too few columns, are ignored.
+    Lines before it, and rows with too few columns, are ignored.
     """
     columns: list[str] = []
     for line in text.splitlines():

@@ -9,5 +9,7 @@ NAME = "removed.evenkeel.invalid"
 
 @functools.cache
 def worthless_certificate() -> str:
-    """Return a certificate with its private key, as PEM. Nobody trusts it, and it is this process's own."""
+    """Return a self-made certificate with its private key, as PEM, that no client trusts; the same one for
+    the life of this process.
+    """
     return trustme.CA(organization_name="evenkeel").issue_cert(NAME).private_key_and_cert_chain_pem.bytes().decode()
