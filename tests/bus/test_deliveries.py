@@ -38,19 +38,19 @@ async def test_failures_are_retried_with_growing_pauses_then_set_aside() -> None
     outcomes = [await _work(_fail, deliveries=deliveries) for deliveries in range(1, MAX_DELIVERIES + 1)]
     pauses = [outcome.retry_seconds for outcome in outcomes[:-1]]
     assert pauses == sorted(RETRY.nominal_seconds(deliveries) for deliveries in range(1, MAX_DELIVERIES))
-    assert outcomes[-1].aside
+    assert outcomes[-1].dead_letter_reason
 
 
 async def test_a_message_that_kills_its_consumers_is_set_aside_unseen() -> None:
     outcome = await _work(_done, deliveries=MAX_DELIVERIES + 1)
-    assert outcome.aside == "delivered too often"
+    assert outcome.dead_letter_reason == "delivered too often"
 
 
 async def test_a_handler_may_refuse_a_message_for_good() -> None:
     async def refuse(message: AnyMessage) -> None:
         raise MessageRejected("no such thing")
 
-    assert (await _work(refuse)).aside
+    assert (await _work(refuse)).dead_letter_reason
 
 
 async def test_a_handler_that_takes_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,7 +225,7 @@ class SimSubscription:
         except asyncio.CancelledError:
             self._broker.put_back(self._queue, message, self._consumer, 0.0)
             raise
-        if outcome.aside:
+        if outcome.dead_letter_reason:
             self._broker.effects.faults["message set aside"] += 1
         await self._bus.respond(outcome, self._queue, message, self._consumer)
 

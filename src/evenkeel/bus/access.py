@@ -12,27 +12,34 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.protocol.messages import AnyMessage, Register
 
 NOT_AUTHORISED = "not_authorised"
-"""Code of the refusal."""
+"""Code of the :class:`Refused` that answers a call which the broker's user may not send."""
 
 Refusal = Callable[[str | None, AnyMessage], str]
-"""Returns why a user, or a message without a user, may not send a message; empty if it may."""
+"""Function that returns why a user of the broker (None: the message names no user) may not send a message; empty if the
+message is allowed.
+"""
 
 
 class AgentAccess(Value):
-    """An agent with its own user at the broker: it may send calls and consume its own queue."""
+    """Access of an agent with its own user at the broker: its bus may send calls to callback queues and
+    consume the agent's own queue.
+    """
 
     user: str
 
 
 class ControllerAccess(Value):
-    """Access check of controllers for received messages."""
+    """Access check for messages received by controllers: a message for which ``refusal`` returns a reason is
+    not handled, and a call is answered with :class:`Refused`.
+    """
 
     refusal: Refusal
 
 
 def impersonation_refusal(user: str | None, message: AnyMessage) -> str:
-    """Return why a broker's user may not send a message; empty if it may. Agents may only send in their own name, and
-    register for their own group and host.
+    """Return why the broker's user ``user`` may not send ``message`` (human-readable); empty if the user may.
+    A user may only send messages with the user's own agent id, and register only for the environment,
+    group and host from which that id is derived. A message without a user is refused.
     """
     agent_id = getattr(message, "agent_id", "")
     # A client may leave user_id out; the broker validates it only if it is present.

@@ -14,15 +14,19 @@ from evenkeel.core.kit.values import Wire
 from evenkeel.core.protocol.messages import MESSAGE_VERSION, AnyMessage, AnyReply, Reply
 
 MAX_MESSAGE_BYTES = 1024 * 1024
-"""The default limit; every process of an installation should use the same."""
+"""Default limit for an encoded message; every process of an installation should use the same limit."""
 
 OLDEST_VERSION = max(1, MESSAGE_VERSION - 1)
 NEWEST_VERSION = MESSAGE_VERSION + 1
-"""Adjacent versions work together, so that an installation can be upgraded process by process."""
+"""Versions of envelopes that this process decodes: its own and the adjacent ones, so that an installation can be
+upgraded process by process.
+"""
 
 
 class Envelope(Wire, kw_only=True, omit_defaults=False):
-    """One message. ``reply_to`` is an address of the transport; empty if no answer is expected."""
+    """Wire format of one message. ``id`` names the message, in a reply the call that it answers. ``reply_to``
+    is the transport's address for the reply; empty if no answer is expected.
+    """
 
     version: int = MESSAGE_VERSION
     id: str
@@ -42,7 +46,7 @@ _headers = msgspec.json.Decoder(_Header)
 
 
 def encode(message: AnyMessage, *, message_id: str, reply_to: str = "", max_bytes: int = MAX_MESSAGE_BYTES) -> bytes:
-    """Encode a message in an envelope. Raises :class:`MessageTooLarge` above ``max_bytes``."""
+    """Encode a message in an envelope, as JSON. Raises :class:`MessageTooLarge` above ``max_bytes`` bytes."""
     raw = _encoder.encode(Envelope(id=message_id, reply_to=reply_to, body=message))
     if len(raw) > max_bytes:
         raise MessageTooLarge(f"a {_type_name(message)} message has {len(raw)} bytes; the limit is {max_bytes}")
@@ -50,7 +54,9 @@ def encode(message: AnyMessage, *, message_id: str, reply_to: str = "", max_byte
 
 
 def decode(raw: bytes) -> Envelope:
-    """Decode an envelope. Raises :class:`MessageRejected`, whose text states the error without quoting the message."""
+    """Decode an envelope. Raises :class:`MessageRejected` for malformed bytes, a version that is not adjacent
+    to this one, and an unknown type of message; the error's text never quotes the message.
+    """
     try:
         # The version is judged first: the body of a newer version may have types that this one cannot decode.
         version = _headers.decode(raw).version
@@ -66,8 +72,8 @@ def decode(raw: bytes) -> Envelope:
 
 
 def decode_reply(raw: bytes) -> tuple[str, AnyReply]:
-    """Decode a reply; returns it with the id of its call. Raises :class:`MessageRejected`, also for a message that is
-    no reply.
+    """Decode a reply; returns (id of the call, reply). Raises :class:`MessageRejected` if the bytes cannot be
+    decoded or the message is no reply.
     """
     envelope = decode(raw)
     body = envelope.body

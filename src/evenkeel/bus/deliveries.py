@@ -32,7 +32,9 @@ log = structlog.get_logger(__name__)
 
 
 class DeliveryOutcome(Value):
-    """Action for the transport: acknowledge and reply, redeliver, or dead-letter."""
+    """What the transport must do with a delivered message: acknowledge it and send the replies, redeliver it,
+    or dead-letter it.
+    """
 
     reply_to: str = ""
     """Address for ``replies``; empty if no reply is expected."""
@@ -40,22 +42,23 @@ class DeliveryOutcome(Value):
     """One reply, or all parts of a reply that is too large for one message."""
     retry_seconds: float | None = None
     """Pause before redelivery without acknowledgement; None: no redelivery."""
-    aside: str = ""
+    dead_letter_reason: str = ""
     """Reason for dead-lettering; empty: the message is not dead-lettered."""
 
 
 async def handle_delivery(
     raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int
 ) -> DeliveryOutcome:
-    """Handle ``raw``, delivered for the ``deliveries``-th time (from 1), and return the outcome. Raises nothing but
-    CancelledError.
+    """Decode the message ``raw``, delivered for the ``deliveries``-th time (from 1), run ``handler`` for at
+    most ``HANDLER_SECONDS``, and return the outcome that the transport must carry out. Failures become
+    outcomes; only CancelledError is raised.
     """
     if deliveries > MAX_DELIVERIES:  # it never had an outcome: every consumer died while handling it
-        return set_aside("delivered too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+        return dead_letter_outcome("delivered too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
     try:
         envelope = decode(raw)
     except MessageRejected as error:
-        return set_aside(str(error), queue=queue, deliveries=deliveries, size_bytes=len(raw))
+        return dead_letter_outcome(str(error), queue=queue, deliveries=deliveries, size_bytes=len(raw))
     kind = type(envelope.body).__name__
     try:
         # A handler that hangs would keep its slot, and its message, for ever.
@@ -64,9 +67,13 @@ async def handle_delivery(
     except Exception as error:
         # A handler that rejects a message would reject it at every delivery.
         if isinstance(error, MessageRejected):
-            return set_aside("refused by its handler", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+            return dead_letter_outcome(
+                "refused by its handler", queue=queue, deliveries=deliveries, size_bytes=len(raw)
+            )
         if deliveries >= MAX_DELIVERIES:
-            return set_aside("its handler failed too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+            return dead_letter_outcome(
+                "its handler failed too often", queue=queue, deliveries=deliveries, size_bytes=len(raw)
+            )
         pause = RETRY.nominal_seconds(deliveries)
         log.warning(
             "message handler failed; redelivering",
@@ -85,8 +92,9 @@ async def handle_delivery(
 
 
 def _encode_replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tuple[bytes, ...]:
-    """Encode the reply, in parts if necessary and if the caller accepts them. A reply that is too large becomes a
-    refusal, because running the handler again would not shrink it.
+    """Encode the reply of a handler, in parts of ``max_bytes`` bytes if it is larger and the caller accepts
+    parts. A reply that is too large is replaced by a :class:`Refused`, because running the handler again
+    would not shrink it.
     """
     # Only calls that declare it get parts; any other caller would not understand them.
     in_parts = getattr(envelope.body, "takes_parts", False)
@@ -98,14 +106,19 @@ def _encode_replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) 
     return (raw,) if len(raw) <= max_bytes else split_message(raw, message_id=envelope.id, max_bytes=max_bytes)
 
 
-def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:
-    """Log that a message is dead-lettered, and return that outcome."""
+def dead_letter_outcome(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:
+    """Log an error that a message is dead-lettered for ``reason``, and return the outcome that makes the
+    transport do so.
+    """
     log.error("message dead-lettered", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
-    return DeliveryOutcome(aside=reason)
+    return DeliveryOutcome(dead_letter_reason=reason)
 
 
 class Workers:
-    """Runs at most ``concurrency`` tasks, keeps references to them, and can wait for all."""
+    """The running tasks of a consumer, with a count of free slots. ``on_free`` is called whenever a task has
+    ended. Only the callers keep the limit ``concurrency``: they check :attr:`free_slots` or await
+    :meth:`wait_free` before :meth:`start`.
+    """
 
     def __init__(self, concurrency: int, on_free: Callable[[], None] = lambda: None) -> None:
         if concurrency < 1:
@@ -116,12 +129,12 @@ class Workers:
         self._freed = asyncio.Event()
 
     @property
-    def free(self) -> int:
-        """Number of tasks that may still start."""
+    def free_slots(self) -> int:
+        """Number of tasks that may still be started; negative if the limit was exceeded."""
         return self._concurrency - len(self._tasks)
 
     def start(self, job: Coroutine[Any, Any, None]) -> None:
-        """Run ``job`` in a task. It must not raise."""
+        """Run ``job`` in a task, even if no slot is free. An exception that the job raises is logged."""
         task = asyncio.get_running_loop().create_task(job)
         # asyncio keeps only weak references to tasks: without this one a task may be collected while it runs.
         self._tasks[task] = None
@@ -136,12 +149,14 @@ class Workers:
 
     async def wait_free(self) -> None:
         """Return when at least one more task may start."""
-        while self.free < 1:
+        while self.free_slots < 1:
             self._freed.clear()
             await self._freed.wait()
 
     async def drain(self, after: Awaitable[object]) -> None:
-        """Wait for ``after``, then for all running tasks; cancels the tasks if the wait is cancelled."""
+        """Wait for ``after``, then for all running tasks. If the wait is cancelled, the tasks are cancelled
+        and awaited.
+        """
         try:
             await after
             while self._tasks:
@@ -158,7 +173,7 @@ class Workers:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def cancel(self) -> None:
-        """Cancel all running tasks."""
+        """Cancel all running tasks, without waiting for their end."""
         for task in self._tasks:
             task.cancel()
 
@@ -169,19 +184,20 @@ class PendingCalls:
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._parts: dict[str, PartAssembler] = {}
-        """Parts received so far, by call."""
+        """Parts of replies received so far, by the id of the call."""
 
     def __bool__(self) -> bool:
         """Whether a call is waiting."""
         return bool(self._waiting)
 
     @asynccontextmanager
-    async def reply_to(
+    async def expect_reply(
         self, call_id: str, *, queue: str, timeout_seconds: float, give_up_at: float | None = None
     ) -> AsyncIterator[asyncio.Future[Any]]:
-        """Yield a future of the reply to a call that the caller sends to ``queue``. Raises :class:`CallTimeout`.
+        """Context manager that yields the future of the reply to the call ``call_id``, which the caller sends
+        to ``queue``. Raises :class:`CallTimeout` if its body has not ended by the deadline.
 
-        ``give_up_at``: the deadline by the loop's clock; None: ``timeout_seconds`` from now.
+        ``give_up_at``: the deadline in seconds of the loop's clock; None: ``timeout_seconds`` from now.
         """
         deadline = asyncio.get_running_loop().time() + timeout_seconds if give_up_at is None else give_up_at
         future = self.open(call_id)
@@ -194,19 +210,26 @@ class PendingCalls:
             self.forget(call_id)
 
     def open(self, call_id: str) -> asyncio.Future[Any]:
-        """Return a future for the reply to a call; release it with :meth:`forget`."""
+        """Register a call, and return the future of its reply; the caller must release it with
+        :meth:`forget`.
+        """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[call_id] = future
         return future
 
     def forget(self, call_id: str) -> None:
-        """Drop a call that no longer waits."""
+        """Stop waiting for the reply to a call; replies that come later are dropped. An unknown call is
+        ignored.
+        """
         self._parts.pop(call_id, None)
         if (future := self._waiting.pop(call_id, None)) is not None and future.done() and not future.cancelled():
             future.exception()  # else asyncio logs an error that came together with a time-out as never retrieved
 
     def resolve(self, call_id: str, reply: Any) -> None:
-        """Process a received reply, or a part of one. Raises :class:`MessageRejected` for invalid parts."""
+        """Pass a received reply to the call that waits for it; a part of a reply is kept until the other
+        parts have come. Without a waiting call it is dropped. Raises :class:`MessageRejected` for invalid
+        parts.
+        """
         future = self._waiting.get(call_id)
         # The call timed out, or this is the second reply to a call that was delivered twice.
         if future is None or future.done():
@@ -219,7 +242,7 @@ class PendingCalls:
         future.set_result(reply)
 
     def fail_all(self, reason: str) -> None:
-        """Make every waiting call raise :class:`BusUnavailable` with this reason."""
+        """Make every call that still waits for its reply raise :class:`BusUnavailable` with this reason."""
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(BusUnavailable(reason))

@@ -18,8 +18,9 @@ def open_bus(
     """Return a bus that is not connected yet. ``name``: name of the process, shown by the broker and in logs.
     ``access``: set if every agent has its own user, which requires RabbitMQ.
 
-    ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never
-    contains the URL (it may contain a password).
+    ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError` for an
+    invalid or unsupported URL, and for ``access`` with another bus or another agent's user; its text never
+    contains the URL (which may contain a password).
     """
     scheme, separator, rest = transport_url.partition("://")
     if not separator:

@@ -22,8 +22,8 @@ MAX_QUEUED = 100_000
 MAX_DEAD = 1_000
 
 
-class _Item:
-    """A message in a queue. ``expires_at`` is loop time."""
+class _QueuedMessage:
+    """A message in a queue. ``expires_at`` is loop time in seconds; None: the message does not expire."""
 
     __slots__ = ("deliveries", "expires_at", "raw")
 
@@ -45,25 +45,27 @@ class DeadMessage(Value):
 
 
 class _Queue:
-    """A bounded queue with any number of consumers."""
+    """A first-in, first-out queue with any number of consumers. The caller limits its length: see
+    :meth:`MemoryHub.put`.
+    """
 
     def __init__(self) -> None:
-        self._items: deque[_Item] = deque()
+        self._items: deque[_QueuedMessage] = deque()
         self._takers: deque[asyncio.Future[None]] = deque()
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def put(self, item: _Item) -> None:
+    def put(self, item: _QueuedMessage) -> None:
         self._items.append(item)
-        self._wake_taker()
+        self._wake_consumer()
 
-    def put_back(self, item: _Item) -> None:
+    def put_back(self, item: _QueuedMessage) -> None:
         # In front, as a broker requeues a message near its old place.
         self._items.appendleft(item)
-        self._wake_taker()
+        self._wake_consumer()
 
-    def _wake_taker(self) -> None:
+    def _wake_consumer(self) -> None:
         while self._takers:
             taker = self._takers.popleft()
             # A consumer that was cancelled while it waited must not swallow the wake-up.
@@ -71,8 +73,10 @@ class _Queue:
                 taker.set_result(None)
                 return
 
-    async def take(self) -> _Item:
-        """Wait for the next message that has not expired; removes and returns it."""
+    async def take(self) -> _QueuedMessage:
+        """Wait for the next message that has not expired, remove it and return it. Expired messages are
+        dropped.
+        """
         while True:
             while self._items:
                 item = self._items.popleft()
@@ -84,12 +88,14 @@ class _Queue:
                 await taker
             except asyncio.CancelledError:
                 if taker.done() and not taker.cancelled():
-                    self._wake_taker()  # this consumer was woken and is cancelled: wake the next one
+                    self._wake_consumer()  # this consumer was woken and is cancelled: wake the next one
                 raise
 
 
 class MemoryHub:
-    """The queues that several :class:`MemoryBus` share, in place of a broker."""
+    """The queues, dead letters and announced names that several :class:`MemoryBus` share, in place of a
+    broker.
+    """
 
     def __init__(self) -> None:
         self.queues: dict[str, _Queue] = {}
@@ -116,34 +122,40 @@ class MemoryHub:
     def unique_name(self, prefix: str) -> str:
         return f"{prefix}-{next(self._names)}"
 
-    def check(self) -> None:
-        """Raises :class:`BusUnavailable` in an outage."""
+    def refuse_in_outage(self) -> None:
+        """Raise :class:`BusUnavailable` during an outage."""
         if self._outage:
             raise BusUnavailable("the bus is out of reach")
 
     def queue(self, name: str) -> _Queue:
-        """Return the queue of this name, which is made on first use."""
+        """Return the queue of this name; creates it on first use."""
         return self.queues.setdefault(name, _Queue())
 
     def put(self, queue: str, raw: bytes, *, expires_at: float | None = None) -> None:
-        """Add raw bytes to a queue. Raises :class:`BusUnavailable` in an outage or when the queue is full."""
-        self.check()
+        """Add an encoded message to a queue. ``expires_at``: loop time in seconds; None: never. Raises
+        :class:`BusUnavailable` in an outage or if the queue is full.
+        """
+        self.refuse_in_outage()
         target = self.queue(queue)
         if len(target) >= MAX_QUEUED:
             raise BusUnavailable(f"queue {queue} is full")
-        target.put(_Item(raw, expires_at))
+        target.put(_QueuedMessage(raw, expires_at))
 
 
 _hubs: WeakValueDictionary[str, MemoryHub] = WeakValueDictionary()
 
 
 def shared_hub(name: str) -> MemoryHub:
-    """Return this process's hub of the name, made if there is none; it lives as long as it is referenced."""
+    """Return this process's hub with the given name; creates it if there is none. A hub exists as long as it
+    is referenced.
+    """
     return _hubs.setdefault(name, MemoryHub())
 
 
 class MemoryBus:
-    """A :class:`~evenkeel.core.ports.Bus` within this process, connected by ``hub``."""
+    """A :class:`~evenkeel.core.ports.Bus` within this process. Buses with the same ``hub`` exchange messages;
+    None: a hub of its own.
+    """
 
     def __init__(
         self, hub: MemoryHub | None = None, *, name: str = "memory", max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -167,7 +179,7 @@ class MemoryBus:
     def _refuse_if_unreachable(self) -> None:
         if self._abandoned:
             raise BusUnavailable("the bus was abandoned")
-        self.hub.check()
+        self.hub.refuse_in_outage()
 
     async def send(self, queue: str, message: Hint) -> None:
         self._refuse_if_unreachable()
@@ -180,7 +192,7 @@ class MemoryBus:
         raw = encode(message, message_id=call_id, reply_to=self._address, max_bytes=self._max_bytes)
         self.hub.callers[self._address] = self._calls
         self.hub.put(queue, raw, expires_at=asyncio.get_running_loop().time() + timeout_seconds)
-        async with self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
+        async with self._calls.expect_reply(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
             reply: AnyReply = await future
         return reply
 
@@ -262,7 +274,7 @@ class MemoryAnnouncement:
 
 
 class MemorySubscription:
-    """A consumer of one queue."""
+    """Consumes one queue of a hub with ``handler``, at most ``concurrency`` messages at a time."""
 
     def __init__(self, hub: MemoryHub, queue: str, handler: Handler, concurrency: int, max_bytes: int) -> None:
         self._hub = hub
@@ -270,17 +282,17 @@ class MemorySubscription:
         self._handler = handler
         self._max_bytes = max_bytes
         self._workers = Workers(concurrency)
-        self._under_way: dict[_Item, None] = {}
+        self._under_way: dict[_QueuedMessage, None] = {}
         self._abandoned = False
-        self._task = asyncio.get_running_loop().create_task(self._take_repeatedly())
+        self._task = asyncio.get_running_loop().create_task(self._consume_repeatedly())
 
-    async def _take_repeatedly(self) -> None:
+    async def _consume_repeatedly(self) -> None:
         queue = self._hub.queue(self._queue)
         while True:
             await self._workers.wait_free()
             self._workers.start(self._handle_item(await queue.take()))
 
-    async def _handle_item(self, item: _Item) -> None:
+    async def _handle_item(self, item: _QueuedMessage) -> None:
         item.deliveries += 1
         self._under_way[item] = None
         try:
@@ -302,8 +314,8 @@ class MemorySubscription:
             return  # a handler that suppressed its cancellation
         if outcome.retry_seconds is not None:
             asyncio.get_running_loop().call_later(outcome.retry_seconds, self._hub.queue(self._queue).put, item)
-        elif outcome.aside:
-            self._hub.dead.append(DeadMessage(queue=self._queue, reason=outcome.aside, raw=item.raw))
+        elif outcome.dead_letter_reason:
+            self._hub.dead.append(DeadMessage(queue=self._queue, reason=outcome.dead_letter_reason, raw=item.raw))
         elif outcome.reply_to and (caller := self._hub.callers.get(outcome.reply_to)) is not None:
             for reply in outcome.replies:
                 caller.resolve(*decode_reply(reply))
@@ -313,7 +325,9 @@ class MemorySubscription:
         await self._workers.drain(asyncio.wait([self._task]))
 
     def abandon(self) -> None:
-        """Stop at once, without waiting; messages in progress are redelivered to other consumers."""
+        """Stop at once, without waiting for handlers; the messages that they were handling go back to the
+        front of the queue.
+        """
         self._abandoned = True
         self._task.cancel()
         self._workers.cancel()

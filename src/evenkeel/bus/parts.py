@@ -18,7 +18,9 @@ ANSWERS_MAX = 2
 
 
 def split_message(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
-    """Split ``raw`` into messages of at most ``max_bytes``, from which :class:`PartAssembler` restores it."""
+    """Split an encoded reply into :class:`ReplyPart` messages of at most ``max_bytes`` bytes, in order, from
+    which :class:`PartAssembler` restores the reply. ``message_id``: id of the call.
+    """
     size = (max_bytes - OVERHEAD_BYTES) // 4 * 3  # bytes are encoded as base64
     digest = _sha256_digest(raw)
     slices = [raw[start : start + size] for start in range(0, len(raw), size)]
@@ -39,8 +41,10 @@ class PartAssembler:
         self._answers: dict[str, dict[int, bytes]] = {}
 
     def add(self, part: ReplyPart) -> bytes | None:
-        """Add a part of an answer; returns the whole answer's bytes once all parts are there, else None. Raises
-        :class:`MessageRejected` for an invalid part.
+        """Add a part of an answer; returns the whole answer's bytes once all parts are there, else None.
+
+        Raises :class:`MessageRejected` for a part number outside of the count, for an answer larger than
+        ``LARGEST_ANSWER_BYTES``, and for parts that do not match their digest.
         """
         if not 0 <= part.number < part.count:
             raise MessageRejected(f"part {part.number} of {part.count}")

@@ -14,19 +14,19 @@ class PresenceHistory:
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
 
-    def evaluate(self, name: str, there: bool) -> bool | None:
-        """Record what a probe found; returns whether the name is present. None: unknown, because the name was never
-        seen present over this connection.
+    def evaluate(self, name: str, found: bool) -> bool | None:
+        """Record the result of a probe, and return whether the name is present: True if ``found``, False if
+        the name was seen present earlier over this connection, None (unknown) if it never was.
         """
         seen = name in self._names
-        if there or seen:
+        if found or seen:
             self._names.pop(name, None)
             self._names[name] = None  # the most recently probed come last
             if len(self._names) > MAX_SIGHTINGS:
                 del self._names[next(iter(self._names))]
         # A name never seen over this connection may just not have come back after the broker's restart.
-        return True if there else False if seen else None
+        return True if found else False if seen else None
 
     def forget(self) -> None:
-        """Clear the history: the connection was replaced."""
+        """Clear the history, because the connection was replaced."""
         self._names.clear()

@@ -18,7 +18,7 @@ def connection_to(nodes: str, main_is_up: Callable[[], Awaitable[None]] | None =
     return AmqpConnection(
         parse_nodes(nodes),
         name="test",
-        complaints=ConnectionErrorLog(),
+        error_log=ConnectionErrorLog(),
         open_session=lambda _connection: asyncio.sleep(0),
         main_is_up=main_is_up,
     )
@@ -68,7 +68,7 @@ async def test_after_an_outage_a_connection_waits_for_the_one_that_sends(monkeyp
         asked.set()
         await main_is_up.wait()
 
-    monkeypatch.setattr(module, "GIVE_WAY_SECONDS", 3600.0)
+    monkeypatch.setattr(module, "WAIT_FOR_MAIN_SECONDS", 3600.0)
     connection = connection_to("amqp://guest:guest@127.0.0.1:1,127.0.0.1:2", main_is_up=until_up)
     connection.start()
     await asked.wait()
@@ -84,7 +84,7 @@ async def test_secondary_connection_waits_for_the_main_one_for_a_limited_time(mo
     async def never() -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(module, "GIVE_WAY_SECONDS", 0.01)
+    monkeypatch.setattr(module, "WAIT_FOR_MAIN_SECONDS", 0.01)
     connection = connection_to("amqp://guest:guest@127.0.0.1:1", main_is_up=never)
     connection.start()
     await eventually(lambda: len(tried) > 2)
@@ -116,7 +116,7 @@ async def test_a_broker_that_does_not_answer_is_left(monkeypatch: pytest.MonkeyP
     connection: AmqpConnection[str] = AmqpConnection(
         parse_nodes("amqp://127.0.0.1:1"),
         name="test",
-        complaints=ConnectionErrorLog(),
+        error_log=ConnectionErrorLog(),
         open_session=lambda _connection: asyncio.sleep(0, "open"),
         ask=ask,
     )
@@ -166,7 +166,7 @@ async def test_the_late_end_of_a_former_connection_does_not_end_the_next_one(mon
         return sessions[-1]
 
     connection: AmqpConnection[object] = AmqpConnection(
-        parse_nodes("amqp://guest:guest@127.0.0.1:1"), name="test", complaints=ConnectionErrorLog(), open_session=opened
+        parse_nodes("amqp://guest:guest@127.0.0.1:1"), name="test", error_log=ConnectionErrorLog(), open_session=opened
     )
     connection.start()
     first = await connection.session(timeout_seconds=60.0)

@@ -15,20 +15,20 @@ from tests.services.rabbitmq import SharedRabbitMQ
 
 def test_a_reason_is_reported_once_then_each_minute_and_again_when_it_changes() -> None:
     now = 100.0
-    complaints, node, other = ConnectionErrorLog(lambda: now), Node(host="h", port=1), Node(host="h", port=2)
+    error_log, node, other = ConnectionErrorLog(lambda: now), Node(host="h", port=1), Node(host="h", port=2)
     with structlog.testing.capture_logs() as logs:
         for _ in range(5):
-            complaints.record_failure(node, ConnectionRefused("one"))
+            error_log.record_failure(node, ConnectionRefused("one"))
         assert len(logs) == 1
-        complaints.record_failure(other, BusUnavailable("one"))
-        complaints.record_failure(node, ConnectionRefused("two"))
+        error_log.record_failure(other, BusUnavailable("one"))
+        error_log.record_failure(node, ConnectionRefused("two"))
         assert len(logs) == 3
         now += REPEAT_SECONDS
-        complaints.record_failure(node, ConnectionRefused("two"))
-        complaints.record_failure(node, ConnectionRefused("two"))
+        error_log.record_failure(node, ConnectionRefused("two"))
+        error_log.record_failure(node, ConnectionRefused("two"))
         assert len(logs) == 4
-        complaints.record_connection(node)
-        complaints.record_failure(node, ConnectionRefused("two"))
+        error_log.record_connection(node)
+        error_log.record_failure(node, ConnectionRefused("two"))
     assert [(entry["log_level"], entry["node"], entry["reason"]) for entry in logs] == [
         ("error", "h:1", "one"),
         ("warning", "h:2", "one"),

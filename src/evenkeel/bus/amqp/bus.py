@@ -43,7 +43,7 @@ GONE_SECONDS = 0.5
 during the deletion (seen with 3.10: the consumers of the old one were neither cancelled nor served).
 """
 ANSWERS = (QueueGone, PublishNacked, QueueRefused)
-"""Refusals: a broker that refuses one message may take others."""
+"""Errors by which the broker answers: a broker that refuses one message may take others."""
 REPLY_WAIT_SECONDS = 5.0
 """Time for which a handler's reply waits for the connection. After that the call times out, and its caller repeats
 it.
@@ -53,7 +53,7 @@ log = structlog.get_logger(__name__)
 
 
 class AmqpBus:
-    """A bus over the given nodes of one cluster."""
+    """A bus over the brokers ``nodes`` of one RabbitMQ cluster, which are tried in random order."""
 
     def __init__(
         self,
@@ -63,7 +63,9 @@ class AmqpBus:
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         access: AgentAccess | ControllerAccess | None = None,
     ) -> None:
-        """Raises :class:`ValueError` for an agent with another agent's user."""
+        """Raises :class:`ValueError` if ``access`` belongs to an agent and the user of a node is not that
+        agent's.
+        """
         # clients are spread over the cluster; all connections of one begin at the same node, so that the loss of one
         # is a reason to verify the others
         self._nodes = tuple(random.sample(nodes, len(nodes)))
@@ -72,7 +74,7 @@ class AmqpBus:
             if isinstance(access, AgentAccess) and node.user != access.user:
                 raise ValueError(f"transport_url: with rabbit_agents_authenticated this agent's user is {access.user}")
         self._name = name
-        self._complaints = ConnectionErrorLog()
+        self._error_log = ConnectionErrorLog()
         self._max_bytes = max_message_bytes
         self._calls = PendingCalls()
         self._subscriptions: list[AmqpSubscription] = []
@@ -80,7 +82,7 @@ class AmqpBus:
         self._link: AmqpConnection[Publisher] | None = None
         self._connections = 0
         self._watch = PublishingWatch()
-        self._following: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         if self._link is not None:
@@ -92,7 +94,7 @@ class AmqpBus:
         link = AmqpConnection(
             self._nodes,
             name=self._name,
-            complaints=self._complaints,
+            error_log=self._error_log,
             open_session=self._open_publisher,
             on_down=self._handle_connection_loss,
         )
@@ -139,7 +141,7 @@ class AmqpBus:
         # Before a connection is awaited: the caller's time-out includes that wait.
         deadline = asyncio.get_running_loop().time() + timeout_seconds
         publisher = await self._wait_for_publisher(deadline)
-        waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
+        waiting = self._calls.expect_reply(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
         # The call is registered before it is published, because its reply may come first.
         async with waiting as future:
             if is_transient(queue):
@@ -157,7 +159,7 @@ class AmqpBus:
             queue,
             handler,
             name=self._name,
-            complaints=self._complaints,
+            error_log=self._error_log,
             concurrency=concurrency,
             max_reply_bytes=self._max_bytes,
             reply=self._send_reply,
@@ -176,7 +178,7 @@ class AmqpBus:
             self._nodes,
             name,
             name=self._name,
-            complaints=self._complaints,
+            error_log=self._error_log,
             will=None if will is None else WillQueue(name, will, user),
             main_is_up=self._wait_until_sending,
         )
@@ -207,7 +209,7 @@ class AmqpBus:
     def problem(self) -> str:
         if self._current_publisher() is not None:
             return self._watch.problem()
-        return self._complaints.latest_reason() or "not connected yet"
+        return self._error_log.latest_reason() or "not connected yet"
 
     async def close(self) -> None:
         for announcement in self._announcements:
@@ -227,19 +229,19 @@ class AmqpBus:
         self._connections += 1
         publisher = await Publisher.open(connection, self._handle_reply, user)
         # an agent's own user may not write to the default exchange; its keepalives are answered all the time
-        probe = publisher.probes.has_answer if user is None else None
-        self._following = asyncio.get_running_loop().create_task(self._watch.watch_connection(connection, probe))
+        probe = publisher.probes.broker_answers if user is None else None
+        self._watching = asyncio.get_running_loop().create_task(self._watch.watch_connection(connection, probe))
         return publisher
 
     async def _wait_until_sending(self) -> None:
-        """Wait until the connection for sending is up."""
+        """Wait until the connection for sending is up; returns at once if the bus is not open."""
         if self._link is not None:
-            await self._link.is_up()
+            await self._link.wait_until_up()
 
     def _handle_connection_loss(self) -> None:
-        following, self._following = self._following, None
-        if following is not None:
-            following.cancel()
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.cancel()
         # Direct reply-to belongs to the channel: replies to these calls can never arrive.
         self._calls.fail_all("the connection to the message broker was lost")
         for subscription in self._subscriptions:

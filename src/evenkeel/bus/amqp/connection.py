@@ -29,7 +29,7 @@ VERIFY_SECONDS = 5.0
 """Time-out of a broker's answer to a probe, after which the broker counts as gone."""
 CLOSE_SECONDS = 3.0
 RECONNECT = Backoff(initial_seconds=0.2, max_seconds=1.0, jitter=(0.0, 1.0), min_seconds=0.05)
-GIVE_WAY_SECONDS = 10.0
+WAIT_FOR_MAIN_SECONDS = 10.0
 """Time for which a connection waits for the process's main one after an outage."""
 STABLE_SECONDS = 1.0
 """Lifetime of a connection below which its loss counts as a failure, so that flapping leads to pauses, too."""
@@ -39,29 +39,33 @@ log = structlog.get_logger(__name__)
 
 
 class AmqpConnection(Generic[S]):
-    """Maintains a connection to one of the nodes, and the *session* that ``open_session`` makes on it, until closed."""
+    """Keeps a connection to one of the nodes open until closed, with the *session* that ``open_session``
+    opens on it (channels, a consumer); replaces both when the connection is lost.
+    """
 
     def __init__(
         self,
         nodes: Sequence[Node],
         *,
         name: str,
-        complaints: ConnectionErrorLog,
+        error_log: ConnectionErrorLog,
         open_session: Callable[[AbstractConnection], Awaitable[S]],
         on_down: Callable[[], None] = lambda: None,
         main_is_up: Callable[[], Awaitable[None]] | None = None,
         ask: Callable[[S], Awaitable[object]] | None = None,
     ) -> None:
-        """``nodes`` are tried in this order.
+        """``nodes`` are tried in this order. ``on_down`` is called after each end of a connection, also of
+        one that was never established.
 
-        ``main_is_up`` returns when the process can send again. After an outage other connections wait for that: all
-        processes reconnect at once, and the messages they send over the main connection keep their sessions alive.
-        ``ask`` sends a request to the broker over a session; with it heartbeats are rare, and :meth:`verify` must be
-        called when another connection to the broker is lost.
+        ``main_is_up`` returns when the process can send again. After an outage this connection waits for that
+        first, at most ``WAIT_FOR_MAIN_SECONDS``: all processes reconnect at once, and the messages sent over
+        their main connections keep sessions alive. ``ask`` sends a request to the broker over a session; with
+        it heartbeats are rare, and :meth:`verify` must be called when another connection to the broker is
+        lost.
         """
         self._nodes = nodes
         self._name = name
-        self._complaints = complaints
+        self._error_log = error_log
         self._open_session = open_session
         self._on_down = on_down
         self._main_is_up = main_is_up
@@ -75,11 +79,13 @@ class AmqpConnection(Generic[S]):
 
     def start(self) -> None:
         if self._task is None:
-            _quieten_library()
+            _silence_library_logs()
             self._task = asyncio.get_running_loop().create_task(self._reconnect_repeatedly())
 
     async def session(self, *, timeout_seconds: float) -> S:
-        """Return the session; waits for a connection if there is none. Raises :class:`BusUnavailable`."""
+        """Return the session; waits up to ``timeout_seconds`` for a connection if there is none. Raises
+        :class:`BusUnavailable` after that.
+        """
         try:
             async with asyncio.timeout(timeout_seconds):
                 while self._session is None:  # one that came up may be lost before this task runs
@@ -90,21 +96,26 @@ class AmqpConnection(Generic[S]):
 
     @property
     def current(self) -> S | None:
-        """The session, if there is one now."""
+        """The session of the present connection; None if there is no connection."""
         return self._session
 
-    async def is_up(self) -> None:
-        """Wait until there is a session."""
+    async def wait_until_up(self) -> None:
+        """Wait, without a time-out, until there is a session."""
         await self._up.wait()
 
     def replace_session(self, session: S) -> None:
-        """Connect again, because the session does not work any more; ignored if it was replaced already."""
+        """Disconnect and connect again, because ``session`` no longer works; ignored if it is not the current
+        session.
+        """
         # A late report about a session that was replaced already must not cost the new one.
         if session is self._session:
             self._lost.set()
 
     def verify(self) -> None:
-        """Replace the session if the broker does not answer over it."""
+        """Start a check, in the background, that the broker answers over the session within
+        ``VERIFY_SECONDS``; otherwise the session is replaced. Does nothing without a session or without a
+        request to send.
+        """
         session, ask = self._session, self._ask
         # One verification at a time: several lost connections ask for it at once.
         if session is not None and ask is not None and self._task is not None and self._verifying is None:
@@ -122,7 +133,7 @@ class AmqpConnection(Generic[S]):
             self._verifying = None
 
     async def close(self) -> None:
-        """Disconnect for ever: no reconnection follows."""
+        """Disconnect and stop reconnecting. Errors of the connection are ignored."""
         tasks = [task for task in (self._task, self._verifying) if task is not None]
         # Set before the cancellation, because the loop checks it: aiormq may turn a cancellation into an error.
         self._task = None
@@ -143,7 +154,7 @@ class AmqpConnection(Generic[S]):
                     log.warning("message broker connection lost", node=str(node), client=self._name)
                 except BusUnavailable as error:
                     self._reason = str(error)
-                    self._complaints.record_failure(node, error)
+                    self._error_log.record_failure(node, error)
                     began = loop.time()  # a failure that took long is no stable connection
                 except Exception:  # an internal error must not stop the reconnect loop while the process runs
                     self._reason = "internal error"
@@ -155,18 +166,19 @@ class AmqpConnection(Generic[S]):
             # No pause before every node was tried once: fail-over has to be fast.
             if failures >= len(self._nodes):
                 await asyncio.sleep(RECONNECT.delay_seconds(failures, random.uniform))
-                await self._give_way()
+                await self._wait_for_main_connection()
 
-    async def _give_way(self) -> None:
+    async def _wait_for_main_connection(self) -> None:
         if self._main_is_up is not None:
             # Only a courtesy: after the time-out this connection is opened in any case.
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GIVE_WAY_SECONDS):
+                async with asyncio.timeout(WAIT_FOR_MAIN_SECONDS):
                     await self._main_is_up()
 
     async def _connect_and_wait(self, node: Node) -> None:
-        """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it was never
-        established.
+        """Connect to a node, open the session, and return when the connection is lost. Raises
+        :class:`BusUnavailable` if it could not be established. In every case ``on_down`` is called at the
+        end.
         """
         self._lost = lost = asyncio.Event()  # of this connection: one that closes late concerns no later one
         # created before connecting, so that it is always closed: else the library would do that at garbage collection,
@@ -182,7 +194,7 @@ class AmqpConnection(Generic[S]):
                 connection.close_callbacks.add(lambda *_: lost.set())
                 async with asyncio.timeout(SETUP_SECONDS):
                     self._session = await self._open_session(connection)
-            self._complaints.record_connection(node)
+            self._error_log.record_connection(node)
             log.info("message broker connected", node=str(node), client=self._name)
             self._up.set()
             await lost.wait()
@@ -194,9 +206,9 @@ class AmqpConnection(Generic[S]):
             await _close_connection(connection)
 
 
-def _quieten_library() -> None:
-    """Silence the library's tracebacks about lost connections, which this module logs in one line, unless its log level
-    is set explicitly.
+def _silence_library_logs() -> None:
+    """Silence the client library's tracebacks about lost connections, which this module logs in one line. A
+    log level that was set explicitly is kept.
     """
     for name in ("aiormq", "aio_pika"):
         logger = logging.getLogger(name)
@@ -206,7 +218,7 @@ def _quieten_library() -> None:
 
 
 async def _close_connection(connection: AbstractConnection) -> None:
-    """Close the connection with a short time-out: the peer may hang."""
+    """Close the connection within ``CLOSE_SECONDS``, because the peer may hang; failures are ignored."""
     with contextlib.suppress(BusUnavailable), translate_errors("closing"):
         async with asyncio.timeout(CLOSE_SECONDS):
             await connection.close()
@@ -214,8 +226,9 @@ async def _close_connection(connection: AbstractConnection) -> None:
 
 @contextlib.contextmanager
 def translate_errors(doing: str) -> Iterator[None]:
-    """Context manager that turns errors of the client library and the network into :class:`BusUnavailable`. ``doing``:
-    what failed, for its text.
+    """Context manager that turns errors of the client library and the network, and time-outs, into
+    :class:`BusUnavailable`. ``doing``: the attempted action, which begins the error's text. A cancellation
+    of the current task passes unchanged.
     """
     try:
         yield
@@ -233,6 +246,8 @@ def translate_errors(doing: str) -> Iterator[None]:
 
 
 def _error_text(error: BaseException) -> str:
-    """Return the error text of the broker or the system; neither contains credentials."""
+    """Return the class and text of an error, cut to 300 characters, without memory addresses. Texts of the
+    broker and the system contain no credentials.
+    """
     text = re.sub(r" object at 0x[0-9a-f]+", "", str(error))  # differs in every text of the same reason
     return f"{type(error).__name__}: {text}"[:300]

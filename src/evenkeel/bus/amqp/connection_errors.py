@@ -21,12 +21,16 @@ log = structlog.get_logger(__name__)
 
 
 class ConnectionRefused(BusUnavailable):
-    """The broker answers, but refuses the connection or cannot be verified: an operator has to change something."""
+    """The broker answers, but refuses the log-in or the virtual host, or TLS fails: an operator has to change
+    something.
+    """
 
 
 @contextlib.contextmanager
 def translate_refusals(node: Node) -> Iterator[None]:
-    """Context manager that turns errors of a connection that ``node`` refused into :class:`ConnectionRefused`."""
+    """Context manager that turns a log-in or virtual host that ``node`` refused, and failures of TLS, into
+    :class:`ConnectionRefused`. Other errors pass unchanged.
+    """
     try:
         yield
     except (AuthenticationError, ProbableAuthenticationError) as error:
@@ -55,14 +59,18 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 
 class ConnectionErrorLog:
-    """Logs unreachable brokers, for all connections of a bus."""
+    """Logs failed connections to brokers, for all connections of a bus: the same reason at most once a minute
+    for each node.
+    """
 
     def __init__(self, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._now_seconds = now_seconds
         self._said: dict[Node, tuple[str, float]] = {}
 
     def record_failure(self, node: Node, error: BusUnavailable) -> None:
-        """Record that a connection to ``node`` failed, and log it if it is due."""
+        """Record that a connection to ``node`` failed. Logged unless the same reason was logged for this node
+        within the last minute.
+        """
         reason, now = str(error), self._now_seconds()
         said, at = self._said.get(node, ("", 0.0))
         if reason == said and now < at + REPEAT_SECONDS:
@@ -74,10 +82,12 @@ class ConnectionErrorLog:
             log.warning("message broker unreachable", node=str(node), reason=reason)
 
     def latest_reason(self) -> str:
-        """Return why a connection to a node failed last; empty if all nodes were reached since their last failure."""
+        """Return the most recently logged reason of a node that was not reached since; empty if there is
+        none.
+        """
         reason, _ = max(tuple(self._said.values()), key=lambda said: said[1], default=("", 0.0))
         return reason
 
     def record_connection(self, node: Node) -> None:
-        """Record that a connection to ``node`` was established."""
+        """Record that a connection to ``node`` was established, which clears its last failure."""
         self._said.pop(node, None)

@@ -15,7 +15,7 @@ from evenkeel.bus.amqp.connection import AmqpConnection, translate_errors
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.publisher import REPLY_TO
-from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
+from evenkeel.bus.amqp.topology import declare_calls_exchange, declare_own_queue, declare_queue
 from evenkeel.bus.deliveries import DeliveryOutcome, Workers, handle_delivery
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Handler
@@ -29,7 +29,7 @@ Reply = Callable[[str, bytes], Awaitable[None]]
 
 
 class _Consumer:
-    """A consumer of the queue on one connection, with its channel and tag."""
+    """A consumer on one connection: the queue, its channel and RabbitMQ's consumer tag."""
 
     def __init__(self, channel: AbstractChannel, queue: AbstractQueue, tag: str) -> None:
         self.channel = channel
@@ -38,7 +38,9 @@ class _Consumer:
 
 
 class AmqpSubscription:
-    """Handles a queue's messages, at most ``concurrency`` at a time, by the channel's prefetch limit."""
+    """Consumes one queue with ``handler``, at most ``concurrency`` messages at a time. The channel's prefetch
+    limit makes the broker hold back the rest; of a transient queue, messages above the limit are dropped.
+    """
 
     def __init__(
         self,
@@ -47,7 +49,7 @@ class AmqpSubscription:
         handler: Handler,
         *,
         name: str,
-        complaints: ConnectionErrorLog,
+        error_log: ConnectionErrorLog,
         concurrency: int,
         max_reply_bytes: int,
         reply: Reply,
@@ -66,14 +68,16 @@ class AmqpSubscription:
         self._link: AmqpConnection[_Consumer] = AmqpConnection(
             nodes,
             name=f"{name} consumer",
-            complaints=complaints,
+            error_log=error_log,
             open_session=self._open_consumer,
             main_is_up=main_is_up,
-            ask=None if is_callback_queue(queue) else lambda consumer: self._set_limit(consumer.channel),
+            ask=None if is_callback_queue(queue) else lambda consumer: self._set_prefetch_limit(consumer.channel),
         )
 
     async def start(self) -> None:
-        """Start to consume. Waits briefly for an unreachable broker; consuming begins when it is back."""
+        """Start to consume. Waits up to ``FIRST_CONNECT_SECONDS`` for the broker; if it is unreachable,
+        consuming begins when it is back.
+        """
         self._link.start()
         with contextlib.suppress(BusUnavailable):
             # The reconnect loop goes on in the background, so a broker that is down is no error here.
@@ -89,7 +93,9 @@ class AmqpSubscription:
             await self._link.close()
 
     async def _cancel_consumer(self) -> None:
-        """Cancel the consumer at the broker. An unreachable broker sends nothing anyway."""
+        """Cancel the consumer at the broker, so that no more messages come. Failures are ignored: an
+        unreachable broker sends nothing anyway.
+        """
         if (consumer := self._link.current) is None:
             return
         with contextlib.suppress(BusUnavailable), translate_errors("cancelling"):
@@ -106,9 +112,9 @@ class AmqpSubscription:
             queue = await declare_queue(channel, self._queue)
             # The exchange is declared by the consumer, because agents with users of their own may not declare it.
             if is_callback_queue(self._queue):
-                await declare_calls(channel, queue)
+                await declare_calls_exchange(channel, queue)
         # Before consuming begins: the broker would send the whole queue at once.
-        await self._set_limit(channel)
+        await self._set_prefetch_limit(channel)
         # in both cases the connection cannot be used any more: restart, which declares the queue again
         channel.close_callbacks.add(lambda *_: self._replace_connection(channel))
         underlay = await channel.get_underlay_channel()
@@ -118,11 +124,14 @@ class AmqpSubscription:
             return _Consumer(channel, queue, str(begun.consumer_tag))
         return _Consumer(channel, queue, await queue.consume(self._start_handling))
 
-    async def _set_limit(self, channel: AbstractChannel) -> None:
+    async def _set_prefetch_limit(self, channel: AbstractChannel) -> None:
         await channel.set_qos(prefetch_count=self._concurrency)
 
     def verify(self) -> None:
-        """Connect again if the broker does not answer: another connection to it was lost."""
+        """Start a check, in the background, that the broker answers, and reconnect if it does not. To be
+        called when another connection to the broker was lost; consumers of callback queues do nothing,
+        because their heartbeats are frequent.
+        """
         self._link.verify()
 
     def _replace_connection(self, channel: AbstractChannel) -> None:
@@ -133,11 +142,11 @@ class AmqpSubscription:
 
     async def _start_handling_transient(self, message: DeliveredMessage) -> None:
         # without a free worker it is lost: no limit of the channel holds it back, and its sender repeats it
-        if self._workers.free > 0 and not self._closing.is_set():
+        if self._workers.free_slots > 0 and not self._closing.is_set():
             self._workers.start(self._handle_transient(message))
 
     async def _handle_transient(self, message: DeliveredMessage) -> None:
-        """Handle a message of a transient queue, without acknowledgement or redelivery."""
+        """Handle a message of a transient queue and send its reply, without acknowledgement or redelivery."""
         properties = message.header.properties
         outcome = await handle_delivery(
             message.body,
@@ -166,11 +175,12 @@ class AmqpSubscription:
             deliveries=_delivery_number(message),
             max_reply_bytes=self._max_reply_bytes,
         )
-        await self._carry_out_outcome(message, outcome)
+        await self._apply_outcome(message, outcome)
 
     def _checked_handler(self, user: str | None) -> Handler:
-        """Return the handler for a message of this user, which the broker has validated; it refuses what the user may
-        not send.
+        """Return the handler for a message of ``user``, which the broker has validated (None: the message
+        names no user). In controllers with access checks the handler answers a message that the user may
+        not send with :class:`Refused`, and logs an error.
         """
         if not isinstance(self._access, ControllerAccess):
             return self._handler
@@ -184,13 +194,13 @@ class AmqpSubscription:
 
         return check_and_handle
 
-    async def _carry_out_outcome(self, message: AbstractIncomingMessage, outcome: DeliveryOutcome) -> None:
+    async def _apply_outcome(self, message: AbstractIncomingMessage, outcome: DeliveryOutcome) -> None:
         if outcome.retry_seconds is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(outcome.retry_seconds):
                     await self._closing.wait()  # when closing, return it to other consumers at once
             await self._acknowledge(lambda: message.nack(requeue=True))
-        elif outcome.aside:
+        elif outcome.dead_letter_reason:
             # Rejected without requeue, which makes the broker dead-letter it.
             await self._acknowledge(lambda: message.reject(requeue=False))
         else:
@@ -201,8 +211,8 @@ class AmqpSubscription:
             await self._acknowledge(message.ack)
 
     def _reply_address(self, reply_to: str | None, user: str | None) -> str:
-        """Return a direct reply-to address unchanged, and an empty text for any other: replies must not be sent to a
-        queue to which the sender may not write.
+        """Return a direct reply-to address unchanged; empty for none or for any other address, which is
+        logged: a reply must not go to a queue to which the sender of the call may not write.
         """
         address = reply_to or ""
         if address and not address.startswith(f"{REPLY_TO}."):

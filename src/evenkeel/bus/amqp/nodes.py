@@ -24,7 +24,9 @@ _TLS_BY_SCHEME = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True
 
 
 class Node(Value):
-    """One broker of the cluster."""
+    """One broker of the cluster, with the credentials and TLS options to connect to it. ``tls_files``: pairs
+    of the client library's option and a path.
+    """
 
     host: str
     port: int
@@ -42,7 +44,9 @@ class Node(Value):
         return f"Node({self})"  # hides the password in logs and tracebacks
 
     def url(self, client_name: str, *, idle: bool = False) -> URL:
-        """Return the node's URL for the client library, with the password. ``idle``: with a longer heartbeat."""
+        """Return the node's URL for the client library, which contains the password. ``idle``: heartbeats
+        every 20 instead of every 5 seconds.
+        """
         return URL.build(
             scheme="amqps" if self.tls else "amqp",
             user=self.user,
@@ -60,7 +64,9 @@ class Node(Value):
 
 
 def parse_nodes(transport_url: str) -> tuple[Node, ...]:
-    """Return the brokers that the URL lists. Raises :class:`ValueError`, whose text never contains the URL."""
+    """Return the brokers that the URL lists, in order. Raises :class:`ValueError` for an invalid URL or
+    option, or a missing TLS file; the text never contains the URL.
+    """
     scheme, _, rest = transport_url.partition("://")
     if scheme not in _TLS_BY_SCHEME:
         raise ValueError("transport_url: not an AMQP URL")

@@ -37,35 +37,37 @@ class AmqpNotifications:
     """Implements :class:`evenkeel.core.ports.NotificationSender`. Connects at the first notification."""
 
     def __init__(self, nodes: Sequence[Node], *, name: str, topics: Sequence[str], quorum: bool = False) -> None:
-        """``topics``: each gets every notification. ``quorum``: queues that do not exist yet become quorum queues."""
+        """``topics``: every notification is sent to each of them. ``quorum``: queues that do not exist yet
+        are declared as quorum queues, otherwise as the broker's default type.
+        """
         self._topics = tuple(topics)
         self._arguments: dict[str, Any] = {"x-queue-type": "quorum"} if quorum else {}
-        self._link: AmqpConnection[_Outlet] = AmqpConnection(
-            nodes, name=name, complaints=ConnectionErrorLog(), open_session=self._open_outlet
+        self._link: AmqpConnection[_NotificationPublisher] = AmqpConnection(
+            nodes, name=name, error_log=ConnectionErrorLog(), open_session=self._open_publisher
         )
         self._warned: set[str] = set()
 
     async def send(self, notification: Notification) -> None:
         self._link.start()
         body = encode_notification(notification)
-        outlet = await self._link.session(timeout_seconds=CONNECT_SECONDS)
+        publisher = await self._link.session(timeout_seconds=CONNECT_SECONDS)
         try:
             for topic in self._topics:
-                await outlet.send(notification, f"{topic}.{notification.priority.lower()}", body)
+                await publisher.send(notification, f"{topic}.{notification.priority.lower()}", body)
         except BusUnavailable:
             # A new connection also repairs a channel that the broker closed, and queues that were deleted.
-            self._link.replace_session(outlet)
+            self._link.replace_session(publisher)
             raise
 
     async def close(self) -> None:
         await self._link.close()
 
-    async def _open_outlet(self, connection: AbstractConnection) -> "_Outlet":
-        return _Outlet(connection, await PublishChannel.open(connection), self._arguments, self._warned)
+    async def _open_publisher(self, connection: AbstractConnection) -> "_NotificationPublisher":
+        return _NotificationPublisher(connection, await PublishChannel.open(connection), self._arguments, self._warned)
 
 
-class _Outlet:
-    """Publishes notifications over one connection to RabbitMQ."""
+class _NotificationPublisher:
+    """Publishes notifications over one connection to RabbitMQ, and declares their exchanges and queues."""
 
     def __init__(
         self, connection: AbstractConnection, channel: PublishChannel, arguments: dict[str, Any], warned: set[str]
@@ -78,7 +80,10 @@ class _Outlet:
         self._declaring = asyncio.Lock()
 
     async def send(self, notification: Notification, key: str, body: bytes) -> None:
-        """Publish the notification with the routing key of one topic's queue. Raises :class:`BusUnavailable`."""
+        """Publish the notification with the routing key ``<topic>.<priority>``, and return when the broker
+        has confirmed it. Raises :class:`BusUnavailable` if it was not confirmed within ``SEND_SECONDS`` or
+        was refused.
+        """
         message = Message(
             body,
             message_id=notification.message_id,
@@ -103,8 +108,9 @@ class _Outlet:
             raise BusUnavailable(f"the broker refuses notifications for queue {key}; is it full?") from error
 
     async def _declare_once(self, exchange: str, key: str) -> None:
-        """Declare exchange, queue and binding once for each connection, as oslo.messaging does, so that a notification
-        waits for a consumer that comes later.
+        """Declare the exchange, the queue named by the routing key ``key``, and the binding, once for each
+        connection, as oslo.messaging does: so a notification waits in the queue for a consumer that comes
+        later.
         """
         async with self._declaring:
             if (exchange, key) not in self._declared:
@@ -135,7 +141,9 @@ class _Outlet:
         await channel.close()
 
     def _warn_once(self, kind: str, name: str, error: Exception) -> None:
-        """Log once that an exchange or a queue exists with other attributes; it is used unchanged."""
+        """Log a warning, once for each name, that an existing exchange or queue has other attributes than
+        those declared here; it is used unchanged.
+        """
         if name not in self._warned:
             self._warned.add(name)
             log.warning(
@@ -148,7 +156,9 @@ class _Outlet:
 
 
 def encode_notification(notification: Notification) -> bytes:
-    """Return the notification as JSON in oslo.messaging's envelope of version 2.0."""
+    """Return the notification as JSON in oslo.messaging's envelope of version 2.0, with a new ``_unique_id``
+    at every call.
+    """
     message = {
         "message_id": notification.message_id,
         "publisher_id": notification.publisher_id,

@@ -23,20 +23,20 @@ from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.kit.errors import BusUnavailable
 
 ANNOUNCE_SECONDS = 10.0
-"""How long an announcement is tried."""
+"""Time after which an announcement that the broker has not accepted fails."""
 WITHDRAW_SECONDS = 3.0
 PROBE_SECONDS = 1.0
 PROBE_LIFE_SECONDS = 1.0
-"""Expiry of probes, which are useless afterwards."""
+"""Time after which the broker drops an undelivered probe, which is useless by then."""
 TAKEN_RETRY_SECONDS = 0.1
-NOBODY = "evenkeel-presence_nobody"
+UNUSED_NAME = "evenkeel-presence_nobody"
 """A name that is never announced."""
 
 log = structlog.get_logger(__name__)
 
 
 class Probes:
-    """Probes whether names are present, on a channel of its own."""
+    """Probes over one connection whether names are present, on a channel of its own."""
 
     def __init__(self, channel: AbstractChannel) -> None:
         self._channel = channel
@@ -45,17 +45,19 @@ class Probes:
 
     @classmethod
     async def open(cls, connection: AbstractConnection) -> "Probes":
-        """Open a channel for probes."""
+        """Open a channel for probes on the connection."""
         # A channel of its own: a returned probe must not be taken for the answer to another message.
         return cls(await connection.channel(on_return_raises=True))
 
     @property
     def broken(self) -> bool:
-        """Whether the channel was closed, so that the connection must be replaced."""
+        """Whether the broker or the library has closed the channel, so that the connection must be replaced."""
         return self._channel.is_closed
 
     async def present(self, name: str) -> bool | None:
-        """Whether the name has a queue at the broker; None: no answer."""
+        """Return whether the name has a queue at the broker. None: the broker did not answer within
+        ``PROBE_SECONDS``, or there is no queue and the name was never seen present over this connection.
+        """
         probe = self._under_way.get(name)
         if probe is None:
             probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._send_probe(name))
@@ -67,11 +69,11 @@ class Probes:
         there = probe.result() if done and not probe.cancelled() else None
         return None if there is None else self._sightings.evaluate(name, there)
 
-    async def has_answer(self) -> bool:
-        """Whether the broker answered a probe of an unused name. It has no time-out, but returns when the connection
-        is lost.
+    async def broker_answers(self) -> bool:
+        """Return whether the broker answered a probe of an unused name. Waits without a time-out, but ends
+        with False when the connection is lost.
         """
-        return await self._send_probe(NOBODY) is not None
+        return await self._send_probe(UNUSED_NAME) is not None
 
     async def _send_probe(self, name: str) -> bool | None:
         message = Message(b"", delivery_mode=DeliveryMode.NOT_PERSISTENT, expiration=PROBE_LIFE_SECONDS)
@@ -84,8 +86,8 @@ class Probes:
         return True
 
 
-class _Announced:
-    """An agent's presence queue on one connection to RabbitMQ."""
+class _PresenceQueue:
+    """The exclusive queue that makes a name present, with its channel and connection to RabbitMQ."""
 
     def __init__(self, connection: AbstractConnection, channel: AbstractChannel, queue: AbstractQueue) -> None:
         self.connection = connection
@@ -94,7 +96,9 @@ class _Announced:
 
 
 class AmqpAnnouncement:
-    """Keeps a name present over a connection of its own, because a shared one may be dropped for other reasons."""
+    """Keeps a name present over a connection of its own, because a shared one may be dropped for other
+    reasons. The connection also holds the will, if there is one.
+    """
 
     def __init__(
         self,
@@ -102,24 +106,26 @@ class AmqpAnnouncement:
         announced: str,
         *,
         name: str,
-        complaints: ConnectionErrorLog,
+        error_log: ConnectionErrorLog,
         will: WillQueue | None = None,
         main_is_up: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._announced = announced
         self._will = will
         self.closed = False
-        self._link: AmqpConnection[_Announced] = AmqpConnection(
+        self._link: AmqpConnection[_PresenceQueue] = AmqpConnection(
             nodes,
             name=f"{name} presence",
-            complaints=complaints,
-            open_session=self._open_announced,
+            error_log=error_log,
+            open_session=self._open_presence_queue,
             main_is_up=main_is_up,
             ask=lambda announced: announced.channel.set_qos(prefetch_count=1),
         )
 
     async def start(self) -> None:
-        """Announce the name on the bus, and keep it present. Raises :class:`BusUnavailable`."""
+        """Announce the name on the bus, and keep it present until closed. Raises :class:`BusUnavailable` if
+        that fails for ``ANNOUNCE_SECONDS``; then the announcement is closed.
+        """
         self._link.start()
         try:
             await self._link.session(timeout_seconds=ANNOUNCE_SECONDS)
@@ -129,7 +135,9 @@ class AmqpAnnouncement:
             raise
 
     def verify(self) -> None:
-        """Connect again if the broker does not answer: another connection to it was lost."""
+        """Start a check, in the background, that the broker answers, and reconnect if it does not. To be
+        called when another connection to the broker was lost.
+        """
         self._link.verify()
 
     async def close(self) -> None:
@@ -143,7 +151,7 @@ class AmqpAnnouncement:
                     await session.queue.delete(if_unused=False, if_empty=False)
         await self._link.close()
 
-    async def _open_announced(self, connection: AbstractConnection) -> _Announced:
+    async def _open_presence_queue(self, connection: AbstractConnection) -> _PresenceQueue:
         if self._will is not None:
             # first: a name that is present has left its will
             await self._will.leave_will(connection, on_lost=lambda: self._replace_connection(connection))
@@ -154,10 +162,12 @@ class AmqpAnnouncement:
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._replace_connection(connection))
         # Without a consumer the queue would store the probes until they expire.
         await queue.consume(_discard_probe, no_ack=True, exclusive=True)
-        return _Announced(connection, channel, queue)
+        return _PresenceQueue(connection, channel, queue)
 
     async def _declare_queue(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
-        """Declare the presence queue; waits while the broker still holds it for a lost connection."""
+        """Declare the presence queue on a new channel, and return both; waits while the broker still holds
+        the queue for a lost connection.
+        """
         while True:
             # A new channel for each try, because the broker closes the channel of a refused declaration.
             channel = await connection.channel(publisher_confirms=False)
@@ -179,4 +189,4 @@ class AmqpAnnouncement:
 
 
 async def _discard_probe(message: AbstractIncomingMessage) -> None:
-    """Discard a probe: its delivery was the answer."""
+    """Ignore a received probe: the broker's delivery was the answer."""

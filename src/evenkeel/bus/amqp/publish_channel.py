@@ -17,20 +17,24 @@ from aiormq.abc import DeliveredMessage
 from aiormq.channel import Channel as UnderlayChannel
 
 MAX_RETIRED = 8
-"""Replaced channels that stay open for messages in flight."""
+"""Number of replaced channels that stay open, because confirms and replies may still come over them."""
 RENEW_SECONDS = 0.2
 """Minimum interval between new channels for one queue, for all senders together: the queue may really be full."""
 
 _Replies = tuple[str, Callable[[AbstractIncomingMessage], Awaitable[None]]]
-_LightReplies = tuple[str, Callable[[DeliveredMessage], Coroutine[Any, Any, None]]]
+_TransientReplies = tuple[str, Callable[[DeliveredMessage], Coroutine[Any, Any, None]]]
 
 
 class PublishRefused(Exception):
-    """The broker refused a message even on a new channel."""
+    """The broker refused a message on a new channel too, or refused one for the same queue within
+    ``RENEW_SECONDS``.
+    """
 
 
 class PublishChannel:
-    """Publishes over the current channel. ``replies``: a queue to consume from on the channel that publishes."""
+    """Publishes confirmed messages over one connection, on a channel that is replaced when the broker refuses
+    a message. ``replies``: name of a queue that each channel consumes, and the callback for its messages.
+    """
 
     def __init__(self, connection: AbstractConnection, channel: AbstractChannel, replies: _Replies | None) -> None:
         self._connection = connection
@@ -46,8 +50,11 @@ class PublishChannel:
         return cls(connection, await _open_channel(connection, replies), replies)
 
     async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool, exchange: str = "") -> None:
-        """Return when the broker has confirmed. ``exchange``: empty for the default one. Raises :class:`PublishError`
-        for a missing queue, :class:`PublishRefused`, and the library's errors for a lost connection.
+        """Publish a message, and return when the broker has confirmed it; a refused message is published once
+        more over a new channel. ``exchange``: empty for the default one.
+
+        Raises :class:`PublishError` if a ``mandatory`` message reaches no queue, :class:`PublishRefused`, and
+        the library's errors for a lost connection.
         """
         tried = self._channel
         try:
@@ -57,9 +64,9 @@ class PublishChannel:
         # PublishError, a subclass, means that the message was returned: the queue is missing, and a new channel would
         # not help.
         except DeliveryError:
-            await self._publish_anew(tried, message, routing_key, mandatory, exchange)
+            await self._publish_after_refusal(tried, message, routing_key, mandatory, exchange)
 
-    async def _publish_anew(
+    async def _publish_after_refusal(
         self, tried: AbstractChannel, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str
     ) -> None:
         time = asyncio.get_running_loop().time
@@ -79,8 +86,8 @@ class PublishChannel:
     async def _publish_over_new_channel(
         self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str
     ) -> None:
-        """Publish over a new channel, which replaces the current one if it succeeds. Raises :class:`PublishError`,
-        :class:`PublishRefused`.
+        """Publish over a new channel, which replaces the current one if the broker accepts the message.
+        Raises :class:`PublishError` if no queue gets it, :class:`PublishRefused` if the broker refuses it.
         """
         # Replaced channels stay open for a while, because confirms and replies of earlier messages come over them.
         while len(self._retired) >= MAX_RETIRED:
@@ -100,13 +107,14 @@ class PublishChannel:
 
 
 class TransientChannel:
-    """Publishes without confirms; opened at first use, and again after the broker has closed it. ``replies``: as in
-    :class:`PublishChannel`.
+    """Publishes without confirms, on a channel that is opened at first use, and again after it was closed.
+    ``replies``: name of a queue that the channel consumes, and the callback for its messages.
 
-    Uses the lower layer of the client library: the upper one's messages cost more than all the rest of a keepalive.
+    Uses the lower layer of the client library: a message over the upper one costs more than all the rest of a
+    keepalive.
     """
 
-    def __init__(self, connection: AbstractConnection, replies: _LightReplies) -> None:
+    def __init__(self, connection: AbstractConnection, replies: _TransientReplies) -> None:
         self._connection = connection
         self._replies = replies
         self._channel: UnderlayChannel | None = None
@@ -121,9 +129,11 @@ class TransientChannel:
         exchange: str = "",
         timeout_seconds: float | None = None,
     ) -> None:
-        """Return when the message is in the connection's queue of frames.
+        """Pass a message to the connection for sending, and return without a confirm: the message may get
+        lost.
 
-        Raises the library's errors for a lost connection, and :class:`TimeoutError`.
+        Raises the library's errors for a lost connection, and :class:`TimeoutError` after ``timeout_seconds``
+        (None: no limit).
         """
         channel = self._channel
         # Without confirms the broker reports an error, such as a missing exchange, only by closing the channel.

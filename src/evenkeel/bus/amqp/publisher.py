@@ -21,7 +21,7 @@ REPLY_TO = "amq.rabbitmq.reply-to"
 
 
 class QueueGone(BusUnavailable):
-    """The queue was deleted; the caller may retry, which declares it again."""
+    """The queue was deleted, and the message was not stored; another try declares the queue again."""
 
 
 class PublishNacked(BusUnavailable):
@@ -29,7 +29,9 @@ class PublishNacked(BusUnavailable):
 
 
 class QueueRefused(BusUnavailable):
-    """The broker refuses the queue's declaration."""
+    """The broker refuses the declaration of the queue: other arguments, no permission, or locked by another
+    connection.
+    """
 
 
 def _reply_properties() -> spec.Basic.Properties:
@@ -38,8 +40,8 @@ def _reply_properties() -> spec.Basic.Properties:
 
 
 class Publisher:
-    """Publishes messages, calls and replies over one connection. Every method raises :class:`BusUnavailable` when the
-    connection is lost.
+    """Publishes messages, calls and replies over one connection. The methods that publish raise
+    :class:`BusUnavailable` when the connection is lost.
     """
 
     def __init__(
@@ -48,14 +50,14 @@ class Publisher:
         sends: PublishChannel,
         calls: PublishChannel,
         probes: Probes,
-        light: TransientChannel,
+        transient: TransientChannel,
         user: str | None,
     ) -> None:
         self._connection = connection
         self._user = user
         self._sends = sends
         self._calls = calls
-        self._light = light
+        self._transient = transient
         self.probes = probes
         self._declared: set[str] = set()
         self._declaring: dict[str, asyncio.Lock] = {}
@@ -64,8 +66,11 @@ class Publisher:
     async def open(
         cls, connection: AbstractConnection, on_reply: Callable[[bytes], None], user: str | None = None
     ) -> "Publisher":
-        """Open a publisher on a connection; ``on_reply`` gets the replies to its calls. ``user``: calls contain it,
-        validated by the broker, and go through the exchange for calls, the only one that this user may write to.
+        """Open a publisher on a connection; ``on_reply`` receives the encoded replies to its calls. Raises
+        the client library's errors.
+
+        ``user``: name of an agent's own user; calls contain it, validated by the broker, and go through the
+        exchange for calls, the only one that this user may write to. None: the queue is addressed directly.
         """
 
         async def handle_reply(message: AbstractIncomingMessage | DeliveredMessage) -> None:
@@ -75,17 +80,23 @@ class Publisher:
         # RabbitMQ delivers direct replies to the channel that published the call, so each channel for calls consumes
         # them.
         calls = await PublishChannel.open(connection, replies=(REPLY_TO, handle_reply))
-        light = TransientChannel(connection, (REPLY_TO, handle_reply))
-        return cls(connection, sends, calls, await Probes.open(connection), light, user)
+        transient = TransientChannel(connection, (REPLY_TO, handle_reply))
+        return cls(connection, sends, calls, await Probes.open(connection), transient, user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
-        """Publish a persistent message, and return when the broker has confirmed it."""
+        """Publish a persistent message, and return when the broker has confirmed it. A queue that this
+        connection has not used before is declared first. Raises :class:`QueueGone`,
+        :class:`PublishNacked`, :class:`QueueRefused`, and :class:`BusUnavailable` for a lost connection.
+        """
         await self._declare_once(queue)
         message = Message(raw, message_id=message_id, delivery_mode=DeliveryMode.PERSISTENT)
         await self._publish_confirmed(self._sends, queue, message)
 
     async def call(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
-        """Publish a call, whose reply comes to this connection. It expires at ``deadline`` (loop time)."""
+        """Publish a call, and return when the broker has confirmed it; the reply comes to ``on_reply`` of
+        this publisher. The call expires at ``deadline`` (loop time, seconds). Raises :class:`QueueGone`,
+        :class:`PublishNacked`, :class:`QueueRefused`, and :class:`BusUnavailable` for a lost connection.
+        """
         if self._user is None:
             await self._declare_once(queue)  # first, because a declaration may take long
         message = Message(
@@ -101,7 +112,10 @@ class Publisher:
         await self._publish_confirmed(self._calls, queue, message, exchange)
 
     async def call_transient(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
-        """Publish a call that may get lost: nothing is declared, confirmed or stored. See :meth:`call`."""
+        """Publish a call to a transient queue; it may get lost, because nothing is declared, confirmed or
+        stored. The reply comes to ``on_reply`` of this publisher. The call expires at ``deadline`` (loop
+        time, seconds). Raises :class:`BusUnavailable` for a lost connection.
+        """
         seconds = max(deadline - asyncio.get_running_loop().time(), 0.001)
         properties = spec.Basic.Properties(
             message_id=message_id,
@@ -111,19 +125,22 @@ class Publisher:
             user_id=self._user,
         )
         with translate_errors(f"sending to {queue}"):
-            await self._light.publish(raw, "", properties, exchange=calls_exchange(queue))
+            await self._transient.publish(raw, "", properties, exchange=calls_exchange(queue))
 
     async def reply(self, address: str, raw: bytes, *, timeout_seconds: float) -> None:
-        """Publish a reply, unconfirmed: callers repeat a call whose reply is lost. The broker drops it if the caller
-        is gone.
+        """Publish a reply without waiting for a confirm: callers repeat a call whose reply is lost. The
+        broker drops the reply if the caller is gone. Raises :class:`BusUnavailable` for a lost connection,
+        or after ``timeout_seconds``.
         """
         with translate_errors("replying"):
-            await self._light.publish(raw, address, _reply_properties(), timeout_seconds=timeout_seconds)
+            await self._transient.publish(raw, address, _reply_properties(), timeout_seconds=timeout_seconds)
 
-    async def _publish_confirmed(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
+    async def _publish_confirmed(
+        self, channel: PublishChannel, queue: str, message: Message, exchange: str = ""
+    ) -> None:
         with translate_errors(f"sending to {queue}"):
             try:
-                await lane.publish(message, queue, mandatory=True, exchange=exchange)
+                await channel.publish(message, queue, mandatory=True, exchange=exchange)
             except PublishError as error:
                 # The next message declares the queue again.
                 self._declared.discard(queue)

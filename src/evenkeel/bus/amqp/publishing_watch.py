@@ -29,11 +29,13 @@ log = structlog.get_logger(__name__)
 
 
 class PublishingBlocked(BusUnavailable):
-    """The broker blocks this connection's publishes; another connection would be blocked, too."""
+    """The broker blocks publishes of this connection; another connection would be blocked, too."""
 
 
 class PublishingWatch:
-    """Tracks whether the broker accepts what this process publishes, over all its publishing connections."""
+    """Tracks whether the broker accepts the messages that this process publishes, over successive
+    connections.
+    """
 
     def __init__(self, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._now_seconds = now_seconds
@@ -45,10 +47,11 @@ class PublishingWatch:
 
     @contextlib.contextmanager
     def publishing(self, *, answers: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-        """Context manager around a publish with a confirm.
+        """Context manager around a publish that waits for a confirm; its end is recorded as an answer of the
+        broker, as are exceptions of the classes ``answers``.
 
-        ``answers``: exceptions that prove an answer of the broker, too. Raises :class:`PublishingBlocked` instead of
-        publishing: data written to a blocked connection waits there, and floods the broker after the alarm.
+        Raises :class:`PublishingBlocked`, and runs nothing, while the broker blocks publishers: data written
+        to a blocked connection waits there, and floods the broker after the alarm.
         """
         self.refuse_if_blocked()
         self._waiting += 1
@@ -74,18 +77,23 @@ class PublishingWatch:
         return self._blocked
 
     def refuse_if_blocked(self) -> None:
-        """Raises :class:`PublishingBlocked` while the broker blocks publishers."""
+        """Raise :class:`PublishingBlocked` while the broker blocks publishers."""
         if self._blocked:
             raise PublishingBlocked(f"the message broker takes no messages: {BLOCKED}")
 
     def record_answer(self) -> None:
-        """Record an answer of the broker: it confirmed, refused or returned a message, or forwarded a reply."""
+        """Record an answer of the broker (a confirm, a refusal, a returned message or a reply), which
+        restarts the time-out of publishes that still wait.
+        """
         self._answered_at = self._now_seconds()
         # Other publishes still wait, and get the full time again.
         self._unconfirmed_since = self._answered_at if self._waiting else None
 
     def problem(self) -> str:
-        """Return why the broker accepts no messages; empty if it does. Thread-safe."""
+        """Return why the broker accepts no messages (human-readable): it blocks publishers, or has confirmed
+        nothing for ``UNCONFIRMED_SECONDS`` although a message waits. Empty if neither is so. Any thread
+        may call it.
+        """
         if self._blocked:
             return BLOCKED
         # Read once, because another thread may set it to None between the comparison and the subtraction.
@@ -95,10 +103,11 @@ class PublishingWatch:
     async def watch_connection(
         self, connection: AbstractConnection, probe: Callable[[], Awaitable[bool]] | None
     ) -> None:
-        """Watch a connection until cancelled.
+        """Check every second, until cancelled, whether the broker blocks the connection, and publish a probe
+        when this process has had no answer for ``IDLE_SECONDS``.
 
-        ``probe`` publishes a probe and returns whether the broker answered; None if this process must not publish
-        probes.
+        ``probe`` publishes a probe and returns whether the broker answered; None if this process must not
+        publish probes.
         """
         probing: asyncio.Task[None] | None = None
         try:

@@ -19,7 +19,7 @@ CALLS_PREFIX = "evenkeel-calls-to_"
 MAX_DEAD = 10_000
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3
-MAX_LIGHT = 10_000
+MAX_TRANSIENT_MESSAGES = 10_000
 """Maximum length of a transient queue; above it the oldest messages are dropped."""
 ABANDONED_SECONDS = 7 * 86_400
 """Time without consumers after which a queue is deleted, because its agent is gone."""
@@ -35,7 +35,7 @@ _DURABLE_QUEUE_ARGUMENTS: dict[str, Any] = {
 }
 _TRANSIENT_QUEUE_ARGUMENTS: dict[str, Any] = {
     "x-queue-type": "classic",
-    "x-max-length": MAX_LIGHT,
+    "x-max-length": MAX_TRANSIENT_MESSAGES,
     "x-overflow": "drop-head",
     "x-expires": ABANDONED_SECONDS * 1000,
 }
@@ -45,34 +45,38 @@ _DEAD_REASONS = ("rejected", "delivery_limit")
 
 
 async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
-    """Declare a work queue and the dead-letter queue."""
-    await _declare_dead(channel)
+    """Declare a work queue, and return it; declares the dead-letter exchange and queue first. Raises the
+    client library's errors, for example if the broker refuses.
+    """
+    await _declare_dead_letter_queue(channel)
     return await declare_own_queue(channel, name)
 
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
-    """Declare a work queue without the dead-letter queue, which an agent with its own user may not declare."""
+    """Declare a work queue, and return it, without the dead-letter queue, which an agent with its own user
+    may not declare. Raises the client library's errors.
+    """
     return await channel.declare_queue(
         name, durable=True, arguments=_TRANSIENT_QUEUE_ARGUMENTS if is_transient(name) else _DURABLE_QUEUE_ARGUMENTS
     )
 
 
 def calls_exchange(queue: str) -> str:
-    """Return the exchange through which agents with users of their own send to a callback queue.
-
-    Write permission for the default exchange allows sending to every queue; for this one, to this queue only.
+    """Return the name of the exchange through which agents with users of their own send to a callback queue.
+    Write permission for the default exchange would allow sending to every queue; for this exchange, to one
+    queue only.
     """
     return f"{CALLS_PREFIX}{queue}"
 
 
-async def declare_calls(channel: AbstractChannel, queue: AbstractQueue) -> None:
-    """Declare the exchange of a callback queue, and bind the queue to it."""
+async def declare_calls_exchange(channel: AbstractChannel, queue: AbstractQueue) -> None:
+    """Declare the exchange of a callback queue, and bind the queue to it. Raises the client library's errors."""
     exchange = await channel.declare_exchange(calls_exchange(queue.name), "fanout", durable=True)
     # A fanout exchange ignores routing keys, so an agent can reach nothing but this queue through it.
     await queue.bind(exchange)
 
 
-async def _declare_dead(channel: AbstractChannel) -> None:
+async def _declare_dead_letter_queue(channel: AbstractChannel) -> None:
     exchange = await channel.declare_exchange(DEAD_EXCHANGE, "headers", durable=True)
     queue = await channel.declare_queue(DEAD_QUEUE, durable=True, arguments=_DEAD_QUEUE_ARGUMENTS)
     # "any-with-x", because RabbitMQ leaves headers that begin with x- out of the comparison otherwise.

@@ -28,17 +28,23 @@ RENEW_SECONDS = 600.0
 minutes (``consumer_timeout``).
 """
 UNUSED_SECONDS = 60
-"""Time without a consumer after which the queue is deleted. A connection that returns sooner finds it again."""
+"""Time without a consumer after which the broker deletes the will's queue; a process that reconnects sooner uses the
+same queue again.
+"""
 SUFFIX = ".will"
 
 log = structlog.get_logger(__name__)
 
 
 class WillQueue:
-    """The will of one announcement, over all its connections."""
+    """The will of one announcement: a message that the broker sends when the connection of the announcement
+    ends. A new will is left on each new connection.
+    """
 
     def __init__(self, announced: str, will: Will, user: str | None) -> None:
-        """``user``: contained in the message, validated by the broker."""
+        """``announced``: the announced name, from which the queue's name is derived. ``user``: the agent's
+        user at the broker, contained in the message and validated by the broker; None: no user.
+        """
         self._name = f"{announced}{SUFFIX}"
         self._will = will
         self._user = user
@@ -49,8 +55,9 @@ class WillQueue:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def leave_will(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
-        """Leave the will on a new connection. Without permission for it none is left, and controllers detect the end of
-        the process later. ``on_lost`` is called when the broker has closed the will's channel or deleted its queue.
+        """Leave the will on a new connection. If the broker refuses it, that is logged, and controllers
+        detect the end of the process later. ``on_lost`` is called when the broker has closed the will's
+        channel or deleted its queue. Raises the client library's other errors.
         """
         # A will that was held on the former connection has been sent by the broker already.
         self._held = self._channel = None
@@ -104,7 +111,7 @@ class WillQueue:
         self._renew_later()
 
     async def _hold_will(self, message: AbstractIncomingMessage) -> None:
-        """Hold the received will, and acknowledge the previous one."""
+        """Keep the received will unacknowledged, and acknowledge the previous one."""
         # The new will is held before the old one is acknowledged, so that there is one at every moment.
         before, self._held = self._held, message
         if before is not None:
@@ -116,16 +123,18 @@ class WillQueue:
         self._renewing = asyncio.get_running_loop().call_later(RENEW_SECONDS, self._start_renewal)
 
     def _start_renewal(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._publish_safely())
+        task = asyncio.get_running_loop().create_task(self._publish_will_safely())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _publish_safely(self) -> None:
+    async def _publish_will_safely(self) -> None:
         with contextlib.suppress(Exception):  # the connection is lost: the next one gets a new will
             await self._publish_will()
 
     async def revoke_will(self) -> None:
-        """Delete the will, because the process withdraws its name itself."""
+        """Acknowledge the will and delete its queue, so that the broker does not send it: the process
+        withdraws its name itself. Raises the client library's errors.
+        """
         if self._renewing is not None:
             self._renewing.cancel()
         held, queue = self._held, self._queue

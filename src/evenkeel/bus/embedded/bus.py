@@ -14,7 +14,7 @@ from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, name_socket_pat
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, QueueClaim
 from evenkeel.bus.embedded.schema import monotonic_seconds
 from evenkeel.bus.embedded.thread import FileThread
-from evenkeel.bus.embedded.wakeups import WakeupSocket, is_dead, remove_socket, socket_directory
+from evenkeel.bus.embedded.wakeups import WakeupSocket, is_owner_dead, remove_socket, socket_directory
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
 from evenkeel.core.ports import Handler, Will
@@ -30,7 +30,9 @@ log = structlog.get_logger(__name__)
 
 
 class EmbeddedBus:
-    """Connects all processes of one host that open the same ``path``."""
+    """A :class:`~evenkeel.core.ports.Bus` between all processes of one host that open the same queue file
+    ``path``.
+    """
 
     def __init__(self, path: str, *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
         self._path = path
@@ -55,7 +57,7 @@ class EmbeddedBus:
             await self._file.stop()
             raise BusUnavailable(f"no socket beside the queue file {self._path}: {error.strerror}") from error
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._fetch_repeatedly()), loop.create_task(self._keep_house())]
+        self._tasks = [loop.create_task(self._fetch_repeatedly()), loop.create_task(self._run_housekeeping())]
 
     async def send(self, queue: str, message: Hint) -> None:
         raw = encode(message, message_id=uuid.uuid4().hex, max_bytes=self._max_bytes)
@@ -64,7 +66,7 @@ class EmbeddedBus:
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
         call_id = uuid.uuid4().hex
         raw = encode(message, message_id=call_id, reply_to=self._peer, max_bytes=self._max_bytes)
-        async with self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
+        async with self._calls.expect_reply(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
             await self._put_message(queue, raw, monotonic_seconds() + timeout_seconds)
             reply: AnyReply = await future
         return reply
@@ -107,7 +109,7 @@ class EmbeddedBus:
         # if this process's socket was removed, so may be the sockets of other processes that still run
         if not self._directory or not self._wake_ups.is_bound():
             return None
-        return self._sightings.evaluate(name, not is_dead(name_socket_path(self._directory, name)))
+        return self._sightings.evaluate(name, not is_owner_dead(name_socket_path(self._directory, name)))
 
     def problem(self) -> str:
         return "" if self._directory else "the queue file is not open"
@@ -175,30 +177,32 @@ class EmbeddedBus:
             await self._wait_for_messages(next_at)
 
     async def _fetch_once(self) -> float | None:
-        takers = [taker for taker in self._subscriptions if taker.free]
-        wanted = [(taker.queue, taker.free) for taker in takers]
+        subscriptions = [each for each in self._subscriptions if each.free_slots]
+        wanted = [(subscription.queue, subscription.free_slots) for subscription in subscriptions]
         # No write transaction on the shared file for a process that waits for nothing.
         if not wanted and not self._calls:
             return None
-        taken = await self._file.run(
+        fetched = await self._file.run(
             partial(queries.claim_messages, peer=self._peer, wanted=wanted, replies=bool(self._calls)),
         )
-        for raw in taken.replies:
+        for raw in fetched.replies:
             try:
                 self._calls.resolve(*decode_reply(raw))
             except MessageRejected as error:
                 log.error("reply dropped", reason=str(error))
         # A subscription may have begun to close while its messages were claimed.
-        for taker, claims in zip(takers, taken.claims, strict=True):
-            await self._start_or_give_back(taker, claims)
-        return taken.next_at
+        for subscription, claims in zip(subscriptions, fetched.claims, strict=True):
+            await self._start_or_return_claims(subscription, claims)
+        return fetched.next_at
 
-    async def _start_or_give_back(self, taker: "EmbeddedSubscription", claims: tuple[QueueClaim, ...]) -> None:
-        if taker.closing and claims:
-            await self._file.run(partial(queries.give_messages_back, peer=self._peer, claims=claims))
+    async def _start_or_return_claims(
+        self, subscription: "EmbeddedSubscription", claims: tuple[QueueClaim, ...]
+    ) -> None:
+        if subscription.closing and claims:
+            await self._file.run(partial(queries.return_messages, peer=self._peer, claims=claims))
             return
         for claim in claims:
-            taker.start(claim)
+            subscription.start(claim)
 
     async def _wait_for_messages(self, next_at: float | None) -> None:
         seconds = POLL_SECONDS if next_at is None else max(0.0, min(POLL_SECONDS, next_at - monotonic_seconds()))
@@ -208,26 +212,31 @@ class EmbeddedBus:
 
     # handling messages
 
-    async def handle_claimed(self, taker: "EmbeddedSubscription", claim: QueueClaim) -> None:
-        """Handle a claimed message of the subscription ``taker``, and carry out the outcome in the queue file."""
+    async def handle_claimed_message(self, subscription: "EmbeddedSubscription", claim: QueueClaim) -> None:
+        """Handle a claimed message with the subscription's handler, and record the outcome in the queue file.
+        If recording fails, that is logged, and the message is redelivered when its lease has expired. If
+        cancelled, the message is returned to the queue.
+        """
         try:
             outcome = await handle_delivery(
                 claim.body,
-                taker.handler,
-                queue=taker.queue,
+                subscription.handler,
+                queue=subscription.queue,
                 deliveries=claim.deliveries,
                 max_reply_bytes=self._max_bytes,
             )
         except asyncio.CancelledError:
             with contextlib.suppress(BusUnavailable):
-                await self._file.run(partial(queries.give_messages_back, peer=self._peer, claims=[claim]))
+                await self._file.run(partial(queries.return_messages, peer=self._peer, claims=[claim]))
             raise
         try:
             if outcome.retry_seconds is not None:
                 pause = outcome.retry_seconds
                 await self._file.run(partial(queries.retry_message, peer=self._peer, claim=claim, pause_seconds=pause))
-            elif outcome.aside:
-                await self._file.run(partial(queries.dead_letter, peer=self._peer, claim=claim, reason=outcome.aside))
+            elif outcome.dead_letter_reason:
+                await self._file.run(
+                    partial(queries.dead_letter, peer=self._peer, claim=claim, reason=outcome.dead_letter_reason)
+                )
             else:
                 self._wake_processes(
                     await self._file.run(
@@ -241,14 +250,16 @@ class EmbeddedBus:
                     )
                 )
         except BusUnavailable as error:  # its lease expires, and it is redelivered
-            log.error("message could not be acknowledged", queue=taker.queue, reason=str(error))
+            log.error("message could not be acknowledged", queue=subscription.queue, reason=str(error))
 
     def wake_fetching(self) -> None:
         """Wake up the fetching task."""
         self._woken.set()
 
     async def unsubscribe(self, subscription: "EmbeddedSubscription") -> None:
-        """Stop fetching messages for the subscription."""
+        """Fetch no more messages for the subscription, and register the remaining queues of this process in
+        the queue file. Failures of the file are ignored.
+        """
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
             with contextlib.suppress(BusUnavailable):
@@ -256,7 +267,7 @@ class EmbeddedBus:
 
     # housekeeping
 
-    async def _keep_house(self) -> None:
+    async def _run_housekeeping(self) -> None:
         polls = 0
         renewed_at = monotonic_seconds()
         while True:
@@ -270,7 +281,7 @@ class EmbeddedBus:
                     await self._renew_leases()
                 await self._release_dead_peers(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
                 if polls % TRIM_EVERY_POLLS == 0:
-                    await self._remove_remains()
+                    await self._clean_up_file()
                 await self._rebind_lost_sockets()
             except (BusUnavailable, OSError) as error:
                 log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
@@ -288,15 +299,17 @@ class EmbeddedBus:
             await self._file.run(partial(queries.extend_leases, peer=self._peer, claims=claims))
 
     async def _release_dead_peers(self, peers: list[tuple[str, str]]) -> None:
-        """Free the claims of dead processes."""
+        """Remove the dead ones of the given processes, pairs of (peer id, socket path), from the queue file,
+        free their claims, and wake processes that can take the freed messages.
+        """
         for peer, socket in peers:
-            if is_dead(socket):
+            if is_owner_dead(socket):
                 sockets = await self._file.run(partial(queries.forget_peer, peer=peer))
                 remove_socket(socket)
                 log.info("a process of the embedded bus died; its messages are free", peer=peer)
                 self._wake_processes(sockets)
 
-    async def _remove_remains(self) -> None:
+    async def _clean_up_file(self) -> None:
         await self._file.run(queries.remove_expired)
         remove_dead_sockets(self._directory)
         await self._release_dead_peers(await self._file.run(partial(queries.other_peers, peer=self._peer)))
@@ -305,7 +318,9 @@ class EmbeddedBus:
 
 
 class EmbeddedSubscription:
-    """A consumer of one queue."""
+    """Consumes one queue of the file with ``handler``, at most ``concurrency`` messages at a time; the bus
+    fetches the messages.
+    """
 
     def __init__(self, bus: EmbeddedBus, queue: str, handler: Handler, concurrency: int) -> None:
         self._bus = bus
@@ -316,18 +331,18 @@ class EmbeddedSubscription:
         self.closing = False
 
     @property
-    def free(self) -> int:
-        """Number of further messages that the subscription can handle now."""
-        return 0 if self.closing else self._workers.free
+    def free_slots(self) -> int:
+        """Number of further messages that the subscription can handle now; 0 once it is closing."""
+        return 0 if self.closing else self._workers.free_slots
 
     def start(self, claim: QueueClaim) -> None:
-        """Start handling a message."""
+        """Start a task that handles the claimed message."""
         self.claims.add(claim)
         self._workers.start(self._handle_claim(claim))
 
     async def _handle_claim(self, claim: QueueClaim) -> None:
         try:
-            await self._bus.handle_claimed(self, claim)
+            await self._bus.handle_claimed_message(self, claim)
         finally:
             self.claims.discard(claim)
 

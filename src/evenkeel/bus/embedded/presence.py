@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from evenkeel.bus.embedded.wakeups import is_dead, remove_socket
+from evenkeel.bus.embedded.wakeups import is_owner_dead, remove_socket
 
 _FILE_SUFFIX = ".on"
 
@@ -24,12 +24,12 @@ def name_socket_path(directory: str, name: str) -> str:
 def remove_dead_sockets(directory: str) -> None:
     """Remove the presence sockets of killed processes from the directory."""
     for path in Path(directory).glob(f"*{_FILE_SUFFIX}"):
-        if path.is_socket() and is_dead(str(path)):
+        if path.is_socket() and is_owner_dead(str(path)):
             remove_socket(str(path))
 
 
 class EmbeddedAnnouncement:
-    """Keeps a name present until closed; then ``on_close`` is called."""
+    """Keeps a name present by a bound socket until closed; then ``on_close`` is called with the announcement."""
 
     def __init__(self, name: str, on_close: Callable[["EmbeddedAnnouncement"], None]) -> None:
         self._name = name
@@ -38,14 +38,16 @@ class EmbeddedAnnouncement:
         self._path = ""
 
     def bind(self, directory: str) -> None:
-        """Bind the name's socket in the directory, unless it is bound there. Raises :class:`OSError`."""
+        """Bind the name's socket in the directory, unless it is bound there already. Raises :class:`OSError`,
+        also if another living process has bound the name.
+        """
         path = name_socket_path(directory, self._name)
         if self._socket is not None and path == self._path and Path(path).exists():
             return
         self._unbind_socket()
         # A killed process leaves its socket file behind, and bind() would fail on it; a living owner's file is never
         # removed.
-        if is_dead(path):
+        if is_owner_dead(path):
             remove_socket(path)
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         try:

@@ -13,7 +13,7 @@ from evenkeel.core.kit.values import Value
 
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3
-"""Limits of one queue."""
+"""Limits of one queue: number of messages, and bytes of their bodies; above them messages are refused."""
 MAX_DEAD = 10_000
 LEASE_SECONDS = 30.0
 REPLY_SECONDS = 60.0
@@ -23,20 +23,23 @@ ABANDONED_SECONDS = 7 * 86_400.0
 
 
 class QueueFull(BusUnavailable):
-    """A queue has reached its limit. Nothing was written."""
+    """A queue has reached its limit of messages or bytes; the refused message was not written."""
 
 
 class QueueClaim(Value):
-    """A message claimed until its lease expires."""
+    """A message that a process has claimed until the lease expires. ``deliveries`` counts the claims of the
+    message so far, this one included.
+    """
 
     id: int
     deliveries: int
     body: bytes
 
 
-class Taken(Value):
-    """Claimed messages by queue, and fetched replies. ``next_at``: monotonic time at which the next known message
-    becomes available; None if there is none.
+class FetchedMessages(Value):
+    """Result of one fetch. ``claims``: the claimed messages, a tuple for each wanted queue, in the order
+    asked for. ``replies``: encoded replies to this process's calls. ``next_at``: monotonic time in seconds
+    at which the next known message of these queues becomes available; None if there is none.
     """
 
     claims: tuple[tuple[QueueClaim, ...], ...]
@@ -45,8 +48,9 @@ class Taken(Value):
 
 
 def put_message(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | None) -> list[str]:
-    """Add a message to a queue; returns the paths of the wake-up sockets of the queue's consumers. ``expires_at``:
-    monotonic time in seconds; None: never. Raises :class:`QueueFull`.
+    """Add a message to a queue; returns the paths of the wake-up sockets of the queue's consumers.
+    ``expires_at``: monotonic time in seconds; None: never. Raises :class:`QueueFull` if the queue has
+    reached its limit.
     """
     row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
     if row is None:
@@ -62,24 +66,29 @@ def put_message(db: sqlite3.Connection, queue: str, body: bytes, expires_at: flo
 
 
 def consumer_sockets(db: sqlite3.Connection, queue: str) -> list[str]:
-    """Return the wake-up sockets of the queue's consumers."""
+    """Return the paths of the wake-up sockets of all processes that consume the queue."""
     rows = db.execute("SELECT socket FROM listener JOIN peer ON peer.id = listener.peer WHERE queue = ?", (queue,))
     return [row[0] for row in rows]
 
 
-def claim_messages(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
-    """Claim up to ``wanted`` messages of each queue, and fetch all replies."""
+def claim_messages(
+    db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool
+) -> FetchedMessages:
+    """Claim messages for the process ``peer``, for ``LEASE_SECONDS``. ``wanted``: pairs of a queue's name and
+    the largest number of its messages. If ``replies``, all replies to the process's calls are removed from
+    the file and returned, too.
+    """
     time = monotonic_seconds()
-    claims = tuple(_claim_of_queue(db, peer, queue, limit, time) for queue, limit in wanted)
+    claims = tuple(_claim_from_queue(db, peer, queue, limit, time) for queue, limit in wanted)
     answers: tuple[bytes, ...] = ()
     if replies:
         # Deleted without a claim: a reply that is lost with this process has no caller any more.
         rows = db.execute("DELETE FROM message WHERE queue = ? RETURNING body", (reply_queue(peer),))
         answers = tuple(row[0] for row in rows)
-    return Taken(claims=claims, replies=answers, next_at=_next_message_at(db, wanted, time))
+    return FetchedMessages(claims=claims, replies=answers, next_at=_next_message_at(db, wanted, time))
 
 
-def _claim_of_queue(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[QueueClaim, ...]:
+def _claim_from_queue(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[QueueClaim, ...]:
     rows = db.execute(
         "UPDATE message SET claimed_by = ?, available_at = ?, deliveries = deliveries + 1 WHERE id IN"
         " (SELECT id FROM message WHERE queue = ? AND available_at <= ? AND (expires_at IS NULL OR expires_at > ?)"
@@ -100,8 +109,9 @@ def _next_message_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], 
 def finish_message(
     db: sqlite3.Connection, peer: str, claim: QueueClaim, reply_to: str, replies: Collection[bytes]
 ) -> list[str]:
-    """Delete a handled message and store its replies; returns the sockets to wake: the caller's, or none. Does nothing
-    if the claim was lost.
+    """Delete a handled message and store its replies; returns the socket path of the caller to wake, or an
+    empty list if there is none to wake. Does nothing if the claim was lost. Replies are dropped if the
+    caller is gone or its queue is full.
     """
     gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _claim_key(claim, peer))
     # Whoever has the claim now replies; two replies would be harmless but useless.
@@ -119,15 +129,19 @@ def finish_message(
 
 
 def retry_message(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: float) -> None:
-    """Free a claimed message, which is available again after a pause."""
+    """Free a claimed message, which is available again after ``pause_seconds``. Does nothing if the claim was
+    lost.
+    """
     db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
         (monotonic_seconds() + pause_seconds, *_claim_key(claim, peer)),
     )
 
 
-def give_messages_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
-    """Free messages that were claimed but not handled: that does not count as a delivery."""
+def return_messages(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
+    """Free messages that were claimed but not handled, which does not count as a delivery; they come first in
+    their queues. Lost claims are skipped.
+    """
     db.executemany(
         # available_at 0 puts it before all others, where it was.
         "UPDATE message SET claimed_by = NULL, available_at = 0, deliveries = deliveries - 1"
@@ -137,7 +151,9 @@ def give_messages_back(db: sqlite3.Connection, peer: str, claims: Collection[Que
 
 
 def dead_letter(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str) -> None:
-    """Dead-letter a claimed message; only the newest ``MAX_DEAD`` dead letters are kept."""
+    """Move a claimed message to the dead letters, of which only the newest ``MAX_DEAD`` are kept. No message
+    is moved if the claim was lost.
+    """
     db.execute(
         "INSERT INTO dead (queue, reason, deliveries, set_aside_at, body) SELECT queue, ?, deliveries,"
         " datetime('now'), body FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?",
@@ -148,7 +164,7 @@ def dead_letter(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: st
 
 
 def extend_leases(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
-    """Renew the leases of messages that are being handled."""
+    """Extend the leases of claimed messages to ``LEASE_SECONDS`` from now; lost claims are skipped."""
     until = monotonic_seconds() + LEASE_SECONDS
     db.executemany(
         "UPDATE message SET available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
@@ -157,7 +173,9 @@ def extend_leases(db: sqlite3.Connection, peer: str, claims: Collection[QueueCla
 
 
 def register_peer(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: Collection[str]) -> None:
-    """Register a process and the queues that it consumes. Idempotent; restores a removed registration."""
+    """Register a process, its wake-up socket and exactly the queues that it consumes, in place of an earlier
+    registration. ``name``: name of the process, for operators.
+    """
     # Replaces the row, because the socket's path may have changed.
     db.execute("INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (peer, name, socket))
     db.execute("DELETE FROM listener WHERE peer = ?", (peer,))
@@ -170,7 +188,9 @@ def register_peer(db: sqlite3.Connection, peer: str, name: str, socket: str, que
 
 
 def forget_peer(db: sqlite3.Connection, peer: str) -> list[str]:
-    """Remove a process that is gone and free its claims; returns the sockets of processes that may take them."""
+    """Remove a process that is gone, free its claims and delete replies to it; returns the sorted paths of
+    the wake-up sockets of processes that may take the freed messages.
+    """
     freed = db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = 0 WHERE claimed_by = ? RETURNING queue", (peer,)
     ).fetchall()
@@ -184,7 +204,9 @@ def forget_peer(db: sqlite3.Connection, peer: str) -> list[str]:
 
 
 def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
-    """Return (id, socket) of other processes with claims; the socket is empty if the process is not registered."""
+    """Return (peer id, socket path) of all other processes that hold claims; the path is empty if the process
+    is not registered.
+    """
     rows = db.execute(
         "SELECT DISTINCT claimed_by, COALESCE(socket, '') FROM message LEFT JOIN peer ON peer.id = claimed_by"
         " WHERE claimed_by IS NOT NULL AND claimed_by <> ?",
@@ -194,12 +216,14 @@ def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
 
 
 def other_peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
-    """Return (id, socket path) of all other processes on the bus."""
+    """Return (peer id, socket path) of all other registered processes."""
     return [(row[0], row[1]) for row in db.execute("SELECT id, socket FROM peer WHERE id <> ?", (peer,))]
 
 
 def remove_expired(db: sqlite3.Connection) -> None:
-    """Remove expired calls and replies, and messages of abandoned queues."""
+    """Delete expired messages, and the messages of queues that had no consumer for ``ABANDONED_SECONDS``;
+    such queues are deleted once they are empty.
+    """
     time = monotonic_seconds()
     db.execute("DELETE FROM message WHERE expires_at <= ?", (time,))
     abandoned = "SELECT name FROM queue WHERE consumed_at <= ? AND name NOT IN (SELECT queue FROM listener)"
@@ -211,7 +235,7 @@ def remove_expired(db: sqlite3.Connection) -> None:
 
 
 def read_setting(db: sqlite3.Connection, name: str) -> str:
-    """Return a setting that is stored in the queue file; empty if there is none."""
+    """Return a setting stored in the queue file; empty if there is none."""
     row = db.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else ""
 

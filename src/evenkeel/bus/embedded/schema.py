@@ -71,7 +71,8 @@ def monotonic_seconds() -> float:
 
 
 def open_file(path: str) -> sqlite3.Connection:
-    """Open the queue file; creates it if it does not exist. Must be called on the thread that uses the connection.
+    """Open the queue file; creates it, readable by this user only, if it does not exist. Must be called on
+    the thread that uses the connection.
 
     Raises :class:`BusUnavailable` if it cannot be opened or was made by a newer version.
     """
@@ -121,7 +122,7 @@ def _prepare_file(connection: sqlite3.Connection, path: str) -> None:
         # Checked under the lock, because several processes may open a new file at once.
         if version == 0:
             _create_tables(connection)
-        _note_boot(connection)
+        _reset_after_reboot(connection)
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
@@ -138,9 +139,10 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _note_boot(connection: sqlite3.Connection) -> None:
-    """After a reboot, which makes stored times invalid: forget all processes, remove calls and replies, and free all
-    other messages.
+def _reset_after_reboot(connection: sqlite3.Connection) -> None:
+    """After a reboot, which makes stored times invalid, delete all registered processes, calls and replies,
+    and free all other messages; stores the boot id. Does nothing if the host has not restarted since the
+    last call.
     """
     boot = _boot_id()
     row = connection.execute("SELECT value FROM setting WHERE name = 'boot'").fetchone()

@@ -23,7 +23,9 @@ _Result = tuple["asyncio.Future[Any]", Any, BaseException | None]
 
 
 class FileThread:
-    """Runs operations on the queue file in a thread. An operation has no effect but its SQL."""
+    """Runs operations on the queue file in a thread, in transactions that several operations may share. An
+    operation must have no effect but its SQL.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -32,7 +34,7 @@ class FileThread:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def start(self) -> None:
-        """Open the file. Raises :class:`BusUnavailable`."""
+        """Start the thread and open the file. Raises :class:`BusUnavailable` if the file cannot be used."""
         self._loop = asyncio.get_running_loop()
         opened: asyncio.Future[None] = self._loop.create_future()
         # A daemon: a process that does not close the bus must still be able to end.
@@ -47,8 +49,9 @@ class FileThread:
             raise
 
     async def run(self, op: Op[T]) -> T:
-        """Run ``op`` in a transaction; returns its result after the commit. Raises :class:`BusUnavailable`; then ``op``
-        had no effect.
+        """Run ``op`` in a transaction; returns its result after the commit. Raises :class:`BusUnavailable` if
+        the file is not open, is busy, or cannot be written, and :class:`QueueFull`; then ``op`` had no
+        effect. A cancelled caller does not stop ``op``.
         """
         if self._thread is None or self._loop is None:
             raise BusUnavailable("the bus is not open")
@@ -57,7 +60,9 @@ class FileThread:
         return await future
 
     async def stop(self) -> None:
-        """Run the waiting operations, then close the file."""
+        """Wait until the operations under way and queued have run and the file is closed. Does nothing if it
+        is not open.
+        """
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
@@ -100,7 +105,9 @@ def _deliver_in_loop(loop: asyncio.AbstractEventLoop, results: list[_Result]) ->
 
 
 def _run_transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Result]:
-    """Run a batch in one transaction; an error of one operation fails all, except a full queue."""
+    """Run a batch in one transaction, and return (future, result, error) of each operation. If one fails, all
+    are rolled back and fail with :class:`BusUnavailable`; only a full queue fails its own operation alone.
+    """
     results: list[_Result] = []
     try:
         # Takes the write lock at once and waits for it, as every operation may write.

@@ -18,10 +18,11 @@ MAX_PATH_BYTES = 100
 
 
 def socket_directory(path: str, remembered: str) -> str:
-    """Return the directory of the sockets of the queue file ``path``; creates it if necessary.
+    """Return the directory for the sockets of the queue file ``path``; creates it if necessary. Raises
+    :class:`OSError` if that fails.
 
-    It is beside the file. If that path is too long for a socket, it is ``remembered`` or a new temporary directory,
-    which the caller stores in the file.
+    The directory is beside the file. If that path is too long for a socket, it is ``remembered`` (if that
+    still exists) or a new temporary directory, which the caller stores in the file.
     """
     beside = f"{path}.sockets"
     # 14 bytes: a slash and the name of a wake-up socket.
@@ -34,7 +35,9 @@ def socket_directory(path: str, remembered: str) -> str:
 
 
 class WakeupSocket:
-    """The wake-up socket of this process. ``on_wake_up`` is called in the event loop for each wake-up."""
+    """The Unix socket on which this process gets wake-ups. ``on_wake_up`` is called in the event loop for
+    each wake-up.
+    """
 
     def __init__(self, on_wake_up: Callable[[], None]) -> None:
         self._on_wake_up = on_wake_up
@@ -42,7 +45,9 @@ class WakeupSocket:
         self.path = ""
 
     def bind(self, directory: str, peer: str) -> None:
-        """Listen for wake-ups on the process's Unix socket. Raises :class:`OSError`."""
+        """Listen for wake-ups on a new socket in the directory, named by the first eight characters of
+        ``peer``; closes a former socket. Raises :class:`OSError`.
+        """
         self.close()
         path = str(Path(directory) / f"{peer[:8]}.sock")
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
@@ -51,7 +56,7 @@ class WakeupSocket:
         asyncio.get_running_loop().add_reader(self._socket, self._read_datagrams, self._socket)
 
     def is_bound(self) -> bool:
-        """Whether the socket's file still exists."""
+        """Return whether the file of the bound socket still exists."""
         return Path(self.path).exists()
 
     def _read_datagrams(self, own: socket.socket) -> None:
@@ -62,7 +67,9 @@ class WakeupSocket:
                 self._on_wake_up()
 
     def wake(self, paths: Iterable[str]) -> list[str]:
-        """Wake the owners of the given sockets. Returns the sockets whose owner is dead."""
+        """Wake the processes that own the sockets at ``paths``, this one included; returns the paths whose
+        owner is dead.
+        """
         dead = []
         for path in paths:
             if path == self.path:
@@ -80,13 +87,15 @@ class WakeupSocket:
 
 
 def remove_socket(path: str) -> None:
-    """Remove a socket's file, if it exists."""
+    """Remove a socket's file; a failure, such as a missing file, is ignored."""
     with contextlib.suppress(OSError):
         Path(path).unlink()
 
 
-def is_dead(path: str) -> bool:
-    """Whether the owner of the socket is dead; a suspended one is not."""
+def is_owner_dead(path: str) -> bool:
+    """Return whether no process has the socket at ``path`` open; True for an empty path or a missing file. A
+    suspended process is not dead, and an unclear error counts as alive.
+    """
     if not path:
         return True
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
@@ -101,7 +110,9 @@ def is_dead(path: str) -> bool:
 
 
 def _send_wake_up(own: socket.socket, path: str) -> bool:
-    """Send a wake-up. False: no process has the socket open."""
+    """Send an empty datagram from ``own`` to the socket at ``path``; returns False if no process has that
+    socket open.
+    """
     try:
         own.sendto(b"", path)
     except (ConnectionRefusedError, FileNotFoundError):
