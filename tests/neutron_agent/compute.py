@@ -25,9 +25,9 @@ class Compute:
         self.settings = NeutronAgentSettings(host=self.host, transport_url=bus, agent_types=(OVS_AGENT,))
         self.bus = NeutronBus(self.settings)
         (state,) = agent_states(self.settings, FACTS, attachments(end_point), started=True)
-        self.bus.report(state)
+        self.bus.report_state(state)
 
     def start(self, port_id: str) -> None:
         """The port's server runs here."""
         assert self.bus.port_is_bound(port_id, self.host)
-        self.bus.port_is_up(port_id, self.host)
+        self.bus.report_port_up(port_id, self.host)

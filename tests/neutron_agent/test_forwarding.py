@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.neutron_agent.forwarding import NETWORKS_MAX, networks_in
+from evenkeel.neutron_agent.forwarding import NETWORKS_MAX, extract_network_ids
 
 ONE, OTHER = (f"{number}0000000-0000-4000-8000-000000000000" for number in "ab")
 PORTS = {"192.0.2.1": [["fa:16:3e:00:00:01", "10.0.0.9"], ["00:00:00:00:00:00", "0.0.0.0"]]}
@@ -24,11 +24,11 @@ PORTS = {"192.0.2.1": [["fa:16:3e:00:00:01", "10.0.0.9"], ["00:00:00:00:00:00", 
     ],
 )
 def test_networks_of_neutrons_messages(entries: object, expected: set[str]) -> None:
-    assert networks_in(entries) == expected
+    assert extract_network_ids(entries) == expected
 
 
 def test_one_message_is_about_a_limited_number() -> None:
-    assert len(networks_in({str(uuid.uuid4()): {} for _ in range(3 * NETWORKS_MAX)})) == NETWORKS_MAX
+    assert len(extract_network_ids({str(uuid.uuid4()): {} for _ in range(3 * NETWORKS_MAX)})) == NETWORKS_MAX
 
 
 @given(
@@ -37,4 +37,4 @@ def test_one_message_is_about_a_limited_number() -> None:
     )
 )
 def test_no_message_is_an_error(entries: object) -> None:
-    networks_in(entries)
+    extract_network_ids(entries)

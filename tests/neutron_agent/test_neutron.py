@@ -133,7 +133,7 @@ async def test_hosts_learn_of_the_tunnels_of_each_device(
 async def test_ports_of_vips_are_bound_and_up(scene: Scene) -> None:
     vip = scene.port("")
     assert scene.status(vip) == "DOWN"
-    scene.agent.serve([vip.id])  # the controllers bind it in a moment
+    scene.agent.report_when_bound([vip.id])  # the controllers bind it in a moment
     scene.neutron.update_port(vip, binding_host_id=scene.host)
 
     await eventually(lambda: scene.status(vip) == "ACTIVE", every_seconds=0.5)

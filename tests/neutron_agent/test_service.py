@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.neutron_agent.bus import FAILURES
 from evenkeel.neutron_agent.service import PORT_ROUNDS, PORTS_MAX, NeutronAgent
 from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, AgentFacts, NeutronAgentSettings
-from evenkeel.neutron_agent.states import agent_states, tunnels
+from evenkeel.neutron_agent.states import agent_states, tunnel_end_points
 from tests.waiting import eventually
 
 FACTS = AgentFacts(environment="prod", group_number=1, device_driver="bigip")
@@ -34,7 +34,7 @@ class Bus:
         self.closed = False
         self.tell: Callable[[frozenset[str]], None] = lambda networks: None
 
-    def report(self, state: Mapping[str, Any]) -> str:
+    def report_state(self, state: Mapping[str, Any]) -> str:
         if self.failures:
             self.failures -= 1
             raise FAILURES[0]("no answer")
@@ -51,7 +51,7 @@ class Bus:
             raise AttributeError("'NoneType' object has no attribute 'startswith'")
         return port_id in self.bound
 
-    def port_is_up(self, port_id: str, agent_id: str) -> None:
+    def report_port_up(self, port_id: str, agent_id: str) -> None:
         self.up.append(port_id)
 
     def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
@@ -105,7 +105,7 @@ async def test_agent_goes_on_after_failures_of_bus_and_devices(scene: Scene) -> 
 
 async def test_ports_are_up_once_they_are_bound_and_others_are_forgotten(scene: Scene) -> None:
     scene.bus.bound = {"bound"}
-    scene.agent.serve(["never", "bound"])
+    scene.agent.report_when_bound(["never", "bound"])
     scene.agent.start()
     await eventually(lambda: scene.bus.asked.count("never") == PORT_ROUNDS)
     asked = len(scene.bus.reports)
@@ -116,14 +116,14 @@ async def test_ports_are_up_once_they_are_bound_and_others_are_forgotten(scene: 
 
 async def test_a_port_about_which_neutron_fails_holds_up_no_other_and_is_forgotten(scene: Scene) -> None:
     scene.bus.bound = {"bound"}
-    scene.agent.serve(["broken", "bound"])
+    scene.agent.report_when_bound(["broken", "bound"])
     scene.agent.start()
     await eventually(lambda: scene.bus.up == ["bound"])
     await eventually(lambda: scene.bus.asked.count("broken") == PORT_ROUNDS)
 
 
 async def test_the_number_of_waiting_ports_is_limited(scene: Scene) -> None:
-    scene.agent.serve(f"port-{number}" for number in range(2 * PORTS_MAX))
+    scene.agent.report_when_bound(f"port-{number}" for number in range(2 * PORTS_MAX))
     scene.agent.start()
     await eventually(lambda: bool(scene.bus.asked))
     assert scene.bus.asked[0] == f"port-{PORTS_MAX}"
@@ -131,7 +131,7 @@ async def test_the_number_of_waiting_ports_is_limited(scene: Scene) -> None:
 
 async def test_ports_are_not_read_without_a_type_that_binds_them() -> None:
     scene = Scene(NeutronAgentSettings(host="h", transport_url="fake://", report_interval_seconds=0.01))
-    scene.agent.serve(["port"])
+    scene.agent.report_when_bound(["port"])
     scene.agent.start()
     await eventually(lambda: len(scene.bus.reports) > 3)
     await scene.agent.stop()
@@ -141,4 +141,4 @@ async def test_ports_are_not_read_without_a_type_that_binds_them() -> None:
 def test_devices_that_route_have_no_tunnels() -> None:
     (state, _) = agent_states(SETTINGS, FACTS, Attachments(), started=False)
     assert state["configurations"]["global_routed_mode"] and "tunneling_ip" not in state["configurations"]
-    assert tunnels(SETTINGS, Attachments()) == ()
+    assert tunnel_end_points(SETTINGS, Attachments()) == ()

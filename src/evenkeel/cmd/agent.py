@@ -105,7 +105,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     neutron, certificates = parts.neutron, CertificateWatch()
     agent = AgentService(
         bus=parts.bus,
-        device=parts.device if neutron is None else notify_after_changes(parts.device, neutron.serve),
+        device=parts.device if neutron is None else notify_after_changes(parts.device, neutron.report_when_bound),
         clock=SystemClock(),
         settings=parts.settings,
         new_id=new_id,

@@ -25,14 +25,15 @@ def choose_subnets(
     wanted: Address | None,
     permitted: VipNetworks = ANYWHERE,
 ) -> list[Subnet]:
-    """Return the subnets to allocate a VIP's address from, best first.
+    """Return the subnets to allocate a VIP's address from, best first; at least one.
 
-    The first is the requested subnet, or the network's first that fits, or the only one that contains ``wanted``. If
-    any subnet of a network will do, the network's other subnets follow, in case the first is full.
+    The first is the requested subnet, or the network's first that fits, or the only one that contains
+    ``wanted``. If any subnet of a network will do, the network's other subnets follow (16 in all), in case
+    the first is full.
 
-    ``project_id`` None: subnets of every project. ``permitted``: networks and subnets that a VIP may be on. Raises
-    :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if the subnet is not determined or none is
-    permitted.
+    ``project_id`` None: subnets of every project. ``permitted``: networks and subnets that a VIP may be on.
+    Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if the subnet is not
+    determined, is not on the given network, or is not permitted.
     """
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
@@ -61,7 +62,9 @@ def _find_subnet(visible: list[Subnet], subnet_id: str, network_id: str | None) 
 
 
 def check_subnet_network(subnet: Subnet, network_id: str | None) -> None:
-    """Raise :class:`Invalid` if the subnet is not on the given network."""
+    """Raise :class:`Invalid` if the subnet is not on the given network; ``network_id`` None or empty: any
+    network.
+    """
     if network_id and network_id != subnet.network_id:
         raise Invalid(
             f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
@@ -86,16 +89,16 @@ def _network_subnets(
 
 
 def prefer_unused_subnets(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
-    """Return ``subnets`` without those in ``used``, on which other addresses of the load balancer are; the first
-    subnet, the preferred one, always stays.
+    """Return ``subnets`` without those in ``used``, on which other addresses of the same load balancer are.
+    The first subnet, the preferred one, always stays.
     """
     others = {subnet.id for subnet in used}
     return [*subnets[:1], *(subnet for subnet in subnets[1:] if subnet.id not in others)]
 
 
 def check_subnets(subnets: Sequence[Subnet]) -> None:
-    """Check the subnets of all addresses of one load balancer, with Octavia's texts. Raises :class:`Invalid` if two are
-    the same, or they are of different networks.
+    """Check the subnets of all addresses of one load balancer. Raises :class:`Invalid`, with Octavia's texts,
+    if two are the same or they are on different networks.
     """
     if len({subnet.id for subnet in subnets}) < len(subnets):
         raise duplicate_subnet()
@@ -114,7 +117,7 @@ def duplicate_subnet() -> Invalid:
 
 
 def parse_requested_address(address: str, field: str = "vip_address") -> Address:
-    """Parse the address of a request. Raises :class:`Invalid`, naming ``field``."""
+    """Parse an IP address from a request. Raises :class:`Invalid`, naming ``field``, if it is none."""
     try:
         return parsed_address(address)
     except ValueError as error:
@@ -124,7 +127,9 @@ def parse_requested_address(address: str, field: str = "vip_address") -> Address
 
 
 def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -> None:
-    """Raise :class:`Invalid` if no VIP of the subnet can have that address."""
+    """Raise :class:`Invalid`, naming ``field``, if a VIP of the subnet cannot have that address: it is
+    outside the subnet, the gateway's, or reserved by the operator or by the IP standards.
+    """
     network = ip_network(subnet.cidr)
     code = "address_not_usable"
     if wanted not in network:
@@ -144,8 +149,8 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
 
 
 def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
-    """Raise :class:`Invalid` for an address outside the subnet's allocation range, because it may belong to an existing
-    host.
+    """Raise :class:`Invalid`, naming ``field``, for an address outside the subnet's allocation range, because
+    it may belong to an existing host.
     """
     first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
     if int(first) <= int(wanted) <= int(last):

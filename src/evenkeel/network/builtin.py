@@ -54,7 +54,7 @@ class SubnetSource(Protocol):
     """The part of the store that the built-in network needs."""
 
     async def subnets(self) -> tuple[Subnet, ...]:
-        """Return the subnets of all address pools."""
+        """Return the subnets of all address pools. Raises :class:`StoreUnavailable`."""
         ...
 
 
@@ -78,7 +78,7 @@ class BuiltinNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """False: in the built-in network a port is only an id, made from the load balancer's."""
+        """False: in the built-in network a port is only an id, derived from the load balancer's id."""
         return False
 
     async def plan_vip(
@@ -97,9 +97,11 @@ class BuiltinNetwork:
         any_subnet: bool = False,
         permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
-        """Choose the VIP's subnets and check requested addresses; the store allocates.
+        """Choose the VIP's subnets, check requested addresses, and return the plan from which the store
+        allocates the addresses; nothing is allocated here. ``marked`` and ``options`` are ignored.
 
-        Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming the field.
+        Raises :class:`Unsupported` for a ``port_id``, :class:`NotFound` for an unknown subnet or network,
+        :class:`Invalid` for other unusable values, :class:`StoreUnavailable`.
         """
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
@@ -107,9 +109,9 @@ class BuiltinNetwork:
         subnets = await self._find_subnets(None if any_subnet else project_id, subnet_id, network_id, wanted, permitted)
         subnet = subnets[0]
         if wanted is not None:
-            _check_wanted(wanted, subnet, "vip_address", any_address=any_address)
+            _check_requested_address(wanted, subnet, "vip_address", any_address=any_address)
         port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
-        more = await self._find_more(project_id, subnet, additional, any_address, permitted)
+        more = await self._find_additional_subnets(project_id, subnet, additional, any_address, permitted)
         additional_plans = tuple(_vip_plan(*each, port) for each in more)
         first, *elsewhere = (
             replace(_vip_plan(each, wanted, port), additional=additional_plans)
@@ -117,7 +119,7 @@ class BuiltinNetwork:
         )
         return replace(first, elsewhere=tuple(elsewhere))
 
-    async def _find_more(
+    async def _find_additional_subnets(
         self,
         project_id: ProjectId,
         first: Subnet,
@@ -125,8 +127,9 @@ class BuiltinNetwork:
         any_address: bool,
         permitted: VipNetworks,
     ) -> list[tuple[Subnet, Address | None]]:
-        """Return the subnet and the requested address (None: any) of each additional VIP. Raises :class:`Invalid`,
-        :class:`NotFound`.
+        """Return (subnet, requested address; None: any) of each additional VIP, in order. Raises
+        :class:`Invalid` or :class:`NotFound` if one cannot be allocated, or if the VIPs' subnets are the
+        same or of different networks.
         """
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
@@ -137,7 +140,7 @@ class BuiltinNetwork:
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
             if wanted is not None:
-                _check_wanted(wanted, subnet, ADDITIONAL_ADDRESS, any_address=any_address)
+                _check_requested_address(wanted, subnet, ADDITIONAL_ADDRESS, any_address=any_address)
         return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
@@ -146,11 +149,11 @@ class BuiltinNetwork:
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Return None, because the built-in network has no ports."""
+        """Return None: the built-in network has no ports."""
         return None
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Return False, because no address is allocated outside the database."""
+        """Return False, because there is no port: no address is allocated outside the database."""
         return False
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
@@ -164,7 +167,7 @@ class BuiltinNetwork:
         return frozenset(port_ids)
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Raise :class:`Conflict`, because no port is ever lost in the built-in network."""
+        """Always raise :class:`Conflict`: the built-in network has no ports that could be lost."""
         raise Conflict(f"{lost.mark.name} has no port")
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
@@ -176,7 +179,9 @@ class BuiltinNetwork:
         return {}
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Raise :class:`Conflict`, because devices get addresses from the subnet's ``device_addresses``."""
+        """Always raise :class:`Conflict`: in the built-in network, devices get addresses from the subnet's
+        ``device_addresses``.
+        """
         raise Conflict(f"Subnet {wanted.subnet_id} is not one of the built-in network, which has no ports.")
 
     async def abandon_address(self, taken: TakenAddress) -> None:
@@ -194,9 +199,11 @@ class BuiltinNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """List subnets and their networks.
+        """List the subnets or networks that the project may use (None: every project), as Neutron's API would
+        show them; none of other kinds.
 
-        QoS policies and security groups do not exist in the built-in network: each requested id or name is returned.
+        QoS policies and security groups do not exist in the built-in network: an object is returned for each
+        requested id or name.
         """
         if kind in ("policies", "security_groups"):
             return _requested_objects(filters, project_id)
@@ -225,7 +232,7 @@ class BuiltinNetwork:
         return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
 
 
-def _check_wanted(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:
+def _check_requested_address(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:
     check_address(wanted, subnet, field)
     if not any_address:
         check_range(wanted, subnet, field)
@@ -246,8 +253,8 @@ def _vip_plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
 def _requested_objects(
     filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[dict[str, Any], ...]:
-    """Return an object for each requested id or name, as if it existed: the OpenStack client looks an object up before
-    it uses it.
+    """Return an object for each requested id or name, as if it existed: the OpenStack client looks an object
+    up before using it.
     """
     given = [set(filters[name]) for name in ("id", "name") if name in filters]
     named = sorted(set.intersection(*given)) if given else []
@@ -271,7 +278,9 @@ def _neutron_subnet(subnet: Subnet) -> dict[str, Any]:
 
 
 def _neutron_networks(subnets: Iterable[Subnet]) -> list[dict[str, Any]]:
-    """Return the networks of the subnets as Neutron would show them; a network has the name of its first subnet."""
+    """Return the networks of the subnets in the form of Neutron's API; a network has the name and project of
+    its first subnet.
+    """
     found: dict[str, dict[str, Any]] = {}
     for subnet in subnets:
         shown = found.setdefault(

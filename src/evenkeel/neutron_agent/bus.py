@@ -12,7 +12,7 @@ backend.init_backend(backend.BackendType.THREADING)  # before the import: else o
 import oslo_messaging  # noqa: E402
 import structlog  # noqa: E402
 
-from evenkeel.neutron_agent.forwarding import networks_in  # noqa: E402
+from evenkeel.neutron_agent.forwarding import extract_network_ids  # noqa: E402
 from evenkeel.neutron_agent.settings import NeutronAgentSettings  # noqa: E402
 
 log = structlog.get_logger(__name__)
@@ -20,14 +20,17 @@ log = structlog.get_logger(__name__)
 EXCHANGE = "neutron"
 REPORTS, PLUGIN = "q-reports-plugin", "q-plugin"
 FORWARDING = "q-agent-notifier-l2population-update"
-"""The topic of forwarding entries."""
+"""Topic on which Neutron sends forwarding entries to all agents."""
 CONTEXT: Mapping[str, Any] = {"is_admin": True, "roles": ["admin"]}
 """Request context of each call: Neutron does not authenticate agents and accepts the roles that they send."""
 FAILURES = (oslo_messaging.MessagingException, OSError)
+"""Errors of the message bus, of its connections, and errors that Neutron returns for a call."""
 
 
 class NeutronBus:
-    """Client of Neutron's message bus. Methods raise :data:`FAILURES`, also when a call times out."""
+    """Client of Neutron's message bus, for one thread; calls block. Methods raise :data:`FAILURES`, also when
+    a call times out.
+    """
 
     def __init__(self, settings: NeutronAgentSettings) -> None:
         """Configure the transport, which connects on first use. Raises :class:`ValueError` for a bad file or URL."""
@@ -46,19 +49,25 @@ class NeutronBus:
             ) from None
         self._server: Any = None
 
-    def report(self, state: Mapping[str, Any]) -> str:
-        """Send an agent's state to Neutron, which replies ``new``, ``alive`` or ``revived``."""
+    def report_state(self, state: Mapping[str, Any]) -> str:
+        """Send an agent's state to Neutron, and return Neutron's reply: ``new``, ``alive`` or ``revived``.
+        Raises :data:`FAILURES`.
+        """
         # Neutron parses exactly this format: UTC with microseconds and without a zone.
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
         return str(self._call(REPORTS, "report_state", agent_state={"agent_state": dict(state)}, time=now))
 
     def sync_tunnel(self, kind: str, address: str, host: str) -> int:
-        """Register a tunnel end point, so that hosts build tunnels to it. Returns Neutron's number of end points."""
+        """Register a tunnel end point, so that hosts build tunnels to it. ``kind``: type of tunnel, such as
+        ``vxlan``. Returns the number of end points in Neutron's reply. Raises :data:`FAILURES`.
+        """
         answer = self._call(PLUGIN, "tunnel_sync", tunnel_ip=address, tunnel_type=kind, host=host)
         return len(answer.get("tunnels", ())) if isinstance(answer, dict) else 0
 
     def port_is_bound(self, port_id: str, agent_id: str) -> bool:
-        """Whether Neutron has bound the port to this agent's host; False also for a port that Neutron does not have."""
+        """Return whether Neutron has bound the port to this agent's host; False also for a port that Neutron
+        does not have, or if Neutron replies with an error. Raises :data:`FAILURES` of the bus.
+        """
         here = {"device": port_id, "agent_id": agent_id, "host": self._settings.host}
         try:
             details = self._call(PLUGIN, "get_device_details", **here)
@@ -68,12 +77,16 @@ class NeutronBus:
         # For a port that is not bound here, Neutron replies with the device alone, without `port_id`.
         return isinstance(details, dict) and details.get("port_id") == port_id
 
-    def port_is_up(self, port_id: str, agent_id: str) -> None:
-        """Report the port as up: Neutron sets it ACTIVE and sends its location to the hosts."""
+    def report_port_up(self, port_id: str, agent_id: str) -> None:
+        """Report the port to Neutron as up: Neutron sets it ACTIVE and sends its location to the hosts.
+        Raises :data:`FAILURES`.
+        """
         self._call(PLUGIN, "update_device_up", device=port_id, agent_id=agent_id, host=self._settings.host)
 
     def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
-        """Call ``on_networks`` with the network ids of each forwarding update, from a thread of oslo.messaging."""
+        """Start to receive forwarding updates, and return. ``on_networks`` is called with the ids of the
+        networks in each update, from a thread of oslo.messaging. Raises :data:`FAILURES`.
+        """
         target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING, server=self._settings.host)
         endpoints = [_Forwarding(on_networks)]
         server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
@@ -103,13 +116,13 @@ class _Forwarding:
 
     # Unknown arguments are accepted, because a later Neutron may send more.
     def add_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
-        """Neutron's notification that ports were added on hosts."""
-        self._on_networks(networks_in(fdb_entries))
+        """Handle Neutron's notification that ports were added on hosts."""
+        self._on_networks(extract_network_ids(fdb_entries))
 
     def remove_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
-        """Neutron's notification that ports were removed from hosts."""
-        self._on_networks(networks_in(fdb_entries))
+        """Handle Neutron's notification that ports were removed from hosts."""
+        self._on_networks(extract_network_ids(fdb_entries))
 
     def update_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
-        """Neutron's notification that addresses of ports changed."""
-        self._on_networks(networks_in(fdb_entries))
+        """Handle Neutron's notification that addresses of ports changed."""
+        self._on_networks(extract_network_ids(fdb_entries))

@@ -13,8 +13,10 @@ CHANGED_ADDRESSES = "chg_ip"
 _ID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-def networks_in(entries: object) -> frozenset[str]:
-    """Ids of the networks in a forwarding notification, at most :data:`NETWORKS_MAX`. Malformed input yields none."""
+def extract_network_ids(entries: object) -> frozenset[str]:
+    """Return the ids of the networks in a forwarding notification, at most :data:`NETWORKS_MAX`; none for
+    malformed input.
+    """
     if not isinstance(entries, dict):
         return frozenset()
     changed = entries.get(CHANGED_ADDRESSES)

@@ -11,27 +11,28 @@ import structlog
 from evenkeel.core.ports import Attachable
 from evenkeel.neutron_agent.bus import FAILURES, NeutronBus
 from evenkeel.neutron_agent.settings import OVS_AGENT, AgentFacts, NeutronAgentSettings
-from evenkeel.neutron_agent.states import agent_id, agent_states, tunnels
+from evenkeel.neutron_agent.states import agent_id, agent_states, tunnel_end_points
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
 PORTS_MAX = 2_000
-"""Ports that may wait to be bound; beyond this number the oldest are dropped."""
+"""Number of ports that may wait to be bound; beyond it the oldest are dropped."""
 PORTS_PER_ROUND = 50
 PORT_ROUNDS = 40
 """Number of times that Neutron is queried whether a port is bound before the port is dropped."""
 PORT_SECONDS = 3.0
 STOP_SECONDS = 5.0
 ERROR_CHARACTERS = 300
-"""Length at which errors are cut in the log: Neutron's contain its tracebacks."""
+"""Length at which errors are cut in the log, because Neutron's contain tracebacks."""
 
 
 class NeutronAgent:
-    """Reports to Neutron until it is stopped.
+    """Thread that reports an agent to Neutron, and ports once they are bound, until it is stopped.
 
-    ``on_networks`` is called in the event loop with the ids of networks whose ports have moved.
+    ``on_networks`` is called in the event loop with the ids of networks whose ports were added, removed or
+    changed.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class NeutronAgent:
         *,
         open_bus: Callable[[NeutronAgentSettings], NeutronBus] = NeutronBus,
     ) -> None:
-        """Open the bus. Raises :class:`ValueError` for unusable settings."""
+        """Open Neutron's bus, without connecting yet. Raises :class:`ValueError` for unusable settings."""
         self._settings = settings
         self._facts = facts
         self._device = device
@@ -52,8 +53,8 @@ class NeutronAgent:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
         self._ports: dict[str, int] = {}
-        """Queries so far by port id, of ports that are not bound yet."""
-        self._ports_turn = threading.Lock()
+        """Number of queries so far, by id of a port that is not bound yet."""
+        self._ports_lock = threading.Lock()
         self._tunnels: tuple[tuple[str, str, str], ...] = ()
         self._started = True
         # A daemon thread: a call to Neutron that hangs must not keep the process from ending.
@@ -65,17 +66,19 @@ class NeutronAgent:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Stop the thread, waiting at most :data:`STOP_SECONDS` for a call to Neutron that is in progress."""
+        """Make the thread end, and wait for at most :data:`STOP_SECONDS`; a call to Neutron that takes longer
+        is abandoned.
+        """
         self._stopped.set()
         await asyncio.to_thread(self._thread.join, STOP_SECONDS)
 
-    def serve(self, port_ids: Iterable[str]) -> None:
-        """Report these ports as up once Neutron has bound them to this host. No effect without the type
-        :data:`OVS_AGENT`.
+    def report_when_bound(self, port_ids: Iterable[str]) -> None:
+        """Report these ports as up once Neutron has bound them to this host; Neutron is queried a limited
+        number of times. No effect without the type :data:`OVS_AGENT`.
         """
         if OVS_AGENT not in self._settings.agent_types:
             return  # without that agent type, no mechanism driver binds ports to this host
-        with self._ports_turn:
+        with self._ports_lock:
             for port_id in port_ids:
                 self._ports.setdefault(port_id, 0)
             while len(self._ports) > PORTS_MAX:
@@ -87,16 +90,16 @@ class NeutronAgent:
         listens = False
         next_report_seconds = 0.0
         while not self._stopped.is_set():
-            listens = listens or self._bus_work(lambda: self._bus.listen(self._report_networks))
+            listens = listens or self._run_and_log_failures(lambda: self._bus.listen(self._report_networks))
             if time.monotonic() >= next_report_seconds:
-                self._bus_work(self._report)
+                self._run_and_log_failures(self._report_state)
                 next_report_seconds = time.monotonic() + self._settings.report_interval_seconds
-            self._bus_work(self._ports_up)
+            self._run_and_log_failures(self._report_bound_ports)
             self._stopped.wait(min(PORT_SECONDS, self._settings.report_interval_seconds))
-        self._bus_work(self._bus.close)
+        self._run_and_log_failures(self._bus.close)
 
-    def _bus_work(self, work: Callable[[], None]) -> bool:
-        """Run ``work``; failures are logged. Returns whether it succeeded."""
+    def _run_and_log_failures(self, work: Callable[[], None]) -> bool:
+        """Run ``work``, log a failure, and return whether it succeeded."""
         try:
             work()
             return True
@@ -106,15 +109,15 @@ class NeutronAgent:
             log.warning("report to Neutron failed; trying again", error=repr(error)[:ERROR_CHARACTERS])
         return False
 
-    def _report(self) -> None:
-        found = self._wait_for(self._device.attachments())
+    def _report_state(self) -> None:
+        found = self._await_in_loop(self._device.attachments())
         for state in agent_states(self._settings, self._facts, found, started=self._started):
-            answer = self._bus.report(state)
+            answer = self._bus.report_state(state)
             if answer != "alive":
                 log.info("Neutron lists this agent", agent_type=state["agent_type"], host=state["host"], status=answer)
         # After all reports: if one of them failed, the next ones carry the flag again.
         self._started = False
-        wanted = tunnels(self._settings, found)
+        wanted = tunnel_end_points(self._settings, found)
         if wanted != self._tunnels:
             for kind, address, host in wanted:
                 known = self._bus.sync_tunnel(kind, address, host)
@@ -122,25 +125,27 @@ class NeutronAgent:
             # After all were registered: a failure repeats them all, which Neutron accepts.
             self._tunnels = wanted
 
-    def _ports_up(self) -> None:
-        with self._ports_turn:
+    def _report_bound_ports(self) -> None:
+        with self._ports_lock:
             some = list(self._ports)[:PORTS_PER_ROUND]
         own_id = agent_id(self._settings)
         for port_id in some:
             # Outside of the lock: serve() runs in the event loop, which must not wait for Neutron.
-            bound = self._port_up(port_id, own_id)
-            with self._ports_turn:
+            bound = self._report_if_bound(port_id, own_id)
+            with self._ports_lock:
                 # A missing entry was dropped by serve() meanwhile, because too many ports wait, and is not put back.
                 queries = self._ports.pop(port_id, PORT_ROUNDS) + 1
                 if not bound and queries < PORT_ROUNDS:
                     self._ports[port_id] = queries  # after the others
 
-    def _port_up(self, port_id: str, own_id: str) -> bool:
-        """Whether the port is bound and was reported as up. A failure for one port must not delay the others."""
+    def _report_if_bound(self, port_id: str, own_id: str) -> bool:
+        """Report the port as up if Neutron has bound it here; returns whether that was done. Raises
+        :data:`FAILURES` of the bus; other errors are logged, so that one port does not delay the others.
+        """
         try:
             if not self._bus.port_is_bound(port_id, own_id):
                 return False
-            self._bus.port_is_up(port_id, own_id)
+            self._bus.report_port_up(port_id, own_id)
         except FAILURES:
             raise
         except Exception as error:  # whatever went wrong at Neutron is raised here by its name
@@ -152,7 +157,7 @@ class NeutronAgent:
         if networks and self._loop is not None and not self._stopped.is_set():
             self._loop.call_soon_threadsafe(self._on_networks, networks)
 
-    def _wait_for(self, question: Coroutine[Any, Any, T]) -> T:
+    def _await_in_loop(self, question: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             raise RuntimeError("not started")
         # Devices are used only in the event loop.

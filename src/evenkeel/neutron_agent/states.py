@@ -16,9 +16,11 @@ State = Mapping[str, Any]
 def agent_states(
     settings: NeutronAgentSettings, facts: AgentFacts, found: Attachments, *, started: bool
 ) -> tuple[State, ...]:
-    """One report for each configured agent type; ``started`` marks the first reports of this process.
+    """Return one state report for each configured agent type, as Neutron's RPC takes it; ``started`` marks
+    the first reports of this process.
 
-    The names in ``configurations`` are those of F5's agent and of Neutron's ``openvswitch`` agent, which ML2 reads.
+    The names in ``configurations`` are those of F5's agent and of Neutron's ``openvswitch`` agent, which ML2
+    reads.
     """
     configurations: dict[str, Any] = {
         "bridge_mappings": dict(found.mappings),
@@ -44,10 +46,9 @@ def agent_states(
     )
 
 
-def tunnels(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[str, str, str], ...]:
-    """(type, address, host) of each tunnel end point.
-
-    Neutron keeps one address of a type for a host, so devices after the first get host names of their own.
+def tunnel_end_points(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[str, str, str], ...]:
+    """Return (type, address, host) of each tunnel end point. Neutron keeps one address of a type for a host,
+    so the end points after the first get host names with a number appended.
     """
     return tuple(
         (kind, address, settings.host if place == 0 else f"{settings.host}-{place}")
@@ -57,5 +58,5 @@ def tunnels(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[s
 
 
 def agent_id(settings: NeutronAgentSettings) -> str:
-    """The name under which Neutron logs this agent."""
+    """Return the id under which Neutron logs this agent, made from its type and host."""
     return f"{LB_AGENT} {settings.host}"

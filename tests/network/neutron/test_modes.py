@@ -134,8 +134,8 @@ class Dying(NeutronClient):
         self.made: list[NeutronPort] = []
         self.dead = threading.Event()
 
-    def make_port(self, *arguments: Any) -> NeutronPort:
-        self.made.append(super().make_port(*arguments))
+    def create_device_port(self, *arguments: Any) -> NeutronPort:
+        self.made.append(super().create_device_port(*arguments))
         self.dead.wait()
         raise NetworkUnavailable("its controller is dead")
 

@@ -50,7 +50,7 @@ class PortState(Value):
 
 
 class NeutronNetworkInfo(Value):
-    """A network and its owner."""
+    """A network's id, owner and subnets. ``project_id`` is empty if Neutron names no owner."""
 
     id: str
     project_id: ProjectId
@@ -58,7 +58,9 @@ class NeutronNetworkInfo(Value):
 
 
 class NeutronClient:
-    """Neutron's API. Methods block and raise the SDK's errors; a method that returns None did not find the object."""
+    """Neutron's API. Methods block and raise the SDK's errors
+    (:data:`evenkeel.network.neutron.errors.FOREIGN`). One client may be used by several threads.
+    """
 
     def __init__(
         self,
@@ -88,18 +90,20 @@ class NeutronClient:
             return self._proxy
 
     def subnet(self, subnet_id: str) -> Subnet | None:
-        """Look up a subnet by id; None if Neutron does not have it."""
+        """Look up a subnet by id; None if Neutron does not have it. Raises the SDK's errors."""
         row = _get_or_none(self._sdk.get_subnet, subnet_id)
         return None if row is None else _convert_subnet(row)
 
     def network_subnets(self, network_id: str) -> list[Subnet]:
-        """List the subnets of the network, at most :data:`SUBNETS_MAX`."""
+        """List the subnets of the network, at most :data:`SUBNETS_MAX`; none if Neutron does not have the
+        network. Raises the SDK's errors.
+        """
         # The SDK returns a generator that requests page after page; islice ends it.
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
         return [_convert_subnet(row) for row in found]
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
-        """Look up a network by id; None if Neutron does not have it."""
+        """Look up a network by id; None if Neutron does not have it. Raises the SDK's errors."""
         row = _get_or_none(self._sdk.get_network, network_id)
         return (
             None
@@ -110,9 +114,10 @@ class NeutronClient:
         )
 
     def shared_networks(self, project_id: ProjectId, *, network_id: str | None = None) -> set[str]:
-        """Return the ids of other projects' networks that the project may use: shared with it or with all, or external.
+        """Return the ids of networks that other projects share with the project or with all projects, and of
+        external networks.
 
-        ``network_id``: only this network is considered.
+        ``network_id``: only this network is considered. Raises the SDK's errors.
         """
         # Neutron writes "all projects" as *. External networks have an RBAC policy, too, with another action.
         filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
@@ -121,14 +126,15 @@ class NeutronClient:
         return {row.object_id for row in islice(self._sdk.rbac_policies(**filters), ITEMS_MAX)}
 
     def port(self, port_id: str) -> NeutronPort | None:
-        """Look up a port by id; None if Neutron does not have it."""
+        """Look up a port by id; None if Neutron does not have it. Raises the SDK's errors."""
         row = _get_or_none(self._sdk.get_port, port_id)
         return None if row is None else _convert_port(row)
 
     def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
-        """Create a port for a VIP and its additional VIPs, with the addresses that the plan has.
+        """Create a port for a VIP and its additional VIPs, with the addresses in the plan; Neutron chooses
+        those that are None.
 
-        The port is administratively down until it is bound, as in Octavia and LBaaS.
+        The port is administratively down until it is bound, as in Octavia and LBaaS. Raises the SDK's errors.
         """
         chosen: dict[str, Any] = {}
         if options.security_group_ids:
@@ -154,17 +160,21 @@ class NeutronClient:
         )
 
     def port_ids(self, device_owner: str, device_id: str) -> list[str]:
-        """Return the ids of all ports with this device owner and device id."""
+        """Return the ids of the ports with this device owner and device id, at most :data:`ITEMS_MAX`. Raises
+        the SDK's errors.
+        """
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def ports_there(self, port_ids: Sequence[str]) -> set[str]:
-        """Return those of the port ids whose ports exist."""
-        rows = self.documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
+        """Return those of the port ids whose ports exist. Raises the SDK's errors."""
+        rows = self.list_documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}
 
     def port_state(self, port_id: str) -> PortState | None:
-        """Read a port's mutable attributes and revision; None if the port does not exist."""
+        """Read a port's mutable attributes and revision; None if the port does not exist. Raises the SDK's
+        errors.
+        """
         row = _get_or_none(self._sdk.get_port, port_id)
         return (
             None
@@ -182,7 +192,9 @@ class NeutronClient:
         )
 
     def update_port(self, port: PortState, options: PortOptions) -> bool:
-        """Set the port's options; returns False if the port was changed since it was read, and nothing was set."""
+        """Set the options on the port, as far as they differ; a port that gets a host is switched on. Returns
+        False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's errors.
+        """
         changes: dict[str, Any] = {}
         if options.qos_policy_id != port.qos_policy_id:
             changes["qos_policy_id"] = options.qos_policy_id
@@ -200,17 +212,19 @@ class NeutronClient:
         return not changes or self._change_port(port, changes)
 
     def mark_port(self, port: PortState, mark: VipPort, binding_host: str) -> bool:
-        """Set the port's name, owner and device id and, unless ``binding_host`` is empty, the host that it is bound to.
+        """Set the port's name, device owner and device id and, unless ``binding_host`` is empty, the host
+        that the port is bound to.
 
-        Returns False if the port was changed since it was read, and nothing was set.
+        Returns False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's
+        errors.
         """
         changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
         bound = {"binding:host_id": binding_host} if binding_host not in ("", port.binding_host) else {}
         return self._change_port(port, changes | bound)
 
     def unbind_port(self, port: PortState) -> bool:
-        """Unbind the port from its host; returns False if the port was changed since it was read, and is
-        still bound.
+        """Unbind the port from its host. Returns False if the port was changed since ``port`` was read, and
+        is still bound. Raises the SDK's errors.
         """
         return self._change_port(port, {"binding:host_id": ""})
 
@@ -223,18 +237,22 @@ class NeutronClient:
         return True
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
-        """Return the ids of the project's default security groups."""
+        """Return the id of the project's default security group, in a tuple; empty if Neutron has none.
+        Raises the SDK's errors.
+        """
         # Neutron has exactly one group of this name in each project.
         filters = {"project_id": project_id, "name": "default"}
-        return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", filters, limit=1))
+        return tuple(row["id"] for row in self.list_documents("/security-groups", "security_groups", filters, limit=1))
 
     def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
-        """Return those of the security group ids that the project owns, or that are shared with the project."""
-        rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
+        """Return those of the security group ids that the project owns, or that are shared with the project.
+        Raises the SDK's errors.
+        """
+        rows = self.list_documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
-        """Delete the port; returns False if it did not exist."""
+        """Delete the port; returns False if it did not exist. Raises the SDK's errors."""
         try:
             # By default the SDK ignores a missing port, but callers need to know whether there was one.
             self._sdk.delete_port(port_id, ignore_missing=False)
@@ -242,8 +260,10 @@ class NeutronClient:
             return False
         return True
 
-    def make_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
-        """Create a port with one address of the subnet, for an address of a device."""
+    def create_device_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
+        """Create a port with one address of the subnet, which Neutron chooses, for an address of a device.
+        ``binding_host``: host that the port is bound to; empty: none. Raises the SDK's errors.
+        """
         bound = {"binding:host_id": binding_host} if binding_host else {}
         return _convert_port(
             self._sdk.create_port(
@@ -258,25 +278,27 @@ class NeutronClient:
         )
 
     def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
-        """List the subnets with these ids; missing ones are left out."""
+        """List the subnets with these ids; missing ones are left out. Raises the SDK's errors."""
         return [_convert_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
 
     def network_ports(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
-        """List Neutron's JSON of the network's ports that have one of these addresses."""
+        """List the network's ports that have one of these addresses, as Neutron's JSON with the attributes
+        that facts need. Raises the SDK's errors.
+        """
         filters = {
             "network_id": network_id,
             "fixed_ips": [f"ip_address={address}" for address in addresses],
             "fields": ["id", "name", "device_owner", "fixed_ips", "mac_address", "binding:host_id"],
         }
-        return self.documents("/ports", "ports", filters, limit=ITEMS_MAX)
+        return self.list_documents("/ports", "ports", filters, limit=ITEMS_MAX)
 
     def host_agents(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
-        """List Neutron's JSON of the agents on these hosts."""
-        return self.documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
+        """List the Neutron agents on these hosts, as Neutron's JSON. Raises the SDK's errors."""
+        return self.list_documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
-    def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
-        """List the first ``limit`` items of a collection, as Neutron's JSON. ``key``: name of the list in the
-        response.
+    def list_documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
+        """List the first ``limit`` items of the collection at ``path`` that match ``query``, as Neutron's
+        JSON. ``key``: name of the list in the response. Raises the SDK's errors.
         """
         answer = self._sdk.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)
@@ -285,9 +307,8 @@ class NeutronClient:
 
 
 def _get_or_none(get: Callable[[str], Any], object_id: str) -> Any:
-    """Get an object by id, or return None if it does not exist.
-
-    Ids come from tenants and become part of a path, so ``.`` and ``..`` are refused.
+    """Return ``get(object_id)``, or None if Neutron does not have the object. Ids come from tenants and
+    become part of a path, so ids of only dots are not requested.
     """
     if not object_id.strip("."):
         return None

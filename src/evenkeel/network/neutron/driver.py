@@ -48,7 +48,7 @@ from evenkeel.network.neutron.vip_placement import (
     check_port,
     plan_additional_on_port,
     plan_additional_vip,
-    plan_on_made_port,
+    plan_on_existing_port,
     plan_on_port,
     plan_on_subnet,
     subnets_of_network,
@@ -69,8 +69,9 @@ that its port is deleted.
 
 
 class Claims(Protocol):
-    """The part of the store that records claims: intents to create a port, stored before the port, so that a port of a
-    failed create can be found and deleted.
+    """The part of the store that records claims: intents to create a port, stored before the port, so that a
+    port of a failed create can be found and deleted. Methods raise :class:`Unavailable` if the database
+    cannot be used.
     """
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
@@ -87,7 +88,7 @@ class Claims(Protocol):
 
 
 class NeutronNetwork:
-    """The ``Network`` port over Neutron: each VIP is on a port. ``timeout_seconds`` bounds each operation."""
+    """The ``Network`` port over Neutron: each VIP, and each address of a device, is on a port."""
 
     def __init__(
         self,
@@ -98,8 +99,8 @@ class NeutronNetwork:
         timeout_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Initialize the adapter. ``claims``: records claims on ports of VIPs; ``device_ports``: claims on ports for
-        addresses of devices.
+        """``claims``: records claims on ports of VIPs; ``device_ports``: claims on ports for addresses of
+        devices. ``timeout_seconds`` bounds each operation that runs in a thread.
         """
         self._client = client
         self._claims = claims
@@ -124,16 +125,19 @@ class NeutronNetwork:
         any_subnet: bool = False,
         permitted: VipNetworks = ANYWHERE,
     ) -> VipPlan:
-        """Create the VIP's port, which allocates its addresses, before the load balancer is stored.
+        """Create the VIP's port, which allocates its addresses, before the load balancer is stored; returns
+        the plan with the port's id and addresses. With ``port_id``, plan the VIP on the tenant's port
+        instead. ``any_address`` is ignored.
 
-        With ``port_id``, plan the VIP on the tenant's port instead. Raises :class:`Invalid`, :class:`NotFound`,
-        :class:`Conflict`, :class:`NetworkUnavailable`.
+        Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`, :class:`StoreUnavailable`;
+        :class:`Conflict` for an address in use, subnets without a free address, or if Neutron refuses the
+        port.
         """
         wanted = None if address is None else parse_requested_address(address)
         if options != NO_OPTIONS:
             await self.check_options(project_id, options)
         if port_id:
-            port = await self._run_read(lambda: self._own_port(port_id, project_id))
+            port = await self._run_read(lambda: self._find_project_port(port_id, project_id))
             found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
             more = plan_additional_on_port(port, found, additional)
@@ -143,7 +147,7 @@ class NeutronNetwork:
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
         subnets = await self._run_read(lambda: self._candidate_subnets(user, subnet_id, network_id, wanted, permitted))
-        others = [await self._additional_subnet(project_id, each, permitted) for each in additional]
+        others = [await self._find_additional_subnet(project_id, each, permitted) for each in additional]
         check_subnets([subnets[0], *(other for other, _ in others)])
         more = tuple(plan_additional_vip(*other) for other in others)
         plans = [
@@ -155,7 +159,7 @@ class NeutronNetwork:
             plans, lambda plan: self._create_port(plan, mark, project_id, load_balancer_id, options)
         )
 
-    async def _additional_subnet(
+    async def _find_additional_subnet(
         self, project_id: ProjectId, each: WantedVip, permitted: VipNetworks
     ) -> tuple[Subnet, Address | None]:
         wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
@@ -171,9 +175,10 @@ class NeutronNetwork:
         return True
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """Check that a port's QoS policy and security groups exist for the project.
+        """Check that a port's QoS policy and security groups exist and may be used by the project.
 
-        Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`.
+        Raises :class:`NotFound` for one that may not, :class:`NetworkUnavailable`; :class:`Invalid` if
+        Neutron refuses the look-up of the policy.
         """
         policy_id, group_ids = options.qos_policy_id, options.security_group_ids
         if policy_id is not None and not await self.look_up("policies", {"id": [policy_id]}, project_id=project_id):
@@ -185,10 +190,12 @@ class NeutronNetwork:
                     raise NotFound("Security Group", group_id)
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Set the port's options (:meth:`evenkeel.core.ports.Network.set_options`).
+        """Set the options that ``read`` returns on the port; nothing if ``read`` returns None or the port is
+        gone.
 
-        The wanted options are read after the port's revision, which the update requires: of two concurrent updates, the
-        one with older options fails.
+        ``read`` is called after the port's revision was read, which the update requires: of two concurrent
+        updates, the one with older options fails and is repeated. Raises :class:`NetworkUnavailable`, also
+        after :data:`SET_ATTEMPTS`; :class:`Conflict` if Neutron refuses.
         """
         for _ in range(SET_ATTEMPTS):
             port = await self._run_read(lambda: self._client.port_state(port_id))
@@ -207,15 +214,18 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to change the port: {error}") from error
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """Have the port deleted soon, because the load balancer was not stored. Never raises."""
+        """Make the claim on the VIP's port due, so that the port is deleted soon, because the load balancer
+        was not stored. A tenant's port is left alone. Never raises; a failure is logged.
+        """
         if plan.claim is not None and not plan.claim.borrowed:
             await self._abandon_claim(self._claims, plan.claim)
 
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Find the VIP's port by the device owner and device id that it was created with; None if there is none, or if
-        it lacks an address. Raises :class:`NetworkUnavailable`.
+        """Find the VIP's port by the device owner and device id that it was created with, and return the plan
+        on it; None if the project has no such port, or if the port lacks an address on a requested subnet.
+        Raises :class:`NetworkUnavailable`.
         """
 
         def find_port() -> NeutronPort | None:
@@ -223,13 +233,14 @@ class NeutronNetwork:
             return next((port for port in found if port is not None and port.project_id == project_id), None)
 
         port = await self._run_read(find_port)
-        plan = None if port is None else plan_on_made_port(port, subnet_id, additional)
+        plan = None if port is None else plan_on_existing_port(port, subnet_id, additional)
         return None if plan is None else replace(plan, claim=claim)
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Delete the port of a claim, or unbind the port if a tenant owns it. Returns whether there was a port.
+        """Delete the port of a claim, or unbind the port if a tenant owns it. Returns whether there was a
+        port.
 
-        Raises :class:`NetworkUnavailable`, :class:`Conflict`.
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if Neutron refuses.
         """
 
         def release_ports() -> bool:
@@ -251,9 +262,11 @@ class NeutronNetwork:
         return frozenset(await self._run_read(lambda: find_ports(self._client, port_ids)))
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Recreate a lost port with its marks and addresses, and return the port's id.
+        """Recreate a lost port with its marks and addresses, and return the port's id; a port that an earlier
+        attempt has created is returned instead.
 
-        Raises :class:`NetworkUnavailable`, :class:`Conflict`.
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if an address is in use or Neutron refuses the
+        port.
         """
         first, *others = (
             VipPlan(subnet_id=subnet_id, network_id=lost.network_id, port_id="", address=address)
@@ -277,26 +290,29 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses a port with its address {shown}: {error}") from error
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
-        """Read subnets and their networks as an administrator. Raises :class:`NetworkUnavailable`."""
+        """Read the facts about subnets and their networks, and the reasons why devices cannot be attached to
+        some of these subnets. Raises :class:`NetworkUnavailable`.
+        """
         return await self._run_read(lambda: read_facts(self._client, subnet_ids))
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Return ``{member address: MAC address and its host's tunnel end point}``. Raises
-        :class:`NetworkUnavailable`.
+        """Return ``{member address: host of the member's port}``; MAC address and tunnel end point are empty
+        where Neutron has none. Raises :class:`NetworkUnavailable`.
         """
         return await self._run_read(lambda: find_hosts(self._client, network_id, addresses))
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Create a port for an address of a device, after storing its claim.
+        """Store a claim, create a port for an address of a device, and return the address that Neutron chose.
 
-        Raises :class:`Conflict`, :class:`NetworkUnavailable`.
+        Raises :class:`Conflict` if the subnet has no free address or Neutron refuses the port,
+        :class:`NetworkUnavailable`, :class:`StoreUnavailable`.
         """
         claim_id = str(uuid.uuid4())
         mark = device_port(claim_id, wanted.name)
         claim = PortClaim(claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id)
 
         def create_port() -> NeutronPort:
-            return self._client.make_port(wanted.network_id, wanted.subnet_id, mark, wanted.binding_host)
+            return self._client.create_device_port(wanted.network_id, wanted.subnet_id, mark, wanted.binding_host)
 
         try:
             port = await self._create_claimed_port(self._device_ports, claim, create_port)
@@ -307,14 +323,17 @@ class NeutronNetwork:
         return TakenAddress(port=wanted, address=port.addresses[0][1], port_id=port.id, claim=claim)
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """Have the address's port deleted soon, because the address was not stored. Never raises."""
+        """Make the claim on the address's port due, so that the port is deleted soon, because the address was
+        not stored. Never raises; a failure is logged.
+        """
         await self._abandon_claim(self._device_ports, taken.claim)
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """Find ports of F5's agent to adopt: those with its owner, named like the object on the devices, and with that
-        address only.
+        """Return ``{address: new claim}`` for the addresses that are on a port of F5's agent: the port has
+        that agent's device owner, the name of the object on the devices, and only this address. Claims are
+        not stored. Raises :class:`NetworkUnavailable`.
         """
         found = await self._run_read(
             lambda: find_former_ports(self._client, network_id, [each.address for each in wanted])
@@ -330,18 +349,19 @@ class NeutronNetwork:
         return claims
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """Set the adopted port's name, owner, device id and host. Raises :class:`Conflict`,
+        """Set the adopted port's name, device owner, device id and host to those of this installation. Does
+        nothing if the port has them or is gone. Raises :class:`Conflict` if Neutron refuses,
         :class:`NetworkUnavailable`.
         """
         mark, host = device_port(taken.claim.claim_id, taken.port.name), taken.port.binding_host
 
-        def mark_it(port: PortState) -> bool:
+        def mark_unless_marked(port: PortState) -> bool:
             # an earlier attempt whose response was lost may have marked it
             return port.device_id == mark.device_id or self._client.mark_port(port, mark, host)
 
         try:
             await self._calls.run(
-                lambda: self._change_port(taken.port_id, mark_it, what="the port of a device's address")
+                lambda: self._change_port(taken.port_id, mark_unless_marked, what="the port of a device's address")
             )
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
@@ -349,8 +369,9 @@ class NeutronNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """List the objects of a kind that the project may use, as Neutron shows them. Raises
-        :class:`NetworkUnavailable`.
+        """List the objects of a kind that the project may use (None: every project), as Neutron's JSON; none
+        if this Neutron lacks the kind. Raises :class:`NetworkUnavailable`; :class:`Invalid` if Neutron
+        refuses the filters.
         """
         try:
             return await self._calls.run(lambda: look_up(self._client, kind, filters, project_id))
@@ -360,13 +381,12 @@ class NeutronNetwork:
             raise Invalid(str(error)) from error
 
     def close(self) -> None:
-        """Start no more calls; calls that are running finish."""
+        """Start no more calls to Neutron; calls that are running finish."""
         self._calls.close()
 
     async def _run_read(self, work: Callable[[], T]) -> T:
-        """Return the result of ``work``, which only reads: Neutron refuses that only if it is misconfigured.
-
-        Raises :class:`NetworkUnavailable`.
+        """Run ``work`` in a thread and return its result. Raises :class:`NetworkUnavailable`, also if Neutron
+        refuses: ``work`` only reads, which Neutron refuses only if it is misconfigured.
         """
         try:
             return await self._calls.run(work)
@@ -375,7 +395,7 @@ class NeutronNetwork:
 
     # blocking, in a thread
 
-    def _own_port(self, port_id: str, project_id: ProjectId) -> NeutronPort:
+    def _find_project_port(self, port_id: str, project_id: ProjectId) -> NeutronPort:
         port = self._client.port(port_id)
         if port is None or port.project_id != project_id:
             raise NotFound("Port", port_id)
@@ -389,8 +409,11 @@ class NeutronNetwork:
         wanted: Address | None,
         permitted: VipNetworks,
     ) -> list[Subnet]:
-        """Return the named subnet, or the network's subnets in the order in which they are tried. ``permitted``:
-        networks and subnets that a VIP may be on. Raises :class:`NotFound`.
+        """Return the named subnet, or the named network's subnets in the order in which they are tried.
+        ``permitted``: networks and subnets that a VIP may be on. Blocks.
+
+        Raises :class:`NotFound` if the project may not use the subnet or network, :class:`Invalid` if no
+        permitted subnet fits.
         """
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
@@ -406,26 +429,25 @@ class NeutronNetwork:
         return subnets_of_network(network, self._client.network_subnets(network_id), wanted, permitted)
 
     def _may_use_network(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
-        """Whether the project may use the network: the project is the owner (``owner_id``, of the network or subnet),
-        or the network is shared with it.
-
-        ``project_id`` None: any project.
+        """Return whether the project may use the network, because it is the owner (``owner_id``, of the
+        network or subnet) or the network is shared with it; True for ``project_id`` None.
         """
         return project_id in (None, owner_id) or bool(self._client.shared_networks(project_id, network_id=network_id))
 
     def _unbind_port(self, port_id: str) -> bool:
-        """Unbind the tenant's port, unless the tenant already uses it for something else. Returns False if the port
-        does not exist.
+        """Unbind the tenant's port, unless the tenant already uses it for something else. Returns False if
+        the port does not exist. Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS` concurrent
+        changes.
         """
 
-        def unbind_it(port: PortState) -> bool:
+        def unbind_unless_used(port: PortState) -> bool:
             return bool(port.device_id) or not port.binding_host or self._client.unbind_port(port)
 
-        return self._change_port(port_id, unbind_it, what="the VIP's port")
+        return self._change_port(port_id, unbind_unless_used, what="the VIP's port")
 
     def _change_port(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
-        """Repeat ``change`` with the port's current state until it returns True. Returns False if there is no such
-        port. ``what``: the change, for errors.
+        """Call ``change`` with the port's current state until it returns True; returns False if there is no
+        such port. ``what``: name of the port, for the error's text.
 
         Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS`.
         """
@@ -461,10 +483,10 @@ class NeutronNetwork:
     async def _create_claimed_port(
         self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]
     ) -> NeutronPort:
-        """Store the claim, then create its port by ``make``.
+        """Store the claim, then create its port by ``make``, in a thread, and return the port.
 
-        Raises :class:`NeutronRefused`, :class:`NetworkUnavailable`; if the port was created nevertheless, it is deleted
-        later.
+        Raises :class:`NeutronRefused`, and deletes the claim; raises :class:`NetworkUnavailable`, and makes
+        the claim due, so that a port that was created nevertheless is deleted; :class:`StoreUnavailable`.
         """
         until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
         await claims.claim_vip(claim, grace_seconds=self._grace_seconds)
@@ -493,7 +515,9 @@ class NeutronNetwork:
 
 
 def _raise_refusal(error: NeutronRefused, plan: VipPlan) -> NoReturn:
-    """Raise the error that the tenant gets for a port that Neutron refused to create."""
+    """Raise the error that the tenant gets if Neutron refused to create the VIP's port: :class:`Conflict` for
+    an address in use, no free address, or HTTP 409; else :class:`Invalid`.
+    """
     if error.kind in ADDRESS_TAKEN:
         wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."

@@ -17,7 +17,9 @@ FOREIGN = (sdk_errors.SDKException, auth_errors.ClientException, requests.Reques
 
 
 class NeutronRefused(EvenKeelError):
-    """Neutron refused a request and changed nothing. ``kind``: Neutron's stable name of the error."""
+    """Neutron refused a request and changed nothing. ``status``: HTTP status. ``kind``: Neutron's stable name
+    of the error; empty if its answer has none.
+    """
 
     def __init__(self, status: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -26,7 +28,9 @@ class NeutronRefused(EvenKeelError):
 
 
 def raise_translated(error: Exception) -> NoReturn:
-    """Translate one of :data:`FOREIGN`. Raises :class:`NeutronRefused` or :class:`NetworkUnavailable`."""
+    """Translate ``error``, one of :data:`FOREIGN`. Raises :class:`NeutronRefused` if Neutron refused the
+    request because of its content, else :class:`NetworkUnavailable`.
+    """
     # openstacksdk's errors have `status_code`, keystoneauth's have `http_status`.
     status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0
     if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _NOT_FOR_CALLERS:
@@ -38,7 +42,9 @@ def raise_translated(error: Exception) -> NoReturn:
 
 
 def _kind_and_text(error: sdk_errors.HttpException) -> tuple[str, str]:
-    """Return Neutron's stable name of the error, and the error's text."""
+    """Return Neutron's stable name of the error, and its text of at most 300 characters; without Neutron's
+    error document an empty name and the HTTP status.
+    """
     try:
         body = error.response.json()["NeutronError"]  # type: ignore[union-attr]
         return str(body["type"]), str(body["message"])[:MAX_MESSAGE_CHARACTERS]

@@ -19,16 +19,17 @@ TYPES = frozenset(each.value for each in NetworkType)
 
 
 def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFacts:
-    """Read the subnets and their networks, and the reasons why devices cannot be attached to some of these.
+    """Read the subnets and their networks. ``refused`` of the result has the reasons why devices cannot be
+    attached to some of the subnets; subnets that Neutron does not have are left out.
 
-    Sends two list requests for each 100 subnets.
+    Sends two list requests for each 100 subnets. Raises the SDK's errors.
     """
     found: list[KnownSubnet] = []
     refused: dict[str, str] = {}
     for some in _split_ids(subnet_ids):
         subnets = client.subnets(some)
         ids = sorted({each.network_id for each in subnets})
-        rows = client.documents("/networks", "networks", {"id": ids}, limit=IDS_PER_LIST) if ids else []
+        rows = client.list_documents("/networks", "networks", {"id": ids}, limit=IDS_PER_LIST) if ids else []
         networks = {row["id"]: row for row in rows}
         for subnet in subnets:
             row = networks.get(subnet.network_id)
@@ -70,10 +71,10 @@ def _declared_network(row: Mapping[str, Any]) -> DeclaredNetwork:
 
 
 def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[str, MemberHost]:
-    """Return ``{member address: MAC address and its host's tunnel end point}``; empty values where Neutron has no port
-    or agent.
+    """Return ``{member address: host of the member's port}``, for each address; the MAC address is empty if
+    Neutron has no port, and the tunnel end point if it has no agent that reports one.
 
-    Sends one list request for each 100 members, and one for each 100 hosts.
+    Sends one list request for each 100 members, and one for each 100 hosts. Raises the SDK's errors.
     """
     ports: dict[str, tuple[str, str]] = {}
     for some in _split_ids(addresses):
@@ -92,10 +93,10 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
 def find_former_ports(
     client: NeutronClient, network_id: str, addresses: Collection[str]
 ) -> dict[tuple[str, str, str], str]:
-    """Return ``{(name, subnet id, address): port id}`` of ports that F5's agent created for itself, with one address
-    each.
+    """Return ``{(name, subnet id, address): port id}`` of the network's ports that F5's agent created, with
+    one address each, which is one of ``addresses``.
 
-    Sends one list request for each 100 addresses.
+    Sends one list request for each 100 addresses. Raises the SDK's errors.
     """
     found = {}
     for some in _split_ids(addresses):
@@ -107,7 +108,8 @@ def find_former_ports(
 
 
 def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
-    """Return those of the port ids whose ports exist; sends one list request for each 100.
+    """Return those of the port ids whose ports exist. Sends one list request for each 100, and raises the
+    SDK's errors.
 
     Missing ports are requested a second time, because a node of Neutron's database may lag behind.
     """
@@ -123,7 +125,9 @@ def _canonical_text(address: str) -> str:
 
 
 def _tunnel_end_points(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
-    """Return ``{host: tunnel end point}``, as the hosts' Neutron agents report it."""
+    """Return ``{host: address of the tunnel end point}``, as the hosts' Neutron agents report it; hosts
+    without one are left out.
+    """
     found = {}
     for some in _split_ids(hosts):
         for row in client.host_agents(some):

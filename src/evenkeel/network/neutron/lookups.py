@@ -42,7 +42,10 @@ Document = dict[str, Any]
 def look_up(
     client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
-    """Return the matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: objects of every project. Blocks."""
+    """Return the objects of the kind that match the filters, at most :data:`SHOWN_MAX`, with the attributes
+    that tenants may see. ``project_id``: the project that must be allowed to use the objects; None:
+    objects of every project. Blocks; raises the SDK's errors.
+    """
     queries = _request_filters(client, kind, project_id)
     # By id: an object of the project may also be shared with it, and would be listed twice.
     found = {row["id"]: row for query in queries for row in _list_documents(client, kind, filters, query)}
@@ -63,11 +66,13 @@ def _list_documents(
         merged[name] = [value for value in merged[name] if value in query[name]]
         if not merged[name]:
             return []
-    return client.documents(_PATHS_BY_KIND[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
+    return client.list_documents(_PATHS_BY_KIND[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
 
 
 def _request_filters(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
-    """Return the filters of the requests to Neutron: for the project's own objects, and for objects shared with it."""
+    """Return the filter of each request to Neutron: one for the project's own objects and, for kinds that can
+    be shared, one for objects shared with the project. ``project_id`` None: one without a filter.
+    """
     if project_id is None:
         return [{}]
     own: Document = {"project_id": [project_id]}

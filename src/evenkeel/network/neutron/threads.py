@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 class NeutronCalls(BlockingCalls):
-    """Runs the blocking methods of Neutron's client in threads."""
+    """Runs the blocking methods of Neutron's client in at most ``threads`` threads, while at most
+    ``waiting_max`` calls wait.
+    """
 
     def __init__(self, *, timeout_seconds: float, threads: int = THREADS, waiting_max: int = WAITING_MAX) -> None:
         super().__init__(
@@ -23,9 +25,9 @@ class NeutronCalls(BlockingCalls):
         )
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in a thread and return its result. Raises :class:`NeutronRefused`, and
-        :class:`NetworkUnavailable`, also if the queue is full, or no answer came in time: then the work may still be
-        carried out.
+        """Run ``work`` in a thread and return its result. Raises :class:`NeutronRefused` if Neutron refused
+        the request; :class:`NetworkUnavailable` if Neutron failed, the queue is full, or ``work`` took
+        longer than the time-out (then it may still be carried out).
         """
         try:
             return await super().run(work)

@@ -19,11 +19,11 @@ from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 def subnets_of_network(
     network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None, permitted: VipNetworks
 ) -> list[Subnet]:
-    """Return the network's subnets in which the VIP can be allocated, in the order in which they are tried; at least
-    one.
+    """Return the network's subnets in which the VIP can be allocated, in the order in which they are tried;
+    at least one.
 
-    With ``wanted`` it is the subnet that contains this address; without, IPv4 subnets come first. ``permitted``:
-    networks and subnets that a VIP may be on. Raises :class:`Invalid`.
+    With ``wanted`` it is the subnet that contains this address; without, IPv4 subnets come first.
+    ``permitted``: networks and subnets that a VIP may be on. Raises :class:`Invalid` if no subnet is left.
     """
     # Subnets that the network does not list were added after it was read, and come last.
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
@@ -46,7 +46,9 @@ def subnets_of_network(
 
 
 def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
-    """Plan a VIP whose port has to be created. Raises :class:`Invalid` for an address that a VIP cannot have."""
+    """Plan a VIP on a port that is still to be created. ``wanted``: the requested address; None: any. Raises
+    :class:`Invalid` for an address that a VIP of the subnet cannot have.
+    """
     if wanted is not None:
         check_address(wanted, subnet)
     return VipPlan(
@@ -58,7 +60,10 @@ def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def plan_additional_vip(subnet: Subnet, wanted: Address | None) -> VipPlan:
-    """Plan an additional VIP on the port of the VIP. Raises :class:`Invalid` for an address that a VIP cannot have."""
+    """Plan an additional VIP on a port that is still to be created. ``wanted``: the requested address; None:
+    any. Raises :class:`Invalid`, naming the field of additional VIPs, for an address that a VIP of the
+    subnet cannot have.
+    """
     if wanted is not None:
         check_address(wanted, subnet, ADDITIONAL_ADDRESS)
     address = None if wanted is None else str(wanted)
@@ -66,8 +71,8 @@ def plan_additional_vip(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def plan_additional_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
-    """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address that the port
-    lacks.
+    """Plan additional VIPs on addresses of the tenant's port, beside the VIP in ``plan``. Raises
+    :class:`Invalid` for an address that the port lacks, and for two VIPs on one subnet.
     """
     chosen: list[VipPlan] = []
     for each in additional:
@@ -88,9 +93,10 @@ def plan_additional_on_port(port: NeutronPort, plan: VipPlan, additional: Sequen
     return tuple(chosen)
 
 
-def plan_on_made_port(port: NeutronPort, subnet_id: str | None, additional: Collection[str]) -> VipPlan | None:
-    """Plan a VIP on the port that was created for it earlier, on the requested subnets. None: the port has no address
-    on one of them.
+def plan_on_existing_port(port: NeutronPort, subnet_id: str | None, additional: Collection[str]) -> VipPlan | None:
+    """Plan a VIP on the port that was created for it earlier, with addresses on the requested subnets.
+    ``subnet_id`` None: any that is not in ``additional``. Returns None if the port has no address on one
+    of the subnets.
     """
     addresses = dict(port.addresses)
     first = subnet_id or next((each for each in addresses if each not in additional), "")
@@ -106,7 +112,9 @@ def plan_on_made_port(port: NeutronPort, subnet_id: str | None, additional: Coll
 def plan_on_port(
     port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: Address | None
 ) -> VipPlan:
-    """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if it contradicts the other parameters."""
+    """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if a device uses the port, if it
+    contradicts the other parameters, or if it has several addresses and none was chosen.
+    """
     if port.device_id:
         raise Invalid(f"Validation failure: Port {port.id} is already used by device {port.device_id}.")
     if network_id and network_id != port.network_id:
@@ -114,17 +122,19 @@ def plan_on_port(
             f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
             f"Port {port.id} is on network {port.network_id}."
         )
-    subnet, address = _address_of_port(port, subnet_id, wanted)
+    subnet, address = _choose_port_address(port, subnet_id, wanted)
     return VipPlan(subnet_id=subnet, network_id=port.network_id, port_id=port.id, address=address)
 
 
 def check_port(port: NeutronPort, plans: Sequence[VipPlan], permitted: VipNetworks) -> None:
-    """Raise :class:`Invalid` if no VIP may be on a subnet of the tenant's port."""
+    """Raise :class:`Invalid` if ``permitted`` excludes the network or a subnet of a VIP that is planned on
+    the tenant's port.
+    """
     for plan in plans:
         permitted.check(network_id=plan.network_id, subnet_id=plan.subnet_id, field="vip_port_id", value=port.id)
 
 
-def _address_of_port(port: NeutronPort, subnet_id: str | None, wanted: Address | None) -> tuple[str, str]:
+def _choose_port_address(port: NeutronPort, subnet_id: str | None, wanted: Address | None) -> tuple[str, str]:
     fitting = [(subnet, text) for subnet, text in port.addresses if subnet_id in (None, subnet)]
     if wanted is not None:
         fitting = [(subnet, text) for subnet, text in fitting if ip_address(text) == wanted]
