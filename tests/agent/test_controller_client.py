@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from structlog.testing import capture_logs
 
-from evenkeel.agent.controller_client import LANE_REST_KEEPALIVES, ControllerClient
+from evenkeel.agent.controller_client import SHARED_QUEUE_KEEPALIVES, ControllerClient
 from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, SessionLost
 from evenkeel.core.protocol import messages as m
 
@@ -59,7 +59,7 @@ async def test_an_answer_that_does_not_come_is_requested_by_the_shared_queue_at_
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.consumed = {SHARED}
-    shortest, _ = LANE_REST_KEEPALIVES
+    shortest, _ = SHARED_QUEUE_KEEPALIVES
     with capture_logs() as logs:
         await renew(controllers, shortest)
     assert bus.asked == [SHARED, OWN] + [SHARED] * shortest and len(logs) == 1
@@ -73,7 +73,7 @@ async def test_a_queue_without_answers_is_tried_more_and_more_rarely() -> None:
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.consumed = {SHARED}
-    shortest, longest = LANE_REST_KEEPALIVES
+    shortest, longest = SHARED_QUEUE_KEEPALIVES
     await renew(controllers, 10 * longest)
     tried = [at for at, queue in enumerate(bus.asked) if queue == OWN]
     pauses = [after - before - 1 for before, after in pairwise(tried)]
@@ -108,7 +108,7 @@ async def test_keepalives_under_way_together_rest_once() -> None:
     failed = await asyncio.gather(*(renew(controllers) for _ in range(5)), return_exceptions=True)
     assert all(isinstance(each, CallTimeout) for each in failed)
     bus.consumed = {SHARED, OWN}
-    shortest, _ = LANE_REST_KEEPALIVES
+    shortest, _ = SHARED_QUEUE_KEEPALIVES
     await renew(controllers, shortest + 1)
     assert bus.asked[-1] == OWN
 

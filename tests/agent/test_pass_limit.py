@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from evenkeel.agent.pass_limit import LOOK_EVERY, OVERDUE_PER_TURN, PassLimit
+from evenkeel.agent.pass_limit import OVERDUE_PER_TURN, VERIFY_EVERY, PassLimit
 from tests.waiting import eventually
 
 
@@ -170,9 +170,9 @@ async def test_changes_without_end_do_not_put_looks_off_for_ever() -> None:
     order = Order()
     await order.wait("running", changed=False)
     await order.wait("look", changed=False)
-    await order.wait(*(f"change-{number}" for number in range(2 * LOOK_EVERY)), changed=True)
+    await order.wait(*(f"change-{number}" for number in range(2 * VERIFY_EVERY)), changed=True)
     granted = await order.all()
-    assert granted.index("look") == LOOK_EVERY and len(granted) == 2 * LOOK_EVERY + 2
+    assert granted.index("look") == VERIFY_EVERY and len(granted) == 2 * VERIFY_EVERY + 2
 
 
 async def test_a_change_that_gives_up_waiting_is_passed_over() -> None:

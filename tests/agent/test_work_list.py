@@ -109,7 +109,7 @@ def test_found_work_waits_for_the_retry_of_a_failure_and_a_hint_does_not() -> No
 def test_driver_forgets_its_state_once_after_an_invalidation() -> None:
     work = after_the_first_pass()
     work.devices_differ((), 0.0, complete=False)
-    assert [work.take_forget(), work.take_forget()] == [True, False]
+    assert [work.take_cache_drop(), work.take_cache_drop()] == [True, False]
 
 
 def test_complete_pass_comes_periodically_and_sooner_if_asked() -> None:

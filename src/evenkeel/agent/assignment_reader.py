@@ -1,8 +1,9 @@
 """Reads which shards the agent's session owns, and has them served.
 
-All of them are read in rounds, after a hint that anything may have changed and now and then in case a hint was lost.
-A round costs as much as the agent has shards, so rounds have a minimum interval. A shard that a hint names is read
-alone and at once: that is how a new tenant's first load balancer gets its worker without waiting for a round.
+The assignments of all shards are read in rounds, after a hint that anything may have changed, and
+periodically in case a hint was lost. A round costs as much as the agent has shards, so rounds have a minimum
+interval. A shard that a hint names is read alone and at once: that is how a new tenant's first load balancer
+gets its worker without waiting for a round.
 """
 
 import asyncio
@@ -28,21 +29,23 @@ log = structlog.get_logger(__name__)
 
 
 class AssignmentRequests:
-    """Assignments that have to be read, across all sessions of the process."""
+    """Assignments that still have to be read, across all sessions of the process."""
 
     def __init__(self) -> None:
         self.all = asyncio.Event()
-        """Set: all assignments have to be read."""
+        """Event that is set when all assignments have to be read."""
         self.named = asyncio.Event()
-        """Set: hints have named shards."""
+        """Event that is set when the assignments of single shards have to be read."""
         self._shards: set[ShardId] = set()
 
     def request_all(self) -> None:
-        """Have all assignments read."""
+        """Request that all assignments are read."""
         self.all.set()
 
     def request_shard(self, shard_id: ShardId) -> None:
-        """Have one shard's assignment read; all of them if too many shards are named to be read alone."""
+        """Request that one shard's assignment is read. If more than ``NAMED_ASSIGNMENTS_MAX`` shards wait,
+        all assignments are read instead.
+        """
         self._shards.add(shard_id)
         if len(self._shards) > m.NAMED_ASSIGNMENTS_MAX:
             self._shards.clear()
@@ -51,7 +54,7 @@ class AssignmentRequests:
             self.named.set()
 
     def take_named(self) -> tuple[ShardId, ...]:
-        """Return the named shards, which are then forgotten."""
+        """Return the requested shards, sorted, and remove the requests for them."""
         self.named.clear()
         taken = tuple(sorted(self._shards))
         self._shards.clear()
@@ -59,7 +62,9 @@ class AssignmentRequests:
 
 
 class AssignmentReader:
-    """Reads the assignments of one session."""
+    """Reads the assignments of one session and passes them to :class:`~evenkeel.agent.ownership.Ownership`,
+    one request at a time.
+    """
 
     def __init__(
         self,
@@ -76,8 +81,8 @@ class AssignmentReader:
         is_stopping: Callable[[], bool],
         on_complete: Callable[[], None],
     ) -> None:
-        """``follow_history`` is called after each answer, because it may name a new history of the database;
-        ``on_complete`` once, after the first complete round.
+        """``follow_history`` is called after each answer, because an answer may name a new history of the
+        database; ``on_complete`` once, after the first complete round.
         """
         self._session = session
         self._ownership = ownership
@@ -94,8 +99,8 @@ class AssignmentReader:
         self._reading = asyncio.Lock()
 
     async def read_all_when_requested(self) -> None:
-        """Read all assignments after each request, and now and then in case a hint was lost. Raises
-        :class:`SessionLost`.
+        """Read all assignments after each request, and periodically in case a hint was lost, until cancelled.
+        Raises :class:`SessionLost`.
         """
         complete = False
         while True:
@@ -117,7 +122,9 @@ class AssignmentReader:
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
     async def read_named_when_hinted(self) -> None:
-        """Read the assignments of shards that hints name, at once. Raises :class:`SessionLost`."""
+        """Read the assignments of shards that hints name, at once, until cancelled. Raises
+        :class:`SessionLost`.
+        """
         while True:
             await self._requests.named.wait()
             async with self._reading:
@@ -127,8 +134,9 @@ class AssignmentReader:
                     self._requests.request_all()
 
     async def _read_named(self, shard_ids: tuple[ShardId, ...]) -> bool:
-        """Read the assignments of shards and have them served. False: the answer is not enough, a complete round is
-        needed.
+        """Read the assignments of the named shards and have these served. Returns False if a complete round
+        is needed, because the answer may be outdated or does not name all shards. Raises
+        :class:`SessionLost`.
         """
         # Lost shards are named to controllers in complete rounds only, and have to be first.
         if self._database_history.lost_shards() or self._ownership.revision < 0:
@@ -154,7 +162,9 @@ class AssignmentReader:
         return {shard.shard_id for shard in page.shards}.issuperset(shard_ids)
 
     async def _read_all(self) -> bool:
-        """Read all pages, and make the workers match. False: it must be repeated."""
+        """Read all pages of assignments, and make the workers match them. Returns False if the round must be
+        repeated; True also if the agent is stopping. Raises :class:`SessionLost`.
+        """
         pages, served = AssignmentRound(), self._database_history.lost_shards()
         named = True
         while not pages.complete:
@@ -189,7 +199,7 @@ class AssignmentReader:
         return not (named and self._database_history.lost_shards())
 
     async def _request_page(self, call: m.GetAssignments) -> tuple[float, m.Assignments]:
-        """Request assignments; returns them with the monotonic time of the request.
+        """Request a page of assignments; returns (monotonic time of the request, page).
 
         The request is repeated until it is answered, because pages that were read before stay valid. Raises
         :class:`SessionLost`.
@@ -203,5 +213,5 @@ class AssignmentReader:
                 await self._clock.sleep(self._settings.retry.initial_seconds)
 
     def _poll_seconds(self) -> float:
-        """Interval, in seconds, at which assignments are requested without a hint."""
+        """Return the interval, in seconds and with jitter, at which assignments are requested without a hint."""
         return with_jitter(self._settings.report_interval_seconds * FULL_EVERY, self._rng.uniform)

@@ -14,7 +14,7 @@ from evenkeel.core.protocol import messages as m
 
 
 class AssignmentRound:
-    """The pages of one round, in order."""
+    """The pages of assignments of one round, in order."""
 
     def __init__(self) -> None:
         self.after_id = ""
@@ -26,16 +26,21 @@ class AssignmentRound:
 
     @property
     def revision(self) -> int:
-        """Assignments revision of the round's first page, -1 before it; later changes may be missing in the round."""
+        """Assignments revision of the round's first page; -1 before the first page. Later changes may be
+        missing in the round.
+        """
         return self._first.revision if self._first is not None else -1
 
     @property
     def epochs(self) -> Mapping[ShardId, int]:
-        """The shards of all pages so far."""
+        """Epoch of each shard in the pages so far, by shard id."""
         return self._epochs
 
     def add_page(self, page: m.Assignments) -> bool:
-        """Add the answer to a request for the page after :attr:`after_id`. False: the round is void."""
+        """Add the answer to a request for the page after :attr:`after_id`. Returns False if the round is
+        void: the page is another one, comes from another history or an older revision, repeats a shard, or
+        is empty although more are announced.
+        """
         # The answer to an earlier, repeated request may come late, and holds another page.
         if page.after_id != self.after_id:
             return False

@@ -17,18 +17,20 @@ from evenkeel.core.resources.capacity import CapacityFigure
 log = structlog.get_logger(__name__)
 
 
-class Measured(Value):
-    """The capacity figures of a state report."""
+class CapacityMeasurement(Value):
+    """The capacity figures of a state report, by metric, with their score and their age in seconds."""
 
     figures: dict[str, CapacityFigure] = {}
     score: float = 0.0
     seconds_ago: float = 0.0
     unknown: bool = False
-    """There is a policy, but no measurement yet."""
+    """True: there is a capacity policy, but no measurement yet."""
 
 
 class CapacityGauge:
-    """Measures the policy's metrics. Without a policy it does not read the devices."""
+    """Measures the metrics of the operator's capacity policy on the devices, and keeps the last figures.
+    Without a policy the devices are not read.
+    """
 
     def __init__(self, policy: Mapping[str, float], device: Device, clock: Clock, *, interval_seconds: float) -> None:
         self._policy = policy
@@ -42,16 +44,16 @@ class CapacityGauge:
 
     @property
     def figures(self) -> dict[str, CapacityFigure]:
-        """The last measured capacity figures, by metric."""
+        """The last measured capacity figures, by metric; empty before the first measurement."""
         return self._figures
 
     async def run(self) -> None:
-        """Measure once per interval, until cancelled."""
+        """Measure once per interval, until cancelled; returns at once without a policy."""
         while self._policy:
             await self.measure()
             await self._clock.sleep(self._interval_seconds)
 
-    async def measure(self) -> Measured:
+    async def measure(self) -> CapacityMeasurement:
         """Return the capacity figures, measured now unless the last measurement is younger than 0.9 intervals. Never
         raises: if the devices cannot be read, the last figures are returned.
         """
@@ -64,11 +66,13 @@ class CapacityGauge:
         return self.last_measured
 
     @property
-    def last_measured(self) -> Measured:
-        """The last capacity figures, with their age now; empty without a capacity policy."""
+    def last_measured(self) -> CapacityMeasurement:
+        """The last capacity figures, with their age now; empty without a capacity policy, and marked as
+        unknown if nothing was measured yet.
+        """
         if not self._policy:
-            return Measured()
-        return Measured(
+            return CapacityMeasurement()
+        return CapacityMeasurement(
             figures=self._figures,
             score=capacity.score(self._figures),
             seconds_ago=max(0.0, self._clock.monotonic() - self._measured_at) if self._figures else 0.0,

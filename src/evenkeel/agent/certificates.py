@@ -32,7 +32,7 @@ RETRY_SECONDS_MAX = 5.0
 
 
 class MissingCertificates(NamedTuple):
-    """Load balancers that one pass left unchanged for lack of certificates."""
+    """Load balancers that one pass left unchanged because devices lack certificates, and these certificates."""
 
     services: tuple[ServiceDefinition, ...]
     sha256s: frozenset[str]
@@ -40,14 +40,16 @@ class MissingCertificates(NamedTuple):
 
 
 class CertificateDelivery(NamedTuple):
-    """Result of the requests. Every service is in exactly one of the first four fields."""
+    """Result of requests for certificates. Every service is in exactly one of the first four fields.
+    ``reason``: why requests were not answered; empty if all were.
+    """
 
     ready: tuple[ServiceDefinition, ...]
     """Definitions to apply again together with ``contents``."""
     refused: tuple[Applied, ...]
     """Failed outcomes of load balancers that refer to an unavailable content."""
     unanswered: tuple[ServiceDefinition, ...]
-    """Some of their contents were not answered, because of ``reason``."""
+    """Definitions some of whose contents were not received, because of ``reason``."""
     later: tuple[ServiceDefinition, ...]
     """Definitions whose contents were not requested yet, because of the limit of one pass."""
     contents: dict[str, CertificateContent]
@@ -58,7 +60,9 @@ class CertificateDelivery(NamedTuple):
 def services_lacking_certificates(
     services: Iterable[ServiceDefinition], outcome: PartitionOutcome
 ) -> MissingCertificates:
-    """Return the services that devices refused because they lack certificates, with these certificates."""
+    """Return the services that failed on a device and refer to certificates which devices lack, with the
+    SHA-256 sums of all certificates that devices lack.
+    """
     sha256s = frozenset(outcome.lacking)
     if not sha256s:
         return MissingCertificates((), sha256s)
@@ -78,7 +82,9 @@ def outcomes_of_other_services(
 
 
 class CertificateFetch:
-    """Requests contents for one shard."""
+    """Requests the contents of certificates for one shard, and opens the sealed answers with the session's
+    key pair.
+    """
 
     def __init__(self, client: ShardClient, session: Session, clock: Clock) -> None:
         self._client = client
@@ -86,11 +92,11 @@ class CertificateFetch:
         self._clock = clock
 
     async def fetch(self, left: MissingCertificates) -> CertificateDelivery:
-        """Fetch the contents that the services lack, for as many services as one pass may request. Raises
-        :class:`SessionLost`.
+        """Fetch the contents that the services lack, for as many services as one pass may request (at least
+        one). Raises :class:`SessionLost`; other failures are part of the result.
         """
         services, later = _split_at_limit(left)
-        answers = _Answers(services, left.sha256s)
+        answers = _ContentRequests(services, left.sha256s)
         reason = await self._request_contents(answers)
         ready, refused, unanswered = [], [], []
         for service in services:
@@ -102,8 +108,10 @@ class CertificateFetch:
                 ready.append(service)
         return CertificateDelivery(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
 
-    async def _request_contents(self, answers: "_Answers") -> str:
-        """Send requests until all are answered; returns the reason why some are not, else an empty text."""
+    async def _request_contents(self, answers: "_ContentRequests") -> str:
+        """Send requests until all are answered, and record the answers in ``answers``. Returns the reason why
+        some are unanswered; empty if none is. Raises :class:`SessionLost`.
+        """
         until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, 0
         while wanted := answers.next_request():
             if self._clock.monotonic() > until:
@@ -119,14 +127,16 @@ class CertificateFetch:
             except BusUnavailable as error:
                 return f"certificates were not given: {error}"
             for one in wanted:
-                self._open_answer(one, answer, answers)
+                self._open_sealed_content(one, answer, answers)
             # The limit applies to progress, not to the whole: a load balancer with hundreds of contents needs more than
             # one request.
             if len(answers.contents) > had:
                 until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, len(answers.contents)
         return ""
 
-    def _open_answer(self, wanted: m.WantedCertificate, answer: m.Certificates, answers: "_Answers") -> None:
+    def _open_sealed_content(
+        self, wanted: m.WantedCertificate, answer: m.Certificates, answers: "_ContentRequests"
+    ) -> None:
         box = answer.sealed.get(wanted.sha256)
         if box is None:
             answers.record_refusal(
@@ -155,8 +165,10 @@ class CertificateFetch:
             answers.record_refusal(wanted, f"{wanted.reference}: what was given is of kind {content.kind}")
 
 
-class _Answers:
-    """Pending requests and answers. Several references may name the same content; one readable reference suffices."""
+class _ContentRequests:
+    """Contents that are still to be requested, and the answers so far. Several references may name the same
+    content; one readable reference suffices.
+    """
 
     def __init__(self, services: Iterable[ServiceDefinition], sha256s: Collection[str]) -> None:
         self.contents: dict[str, CertificateContent] = {}
@@ -178,21 +190,25 @@ class _Answers:
                     self._open.setdefault(one.sha256, {}).setdefault(one.reference, wanted)
 
     def next_request(self) -> tuple[m.WantedCertificate, ...]:
-        """Return the next request: for every missing content, the first reference that was not refused."""
+        """Return what to request next: for every missing content, the first reference that was not refused,
+        at most ``CERTIFICATES_PER_CALL``. Empty: nothing is left to request.
+        """
         waiting = [sha256 for sha256, left in self._open.items() if left and sha256 not in self.contents]
         return tuple(next(iter(self._open[sha256].values())) for sha256 in waiting[: m.CERTIFICATES_PER_CALL])
 
     def record_refusal(self, wanted: m.WantedCertificate, problem: str) -> None:
-        """Record that the content is not available by this reference."""
+        """Record why the content is not available by this reference, which is not requested again."""
         self._problems[wanted.reference, wanted.sha256] = problem
         self._open[wanted.sha256].pop(wanted.reference, None)
 
     def is_lacking(self, service: ServiceDefinition) -> bool:
-        """Whether a content of the service is missing."""
+        """Return whether a content of the service that devices lack has not been received."""
         return bool((_referenced_certificates(service) & set(self._sha256s)) - self.contents.keys())
 
     def service_problem(self, service: ServiceDefinition) -> str:
-        """Return why a content of the service is unavailable; empty if none is, or if requests are unanswered."""
+        """Return why a content of the service is unavailable by all of its references; empty if none is, or
+        if requests are unanswered.
+        """
         problems = (
             self._problems.get((one.reference, one.sha256), "")
             for one in service.certificates
@@ -207,7 +223,9 @@ def _referenced_certificates(service: ServiceDefinition) -> set[str]:
 
 
 def _split_at_limit(left: MissingCertificates) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
-    """Return the first services, at least one, that need at most :data:`CONTENTS_PER_PASS` contents; and the rest."""
+    """Return the first services, at least one, that together need at most :data:`CONTENTS_PER_PASS` contents,
+    and the remaining services.
+    """
     seen: set[str] = set()
     for count, service in enumerate(left.services):
         more = _referenced_certificates(service) & left.sha256s

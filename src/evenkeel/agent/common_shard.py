@@ -54,7 +54,9 @@ _SERVED_STATUSES = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
 def degrade_while_unreachable(
     statuses: Iterable[ObservedStatus], devices: Iterable[DeviceState]
 ) -> tuple[ObservedStatus, ...]:
-    """Return the statuses, with served load balancers DEGRADED while a device of the group is unreachable."""
+    """Return the statuses unchanged; while a device of the group is unreachable, ONLINE load balancers become
+    DEGRADED, with the unreachable devices as the reason of all DEGRADED ones.
+    """
     away = sorted(device.name for device in devices if not device.reachable)
     if not away:
         return tuple(statuses)
@@ -68,8 +70,9 @@ def degrade_while_unreachable(
 
 
 class CommonShardWorker:
-    """Observes the devices while its agent owns the group's common shard. Observing writes nothing to devices, so it
-    needs no guard; ``writer`` has its own.
+    """Observes the devices while its agent owns the group's common shard. Observing writes nothing to
+    devices, so it needs no guard; ``writer``, if there is one, applies shared networks and has its own
+    guard.
     """
 
     def __init__(
@@ -115,13 +118,15 @@ class CommonShardWorker:
         self.devices: tuple[DeviceState, ...] = ()
 
     def finish(self) -> None:
-        """End after the current observation, and the writes that are under way."""
+        """Make :meth:`run` end after the current observation and the writes that are under way."""
         if self.writer is not None:
             self.writer.finish()
         self._stopping.set()
 
     def report_all_again(self) -> None:
-        """Observe now and report all statuses, because earlier reports may have been overwritten."""
+        """Make the next observation due now, and make it report all statuses, because earlier reports may
+        have been overwritten.
+        """
         self._all_again_at = 0.0
         self._asked.set()
 
@@ -132,11 +137,14 @@ class CommonShardWorker:
 
     @property
     def unexpected_load_balancers(self) -> dict[str, float]:
-        """Load balancers that the devices hold and controllers did not expect, and for how many seconds."""
+        """Load balancers that the devices hold and controllers did not expect, each with the seconds since
+        this was first found.
+        """
         return self._inventory.unexpected_load_balancers(self._clock.monotonic())
 
     async def run(self) -> None:
-        """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished or lost.
+        """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished
+        or lost. Errors of devices and controllers are logged, and the observation is repeated.
 
         Observing and writing end together: each may find that the shard is lost.
         """
@@ -166,7 +174,7 @@ class CommonShardWorker:
                 self.devices = ()
                 self._inventory.observe_unreachable()
                 self._all_again_at = 0.0  # controllers mark the whole group as unreachable
-                self._note_away(frozenset({ALL}))
+                self._record_unreachable(frozenset({ALL}))
             except EvenKeelError as error:
                 log.warning("devices not observed", error=str(error))
             except Exception:  # one unexpected answer of a device must not end the group's observation
@@ -191,7 +199,10 @@ class CommonShardWorker:
         self._asked.clear()
 
     async def _wait_for_notification(self) -> None:
-        """Wait for a device's notification; one observation covers several changes."""
+        """Wait until a device notifies of a change, and :data:`NOTIFICATION_SPACING_SECONDS` longer, so that
+        one observation covers several changes. After an error it waits until cancelled: the devices are
+        polled then.
+        """
         try:
             await self._device.changed()
         except Exception:  # then they are polled, as devices without notifications
@@ -205,7 +216,7 @@ class CommonShardWorker:
         seen = await self._device.observe()
         self.devices = seen.devices
         # Before anything is reported: a failing report must not delay the news of a lost device.
-        self._note_away(frozenset(device.name for device in seen.devices if not device.reachable))
+        self._record_unreachable(frozenset(device.name for device in seen.devices if not device.reachable))
         # Differences come before statuses, because a status of a load balancer that is absent would be misleading.
         await self._report_differences(seen)
         found = degrade_while_unreachable(seen.statuses, seen.devices)
@@ -239,13 +250,16 @@ class CommonShardWorker:
             self._tenants_at = now + TENANTS_SECONDS
 
     async def _report_tenants(self) -> None:
-        """Report whose partitions the devices have."""
+        """Report the projects that have partitions on the devices."""
         tenants = sorted(await self._device.tenants())
         for part in split_by_size(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
             await self._send_report(tenants=part)
 
     async def _report_differences(self, seen: Observation) -> None:
-        """Report load balancers that vanished, changed or are missing on the devices."""
+        """Report load balancers that vanished, changed, came back or are incomplete on the devices, and
+        devices that may have lost their state. If the report fails, the error is raised, and the next
+        observation repeats the findings.
+        """
         inventory = self._inventory
         inventory.observe(seen, self._clock.monotonic())
         try:
@@ -284,10 +298,10 @@ class CommonShardWorker:
             raise
 
     async def _request_expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
-        """Request, page by page, the load balancers that controllers expect on the devices, and which of them are
-        absent.
+        """Request, page by page, the load balancers that controllers expect on the devices, and which of them
+        the database shows as absent.
 
-        Returns None and an empty set if an answer has no list, as that to a stale report.
+        Returns (expected ids, absent ids); None and an empty set if an answer has no list.
         """
         expected: set[str] = set()
         absent: set[str] = set()
@@ -305,8 +319,10 @@ class CommonShardWorker:
             after = receipt.expected[-1]
         return frozenset(expected), frozenset(absent)
 
-    def _note_away(self, away: frozenset[str]) -> None:
-        """Notify the agent of a change of the unreachable devices, and of devices that are back."""
+    def _record_unreachable(self, away: frozenset[str]) -> None:
+        """Record the names of the unreachable devices, and notify the agent if they have changed, and if a
+        device is back.
+        """
         before, self._away = self._away, away
         if away != before:
             self._on_device_trouble()
@@ -345,8 +361,8 @@ class CommonShardWorker:
         return receipt
 
     def _handle_receipt(self, receipt: m.ReportReceipt) -> None:
-        """Record a receipt. If controllers set statuses while no agent reached the group, all statuses are reported
-        again.
+        """Record the receipt of a report. If controllers set statuses while no agent reached the group, all
+        statuses are reported again.
         """
         self._answered_at = self._clock.monotonic()
         before, now = self._reached_count, receipt.reached_count
@@ -358,7 +374,7 @@ class CommonShardWorker:
 
 
 def _split_findings(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
-    """Split findings so that each of the results fits into one message of ``max_bytes``; yields nothing for empty
+    """Split findings so that each part fits into one message of ``max_bytes`` bytes; yields nothing for empty
     findings.
     """
     fields: tuple[Iterable[Any], ...] = (

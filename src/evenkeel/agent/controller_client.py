@@ -12,30 +12,32 @@ from evenkeel.core.protocol import messages as m
 from evenkeel.metrics.agent import CALL_DURATION
 
 LONGEST_SECONDS = 60.0
-"""Limits of the time-out of a call for service definitions."""
+"""Longest time-out of a call for service definitions, unless the configured time-out is longer."""
 ADOPTION_SECONDS = 50.0
 """Additional time-out for an adoption, whose ports are searched and marked at the network service."""
-LANE_REST_KEEPALIVES = (4, 120)
-"""Number of keepalives sent by the shared queue after the keepalive queue gave no answer: the first time, and the most;
-it doubles. When a broker is back, keepalives arrive before controllers consume their queue again."""
+SHARED_QUEUE_KEEPALIVES = (4, 120)
+"""Number of keepalives sent by the shared queue after the keepalive queue gave no answer: after the first failure, and
+the largest; each failure in a row doubles it. When a broker is back, keepalives arrive before controllers consume the
+keepalive queue again.
+"""
 
 log = structlog.get_logger(__name__)
 
 R = TypeVar("R", bound=m.Reply)
 
 
-class KeepaliveLane:
-    """Selects the queue for keepalives: a queue of their own, which stores nothing.
+class KeepaliveQueueSelector:
+    """Selects the queue for the agent's keepalives: normally a transient queue for keepalives only.
 
-    For a while after a keepalive got no answer it is the shared callback queue, because this agent may have no
-    permission to send to the keepalive queue.
+    For a number of keepalives after one got no answer, the shared callback queue is used, because this agent
+    may have no permission to send to the keepalive queue.
     """
 
     def __init__(self, environment: str) -> None:
         self._own = m.transient_keepalive_queue(environment)
         self._keepalives_left = 0
         """Number of keepalives to send by the shared queue before the own queue is tried again."""
-        self._rest = LANE_REST_KEEPALIVES[0]
+        self._rest = SHARED_QUEUE_KEEPALIVES[0]
 
     @property
     def queue(self) -> str | None:
@@ -43,31 +45,36 @@ class KeepaliveLane:
         return None if self._keepalives_left else self._own
 
     def record_answer(self) -> None:
-        """Record that a keepalive was answered, by whichever queue."""
+        """Record that a keepalive was answered, through whichever queue, which brings the next attempt with
+        the keepalive queue closer.
+        """
         self._keepalives_left = max(0, self._keepalives_left - 1)
 
     def record_working_queue(self) -> None:
-        """Record that the own queue works, which ends the increase of pauses between attempts."""
-        self._rest = LANE_REST_KEEPALIVES[0]
+        """Record that the keepalive queue works: after its next failure the pause is the shortest again."""
+        self._rest = SHARED_QUEUE_KEEPALIVES[0]
 
     def pause_own_queue(self) -> None:
-        """Use the shared queue for a while, because the own queue gave no answer."""
+        """Use the shared queue for the next keepalives, because the keepalive queue gave no answer; each
+        further pause is twice as long.
+        """
         if self._keepalives_left:  # one of several keepalives that were under way
             return
         self._keepalives_left = self._rest
-        self._rest = min(2 * self._rest, LANE_REST_KEEPALIVES[1])
+        self._rest = min(2 * self._rest, SHARED_QUEUE_KEEPALIVES[1])
 
 
 class ControllerClient:
-    """All controllers of an environment, behind their shared queue.
+    """Calls to the controllers of an environment, through their shared queue; any controller may answer.
 
-    Every method raises :class:`SessionLost`, :class:`CallRefused` or :class:`BusUnavailable`.
+    Every method raises :class:`SessionLost`, :class:`CallRefused` or :class:`BusUnavailable` (a time-out,
+    too).
     """
 
     def __init__(self, bus: Bus, environment: str, *, timeout_seconds: float) -> None:
         self._bus = bus
         self._queue = m.callback_queue(environment)
-        self._keepalives = KeepaliveLane(environment)
+        self._keepalives = KeepaliveQueueSelector(environment)
         self._status_reports = count(1)
         """Numbers of status reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
@@ -87,11 +94,16 @@ class ControllerClient:
         raise CallRefused("unexpected", f"answer of type {type(reply).__name__}")
 
     async def register(self, call: m.Register) -> m.SessionState:
-        """Open a session. Raises :class:`CallRefused`, :class:`BusUnavailable`."""
+        """Open a session. Raises :class:`CallRefused` if controllers refuse the agent,
+        :class:`BusUnavailable` if none answers.
+        """
         return self._record_answer(await self._call_controllers(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
-        """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
+        """Renew the session; returns its state. If the keepalive queue gives no answer within half of
+        ``timeout_seconds``, the shared queue is tried for ``timeout_seconds``. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         lane = self._keepalives
         if (queue := lane.queue) is not None:
             try:
@@ -115,18 +127,23 @@ class ControllerClient:
         return state
 
     async def report_state(self, call: m.ReportState) -> None:
-        """Send a complete report of the agent's state."""
+        """Send a complete report of the agent's state. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
+        """
         await self._call_controllers(call, m.Done)
 
     async def assignments(self, call: m.GetAssignments) -> m.Assignments:
-        """Request a page of the shards that the call's session owns."""
+        """Request a page of the shards that the call's session owns. Raises :class:`SessionLost`,
+        :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         return await self._call_controllers(call, m.Assignments)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
-        """Request a page of service definitions.
+        """Request a page of service definitions. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
 
-        A very large page may take long to read and send: each time-out doubles the next call's time limit, each answer
-        halves it again.
+        A very large page may take long to read and send: each time-out doubles the time limit of the next
+        call, up to :data:`LONGEST_SECONDS`, and each answer halves it again.
         """
         try:
             found = await self._call_controllers(call, m.ServiceDefinitions, self._services_timeout)
@@ -138,41 +155,57 @@ class ControllerClient:
         return found
 
     async def certificates(self, call: m.GetCertificates) -> m.Certificates:
-        """Request sealed contents of certificates. The time-out includes the controllers' wait for the key manager."""
+        """Request sealed contents of certificates; the time-out includes the controllers' wait for the key
+        manager. Raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         return await self._call_controllers(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
 
     async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict:
-        """Request a decision on load balancers without a definition."""
+        """Request the controllers' decision on load balancers on devices without a definition. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         return await self._call_controllers(call, m.OrphanVerdict)
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
-        """Ask controllers to reserve, or only to list, the networks that another program set up on the devices.
+        """Ask controllers to reserve, or only to list, the networks that another program set up on the
+        devices. Raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
 
-        Waits longer than other calls, because controllers query the network service. Raises :class:`CallRefused`.
+        Waits longer than other calls, because controllers query the network service.
         """
         return await self._call_controllers(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 
     async def keep_irules(self, call: m.KeepIrules) -> None:
-        """Request that operators' iRules be stored with their listeners. Raises :class:`CallRefused`."""
+        """Request that controllers store operators' iRules with their listeners. Raises :class:`SessionLost`,
+        :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         await self._call_controllers(call, m.Done)
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
-        """Report the outcomes of a pass."""
+        """Report the outcomes of a pass; returns the controllers' receipt. Raises :class:`SessionLost`,
+        :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         return await self._call_controllers(call, m.ReportReceipt)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
-        """Report an observation of the devices. Controllers refuse it if a later report was processed before."""
+        """Report an observation of the devices, with a number by which controllers refuse it if a later one
+        was processed before; returns their receipt. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
+        """
         return await self._call_controllers(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
     async def report_plan(self, call: m.ReportPlan) -> None:
-        """Send the answer to an operator's inquiry."""
+        """Send the answer to an operator's inquiry. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
+        """
         await self._call_controllers(call, m.Done)
 
     async def release_shards(self, call: m.ReleaseShards) -> None:
         await self._call_controllers(call, m.Done)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
-        """Request an epoch above that of the device's guard."""
+        """Request a new epoch of the shard above that of a device's guard. Raises :class:`SessionLost`,
+        :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         await self._call_controllers(call, m.Done)
 
     async def end_session(self, call: m.EndSession) -> None:

@@ -1,8 +1,8 @@
 """State that an agent's process keeps across sessions, to detect and repair a database that lost commits.
 
-It consists of the newest change that the database has confirmed, and the recently served shards. The former is sent
-with each keepalive: a database that does not contain it has lost commits. The latter are sent with the next sync:
-shards that the database lost are restored from them.
+It consists of the newest change that the database has confirmed, and the recently served shards. The newest
+change is sent with each keepalive: a database that does not contain it has lost commits. The shards are sent
+with the next request for assignments: those that the database lost are restored from them.
 """
 
 from collections.abc import Collection
@@ -18,14 +18,16 @@ CONFIRMED_FOR_SECONDS = 90.0
 SERVED_LATELY_SECONDS = 60.0
 """A shard served within this time before a new history began may be one that the database lost."""
 SERVED_MAX = 5_000
-"""The most shards remembered."""
+"""Maximum number of remembered shards."""
 SERVED_PER_CALL = 500
 NAMED_FOR_SECONDS = 600.0
 """Time after a new history began for which lost shards are named to the database, until it has processed them."""
 
 
 class DatabaseHistory:
-    """Confirmed changes and recently served shards, across all sessions of the process."""
+    """The last change that the database confirmed, and recently served shards, across all sessions of the
+    process.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -44,8 +46,9 @@ class DatabaseHistory:
     # -- confirmed changes
 
     def record_history(self, history: str, *, asked_at: float, keepalives: int = 0) -> bool:
-        """Record the history in the answer to a request made at ``asked_at``. Answers may arrive out of order: False if
-        it is of an earlier history. An answer without a history proves nothing.
+        """Record the database history (timeline) named in the answer to a request made at ``asked_at``, in
+        monotonic seconds. Returns False if the answer is of an earlier history than the recorded one:
+        answers may arrive out of order. An empty ``history`` is ignored, and returns True.
         """
         if not history:
             return True
@@ -72,8 +75,12 @@ class DatabaseHistory:
         *,
         removed: Collection[LoadBalancerId] = (),
     ) -> None:
-        """Record outcomes whose report was accepted; their definitions were requested in ``history``, in ``shard``.
-        ``removed``: the deleted load balancers among them.
+        """Record the last of ``outcomes``, whose report controllers accepted, as the newest confirmed change.
+        Ignored if it has no change id, or if a new history has begun since ``history``, in which the
+        definitions were requested.
+
+        ``shard``: where the change was made, named by keepalives with the change; ``removed``: deleted load
+        balancers, for which no shard is named.
         """
         # A report under way while a new history began says nothing about the new one. The last outcome suffices,
         # because databases lose commits from the end.
@@ -84,19 +91,23 @@ class DatabaseHistory:
             self._confirmed_at = self._clock.monotonic()
 
     def record_removals(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
-        """Record load balancers that are about to be reported as removed: the result of the report may stay unknown."""
+        """Record load balancers that are about to be reported as removed, because the answer to the report
+        may be lost: a missing row of theirs is then no sign of lost commits.
+        """
         if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
             self._confirmed_in = None
 
     def note_complete_pass(self, shard: ShardEpoch) -> None:
-        """Record that the shard gets a complete pass: keepalives no longer name it as the shard of the last confirmed
-        outcome.
+        """Record that the shard gets a complete pass, after which keepalives no longer name it as the shard
+        of the last confirmed outcome.
         """
         if self._confirmed_in == shard:
             self._confirmed_in = None
 
     def state_to_confirm(self) -> m.ConfirmedState | None:
-        """Return the confirmed change and shards that the next keepalive names; None before a history is known."""
+        """Return the confirmed change and shards that the next keepalive names, without those older than
+        :data:`CONFIRMED_FOR_SECONDS`; None before a history is known.
+        """
         if not self.history:
             return None
         now = self._clock.monotonic()
@@ -112,7 +123,7 @@ class DatabaseHistory:
     # -- served shards
 
     def record_left_shard(self, project_id: ProjectId, epoch: int, shard_id: ShardId) -> None:
-        """Record that this agent no longer serves the shard."""
+        """Record that this agent no longer serves the shard; a common shard is ignored."""
         if project_id == COMMON_PROJECT:
             return
         now = self._clock.monotonic()
@@ -120,17 +131,22 @@ class DatabaseHistory:
         # Removed and added again, so that the dictionary stays in order of time, which the loop below relies on.
         self._former.pop(project_id, None)
         self._former[project_id] = (epoch, now)
-        while self._former and (len(self._former) > SERVED_MAX or self._is_old(next(iter(self._former)), now)):
+        while self._former and (
+            len(self._former) > SERVED_MAX or self._was_left_long_ago(next(iter(self._former)), now)
+        ):
             del self._former[next(iter(self._former))]
 
-    def _is_old(self, project_id: ProjectId, now: float) -> bool:
+    def _was_left_long_ago(self, project_id: ProjectId, now: float) -> bool:
         left_at = self._former[project_id][1]
         # Once a history began, shards served shortly before it are kept, so that they can be named, however long ago
         # that was.
         return left_at < min(now, self._began_at or now) - SERVED_LATELY_SECONDS
 
     def lost_shards(self) -> tuple[m.FormerShard, ...]:
-        """Shards that the database may have lost: no longer served since shortly before the previous history ended."""
+        """Return shards that the database may have lost, at most :data:`SERVED_PER_CALL`: this agent stopped
+        serving them at most :data:`SERVED_LATELY_SECONDS` before or after a new history began. Empty if
+        none has begun within :data:`NAMED_FOR_SECONDS`.
+        """
         if self._began_at is None or self._clock.monotonic() > self._began_at + NAMED_FOR_SECONDS:
             return ()
         since, until = self._began_at - SERVED_LATELY_SECONDS, self._began_at + SERVED_LATELY_SECONDS
@@ -138,7 +154,9 @@ class DatabaseHistory:
         return tuple(m.FormerShard(project_id=project, epoch=epoch) for project, epoch in left[:SERVED_PER_CALL])
 
     def forget_recovered(self, shards: tuple[m.FormerShard, ...]) -> None:
-        """Forget former shards that the database contains again."""
+        """Remove shards that the database has processed from the lost shards, unless they were served again
+        at another epoch.
+        """
         for shard in shards:
             known = self._former.get(shard.project_id)
             # The shard may have been served and left again, at another epoch, while the call was under way.

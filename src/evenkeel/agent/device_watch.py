@@ -24,15 +24,15 @@ PROBE_INTERVAL_SECONDS = 1.0
 
 
 class DevicesUnfit(EvenKeelError):
-    """Devices do not meet the requirements within the time limit."""
+    """Devices do not meet the requirements within the time limit. The text lists the problems."""
 
 
 class DeviceWatch:
     """States of the devices at the last check, and which of them do not answer at this moment.
 
-    ``on_change`` is called when the reachable devices changed, or may have. ``on_renewed`` is called when the
-    configuration of a device may have been lost: the observer of the group reports that to all agents, but only for
-    events while it observed.
+    ``on_change`` is called when the set of reachable devices has changed, or may have changed. ``on_renewed``
+    is called when the configuration of a device may have been lost: the observer of the group reports that to
+    all agents, but only for events while it observed.
 
     Reports never wait for a device: checks and probes run in loops of their own.
     """
@@ -59,7 +59,9 @@ class DeviceWatch:
 
     @property
     def states(self) -> tuple[DeviceState, ...]:
-        """The states of the last check; a device that is silent now is not reachable."""
+        """The states of the devices at the last check; a device that is silent now is not reachable. Empty
+        before the first check.
+        """
         return self.current_states(None)
 
     def current_states(self, observed: tuple[DeviceState, ...] | None) -> tuple[DeviceState, ...]:
@@ -75,7 +77,9 @@ class DeviceWatch:
         )
 
     def _add_certificate_ends(self, states: tuple[DeviceState, ...]) -> Iterator[DeviceState]:
-        """Add the expiry times of the devices' certificates to states in the order of the driver's endpoints."""
+        """Add the expiry times of the devices' certificates to states that are in the order of the driver's
+        endpoints; unchanged if the numbers of states and endpoints differ.
+        """
         endpoints = self._device.facts.endpoints
         ends = self._certificate_ends(endpoints) if len(endpoints) == len(states) else {}
         if not ends:
@@ -86,8 +90,8 @@ class DeviceWatch:
         )
 
     async def wait_until_fit(self) -> None:
-        """Return when at least one device answers and all that answer meet the requirements. Raises
-        :class:`DevicesUnfit`.
+        """Check the devices until at least one answers and all that answer meet the requirements. Raises
+        :class:`DevicesUnfit` after ``device_check_timeout_seconds``.
         """
         give_up_at = self._clock.monotonic() + self._settings.device_check_timeout_seconds
         while True:
@@ -106,14 +110,16 @@ class DeviceWatch:
             await self._clock.sleep(self._settings.keepalive_interval_seconds * 2)
 
     def check_now(self) -> None:
-        """Check the devices again, and report without waiting for the next interval: other agents may reach them."""
+        """Request a check of the devices without waiting for the next interval, and call ``on_change`` at
+        once: other agents may reach the devices.
+        """
         self._in_doubt.set()
         self._on_change()
 
     async def run(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
-        """Probe devices that are quiet, and check all of them as often as the group's observer, until cancelled: a
-        device counts as unreachable only if all agents report it. ``observed``: the states that this agent read as the
-        observer; None: another agent observes.
+        """Probe devices that are quiet, and check all of them as often as the group's observer, until
+        cancelled: a device counts as unreachable only if all agents report it. ``observed`` returns the
+        states that this agent read as the observer; None: another agent observes.
         """
         await asyncio.gather(self._probe_repeatedly(), self._check_repeatedly(observed))
 
@@ -146,7 +152,7 @@ class DeviceWatch:
                 self._on_change()
 
     async def _wait_until_due(self) -> None:
-        """Return after the interval between checks, or as soon as the devices are in doubt."""
+        """Return after the interval between checks, or as soon as a check is requested."""
         reasons = {
             asyncio.ensure_future(self._clock.sleep(self._settings.status_interval_seconds)),
             asyncio.create_task(self._in_doubt.wait()),
@@ -181,7 +187,9 @@ def _unexpected_error(error: Exception) -> str:
 
 
 def device_identities(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
-    """Return the known identities of the devices, by endpoint. ``devices``: states in the order of ``endpoints``."""
+    """Return the known identities of the devices, by endpoint; empty if the numbers differ. ``devices``:
+    states in the order of ``endpoints``.
+    """
     # Without one state for each endpoint, identities cannot be assigned by order.
     if len(endpoints) != len(devices):
         return {}

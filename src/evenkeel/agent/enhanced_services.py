@@ -16,8 +16,8 @@ WATCH_SECONDS = 3.0
 
 
 class EnhancedServiceWatch:
-    """Watches which enhanced services the devices offer, and keeps which of them were last reported to controllers.
-    ``on_change`` is called when the services have changed, so that a report is needed.
+    """Watches which enhanced services the devices offer, and remembers which of them were last reported to
+    controllers. ``on_change`` is called when the services have changed, so that a report is needed.
     """
 
     def __init__(self, device: Device, clock: Clock, on_change: Callable[[], None]) -> None:
@@ -28,9 +28,10 @@ class EnhancedServiceWatch:
         self._reported: tuple[SessionId, tuple[EnhancedService, ...]] | None = None
 
     async def run(self, force_reapply: Callable[[Due], None]) -> None:
-        """Check the files of enhanced services every :data:`WATCH_SECONDS`; returns at once for drivers without them.
+        """Check the files of enhanced services every :data:`WATCH_SECONDS`, until cancelled; returns at once
+        for drivers without enhanced services.
 
-        ``force_reapply`` is called with the load balancers that use changed enhanced services.
+        ``force_reapply`` is called with the load balancers, by project, that use changed enhanced services.
         """
         while (found := await self._device.enhanced_services()) is not None:
             if found.due:
@@ -41,11 +42,15 @@ class EnhancedServiceWatch:
             await self._clock.sleep(WATCH_SECONDS)
 
     def services_to_report(self, session_id: SessionId) -> tuple[EnhancedService, ...] | None:
-        """Enhanced services for the next report of the session; None: unchanged since the session's last report."""
+        """Return the enhanced services for the next report of the session; None if they have not changed
+        since the session's last report.
+        """
         return None if self._reported == (session_id, self._offered) else self._offered
 
     def record_reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:
-        """Record that the report was accepted."""
+        """Record that controllers accepted the session's report with these services; None: the report had
+        none.
+        """
         # The services of the report, not the present ones: they may have changed while it was sent.
         if services is not None:
             self._reported = (session_id, services)

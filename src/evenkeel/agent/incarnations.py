@@ -20,7 +20,9 @@ class Incarnations:
         return twin
 
     def record_and_compare(self, devices: Iterable[DeviceState]) -> set[str]:
-        """Record the devices' values; returns the names of devices whose values changed."""
+        """Record the identities and incarnations of the devices; returns the names of devices for which a
+        known value has changed. An unreachable device keeps its last values.
+        """
         found = set()
         for device in devices:
             before = self._known.get(device.name, ("", ""))
@@ -34,5 +36,5 @@ class Incarnations:
         return found
 
     def reports_incarnation(self, name: str) -> bool:
-        """Whether the device reports an incarnation, which shows whether it lost its state."""
+        """Return whether the device has reported an incarnation, which shows when it loses its state."""
         return bool(self._known.get(name, ("", ""))[1])

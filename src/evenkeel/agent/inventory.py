@@ -24,18 +24,20 @@ REQUEST_SECONDS = 60.0
 lost between two observations.
 """
 REPEAT = Backoff(initial_seconds=4.0, max_seconds=60.0)
-"""Lasting differences are reported again, because the resulting hint may be lost."""
+"""Intervals at which a lasting difference is reported again, because the resulting hint may be lost."""
 AGAIN_SECONDS = 10.0
-"""One-time events are reported once more after this time, for the same reason: nothing shows whether the owner
-acted.
-"""
+"""Time after which a one-time event is reported once more, because nothing shows whether the shard's owner acted."""
 
 
 T = TypeVar("T", bound=str)
 
 
 class Findings(Value):
-    """The differences to report after one observation; ids are of load balancers."""
+    """The differences to report after one observation. ``absent``: load balancers missing on the devices;
+    ``present``: absent ones that are back; ``changed``: modified by others; ``lacking``: incomplete ones,
+    with what is missing. ``renewed``: names of devices that may have lost their state; ``renewed_before``:
+    the second report of such devices.
+    """
 
     absent: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
@@ -50,7 +52,7 @@ class Findings(Value):
 
 
 class RepeatSchedule:
-    """Schedule for reporting lasting differences again."""
+    """Schedule for reporting lasting differences again, with growing intervals."""
 
     def __init__(self) -> None:
         self._waits: dict[str, tuple[float, int]] = {}
@@ -60,8 +62,8 @@ class RepeatSchedule:
         return iter(self._waits)
 
     def due_ids(self, ids: Collection[T], now: float) -> tuple[T, ...]:
-        """Return the ids to report now. Ids that are not in ``ids`` are forgotten, so that they are due at once if they
-        come back.
+        """Return the sorted ids to report now (monotonic seconds), and schedule their next report. Ids that
+        are not in ``ids`` are forgotten, so that they are due at once if they come back.
         """
         self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
         found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
@@ -71,7 +73,7 @@ class RepeatSchedule:
         return found
 
     def next_due(self) -> float:
-        """Return the monotonic time at which the next id is due; infinity if there is none."""
+        """Return the monotonic time, in seconds, at which the next id is due; infinity if there is none."""
         return min((at for at, _ in self._waits.values()), default=math.inf)
 
 
@@ -82,11 +84,13 @@ class RepeatOnce:
         self._due_findings: dict[str, float] = {}
 
     def mark_reported(self, ids: Iterable[str], now: float) -> None:
-        """Record that the events of these ids are reported now."""
+        """Record that the events of these ids are reported now (monotonic seconds), so that they are due once
+        more later.
+        """
         self._due_findings.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
 
     def take_due(self, now: float) -> set[str]:
-        """Remove and return the ids that are due now."""
+        """Remove and return the ids that are due now (monotonic seconds)."""
         found = {id_ for id_, at in self._due_findings.items() if now >= at}
         for id_ in found:
             del self._due_findings[id_]
@@ -94,14 +98,14 @@ class RepeatOnce:
 
 
 class Inventory:
-    """Results of the observations of one device group so far.
+    """Compares successive observations of one device group, and keeps what is to be reported.
 
-    For each observation call :meth:`observe`, then :meth:`set_expected` if :meth:`needs_expected` is True, then
-    :meth:`findings`.
+    For each observation call :meth:`observe`, then :meth:`set_expected` if :meth:`needs_expected` is True,
+    then :meth:`findings`.
     """
 
     def __init__(self, incarnations: Incarnations | None = None) -> None:
-        """``incarnations``: incarnations of the devices from earlier checks."""
+        """``incarnations``: identities and incarnations of the devices from earlier checks; None: unknown."""
         self._held: Mapping[str, str] | None = None
         self._lacking: Mapping[LoadBalancerId, str] = {}
         self._incarnations = Incarnations() if incarnations is None else incarnations
@@ -139,14 +143,18 @@ class Inventory:
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
     def _returned_with_unknown_state(self, reached: frozenset[str]) -> set[str]:
-        """Return the devices that became reachable again and report no incarnation, which would show a lost state."""
+        """Return the names of devices that became reachable again and report no incarnation, which would show
+        whether they lost their state.
+        """
         if self._reached is None:
             return set()
         # A device with an incarnation shows by it whether it lost its state; any other may have, and is checked.
         return {name for name in reached - self._reached if not self._incarnations.reports_incarnation(name)}
 
     def _changed_load_balancers(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
-        """Return the load balancers whose configuration differs from the previous observation."""
+        """Return the load balancers, sorted, whose configuration differs from the previous observation; those
+        that are new on the devices are left out. ``held``: digests by load balancer; None: not observed.
+        """
         if held is None or self._held is None:
             return ()
         before = self._held
@@ -154,18 +162,24 @@ class Inventory:
         return tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
 
     def _has_vanished(self, held: Mapping[str, str] | None) -> bool:
-        """Whether a load balancer of the previous observation is missing now."""
+        """Return whether a load balancer of the previous observation is missing now; False if either was not
+        observed.
+        """
         return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
 
     def _still_lacking(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
-        """Return the load balancers that devices lack now and lacked in the previous observation."""
+        """Return the load balancers that are incomplete on devices now and were in the previous observation,
+        with what is missing.
+        """
         # An observation may fall between two steps of a pass; what is lacking twice in a row is not under way.
         return {id_: names for id_, names in lacking.items() if id_ in self._lacking}
 
     def _due_findings(
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
-        """Return the findings to report: new ones, unreported ones of the previous observation, and due repetitions."""
+        """Return the findings to report: new ones, those of the previous observation whose report failed, and
+        due repetitions. Schedules further repetitions.
+        """
         # Only differences that last are repeated; one-time events are repeated once, by RepeatOnce.
         due = self._reported_lacking.due_ids(lasting, now)
         unreported, self._unreported = self._unreported, Findings()
@@ -182,8 +196,9 @@ class Inventory:
         )
 
     def needs_expected(self, now: float) -> bool:
-        """Whether to request the expected load balancers. The request is for the whole group, so lasting absences
-        trigger it only when they end or are due for repetition.
+        """Return whether to request the expected load balancers from controllers now (monotonic seconds). The
+        answer has the whole group, so lasting absences need a request only when they end or are due for
+        repetition.
         """
         if self._held is None:
             return False
@@ -193,10 +208,11 @@ class Inventory:
         return now >= max(self._reported_absent.next_due(), self._requested_at + REPEAT.initial_seconds)
 
     def set_expected(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
-        """Compare the last observation with the answer of a controller.
+        """Compare the last observation with the answer of a controller, and add absent and returned load
+        balancers to the findings.
 
-        ``expected`` are the load balancers that must be on the devices, ``shown_absent`` the expected ones that the
-        database shows as absent. None: the controller could not answer.
+        ``expected``: the load balancers that must be on the devices; None: the controller could not answer.
+        ``shown_absent``: the expected ones that the database shows as absent. ``now``: monotonic seconds.
         """
         held = self._held
         if held is None or expected is None:
@@ -220,22 +236,26 @@ class Inventory:
         )
 
     def unexpected_load_balancers(self, now: float) -> dict[str, float]:
-        """Return for how many seconds devices have held load balancers that controllers do not expect: orphans, or load
-        balancers that are being created or deleted.
+        """Return for how many seconds devices have held each load balancer that controllers do not expect: an
+        orphan, or one that is being created or deleted. ``now``: monotonic seconds.
         """
         return {id_: now - since for id_, since in self._unexpected_since.items()}
 
     def findings(self) -> Findings:
-        """Return the findings of the last observation."""
+        """Return the findings to report after the last observation."""
         return self._found
 
     def mark_unreported(self) -> None:
-        """Repeat the findings with the next observation's, because the report may not have arrived."""
+        """Repeat the findings with those of the next observation, because the report may not have arrived;
+        the expected load balancers are requested again.
+        """
         self._unreported = self._found
         # The absences of the failed report are only part of the findings after another answer with expectations.
         self._request_at = 0.0
 
     @property
     def needs_expected_soon(self) -> bool:
-        """Whether something was missing for the first time: the next observation must confirm it soon."""
+        """Whether something was missing for the first time, so that the next observation must confirm it
+        soon.
+        """
         return bool(self._suspects - self._absent or self._lacking.keys() - set(self._reported_lacking))

@@ -17,14 +17,15 @@ from evenkeel.core.protocol import messages as m
 log = structlog.get_logger(__name__)
 
 ORPHANS_NAMED_MAX = 3
-"""Orphans that the error of a load balancer names."""
+"""Maximum number of orphans named in the error of a load balancer."""
 
 
 async def request_verdict(
     client: ShardClient, orphans: tuple[LoadBalancerId, ...]
 ) -> tuple[m.OrphanVerdict, tuple[LoadBalancerId, ...]]:
-    """Request the controllers' decision which of the orphans may be removed. Returns it with the orphans for which it
-    must be requested again. Without an answer none is removed. Raises :class:`SessionLost`.
+    """Request the controllers' decision which of the orphans may be removed. Returns (verdict, orphans for
+    which it must be requested again). Without an answer the verdict removes none. Raises
+    :class:`SessionLost`.
     """
     # Without a decision nothing is removed: an agent alone cannot distinguish an orphan from a lost commit.
     all_stay = m.OrphanVerdict(kept=dict.fromkeys(orphans))
@@ -36,7 +37,7 @@ async def request_verdict(
 
 
 def failed_removals(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> tuple[LoadBalancerId, ...]:
-    """Return the load balancers of ``removed`` whose removal failed on a device."""
+    """Return the load balancers of ``removed``, sorted, whose removal failed on a device."""
     return tuple(
         sorted(one.load_balancer_id for one in outcome.outcomes if one.error and one.load_balancer_id in removed)
     )
@@ -45,10 +46,10 @@ def failed_removals(outcome: PartitionOutcome, removed: Collection[LoadBalancerI
 def merge_removal_outcome(
     before: PartitionOutcome, outcome: PartitionOutcome, removed: Collection[LoadBalancerId]
 ) -> PartitionOutcome:
-    """Return the outcome of the batch that removed orphans without their own outcomes, which the database cannot
-    record.
+    """Return the outcome of the batch that removed orphans, without the orphans' own outcomes, which the
+    database cannot record; failed removals are logged.
 
-    ``before`` is the outcome of the batch that found them; its writes and repairs are added.
+    ``before``: outcome of the batch that found the orphans; its writes and repairs are added.
     """
     # The database has no row for an orphan, so a failed removal can only be logged.
     for one in outcome.outcomes:
@@ -63,10 +64,12 @@ def merge_removal_outcome(
 
 
 def name_orphans_in_errors(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, float | None]) -> PartitionOutcome:
-    """Add the remaining orphans to the errors of load balancers, because an orphan may occupy the wanted address."""
+    """Return the outcome with the orphans that stay added to the errors of load balancers, because an orphan
+    may occupy the wanted address. ``kept``: seconds after which each may be removed; None: it stays.
+    """
     if not kept:
         return outcome
-    texts = [f"{one} ({_stay_text(seconds)})" for one, seconds in sorted(kept.items())[:ORPHANS_NAMED_MAX]]
+    texts = [f"{one} ({_remaining_time_text(seconds)})" for one, seconds in sorted(kept.items())[:ORPHANS_NAMED_MAX]]
     more = f" and {len(kept) - ORPHANS_NAMED_MAX} more" if len(kept) > ORPHANS_NAMED_MAX else ""
     hint = (
         f"; devices also hold load balancers that the database does not know, which may be in the way: "
@@ -77,5 +80,5 @@ def name_orphans_in_errors(outcome: PartitionOutcome, kept: Mapping[LoadBalancer
     )
 
 
-def _stay_text(seconds: float | None) -> str:
+def _remaining_time_text(seconds: float | None) -> str:
     return "stays" if seconds is None else f"stays for {seconds:.0f} s"

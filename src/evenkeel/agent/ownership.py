@@ -34,7 +34,9 @@ Worker = ShardWorker | CommonShardWorker
 
 
 class Ownership:
-    """Starts and ends workers so that they match the last assignments, and passes work to them."""
+    """Starts and ends the workers of the session's shards so that they match the last assignments, and passes
+    work to them.
+    """
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class Ownership:
         self.revision = -1
 
     def follow_history(self) -> bool:
-        """Let every worker check everything again if the database has a new history; returns whether it has."""
+        """Make every worker check everything again if the database has a new history; returns whether it has."""
         if self._database_history.history == self._history:
             return False
         log.warning("the database lost changes; checking everything", history=self._database_history.history)
@@ -86,8 +88,8 @@ class Ownership:
         return True
 
     def apply_assignments(self, shards: Sequence[m.Assignment]) -> None:
-        """Serve the shards of a page of assignments: a shard with a new epoch gets a new worker. Workers of shards that
-        the page does not name continue.
+        """Serve the shards of a page of assignments: a new shard, or one with a new epoch, gets a new worker,
+        one in handover is released. Workers of shards that the page does not name continue.
         """
         for shard in shards:
             entry = self._workers.get(shard.shard_id)
@@ -103,7 +105,9 @@ class Ownership:
                 self._serve_shard(shard)
 
     def end_unassigned(self, assigned: AssignmentRound) -> None:
-        """End the workers of shards that a complete round did not name."""
+        """Cancel the workers of shards that a complete round of assignments did not name, and record the
+        round's revision.
+        """
         self.revision = max(self.revision, assigned.revision)
         self._restarts.forget_others({_restart_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
         for shard_id in [shard_id for shard_id in self._workers if shard_id not in assigned.epochs]:
@@ -126,7 +130,7 @@ class Ownership:
         if assignment.project_id == COMMON_PROJECT:
             worker = CommonShardWorker(
                 assignment,
-                writer=self._shard_worker(assignment) if self._device.facts.network_layout.adjacent else None,
+                writer=self._make_shard_worker(assignment) if self._device.facts.network_layout.adjacent else None,
                 session_id=self._session.id,
                 controllers=self._controllers,
                 device=self._device,
@@ -138,14 +142,14 @@ class Ownership:
                 incarnations=self._incarnations.copy(),
             )
         else:
-            worker = self._shard_worker(assignment)
+            worker = self._make_shard_worker(assignment)
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
         # Keyed by epoch, so that a worker of a new epoch does not wait for failures of the former one.
         task.add_done_callback(partial(self._handle_worker_end, _restart_key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
-    def _shard_worker(self, assignment: m.Assignment) -> ShardWorker:
+    def _make_shard_worker(self, assignment: m.Assignment) -> ShardWorker:
         # Only the first worker of an epoch can know all definitions it was sent; see ReceivedDefinitions.
         first = self._begun.get(assignment.shard_id) != assignment.epoch
         self._begun[assignment.shard_id] = assignment.epoch
@@ -163,7 +167,9 @@ class Ownership:
         )
 
     def request_full_resync(self) -> None:
-        """Let every worker make a complete pass, because a device is back that may have missed or lost changes."""
+        """Make every worker that writes do a complete pass, because a device is back that may have missed or
+        lost changes.
+        """
         for writer in self._writing_workers():
             writer.invalidate((), complete=True)
 
@@ -173,15 +179,18 @@ class Ownership:
                 yield writer
 
     def force_reapply(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
-        """Apply load balancers again whose enhanced services changed; load balancers of other agents are ignored."""
+        """Apply load balancers again whose enhanced services changed. ``due``: load balancers by project;
+        projects that this agent does not serve are ignored.
+        """
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker) and (ids := due.get(worker.project_id)):
                 worker.force_reapply(ids)
 
     def resync_shard(self, shard: ShardEpoch) -> None:
-        """Make a complete pass over a shard with a confirmed load balancer that the database does not contain.
+        """Make a complete pass over the shard, if it is served at that epoch: the database does not contain a
+        load balancer that was confirmed for it. Keepalives no longer name the shard.
 
-        If its creation was lost, the devices hold an orphan.
+        If the load balancer's creation was lost, the devices hold an orphan.
         """
         worker = self._workers[shard.shard_id][0] if shard.shard_id in self._workers else None
         if isinstance(worker, ShardWorker) and worker.epoch == shard.epoch:
@@ -192,9 +201,9 @@ class Ownership:
         self._database_history.note_complete_pass(shard)
 
     def _handle_worker_end(self, key: str, task: asyncio.Task[None]) -> None:
-        """Request the assignments after a worker has lost its shard or failed.
-
-        If the agent still owns the shard at the same epoch, a new worker starts after a growing delay.
+        """Request the assignments after a worker has lost its shard or failed, now and after a growing delay.
+        Only then is a new worker started, if the agent still owns the shard at the same epoch. Does
+        nothing for a cancelled worker.
         """
         # Cancelled by _drop_worker, a handover or the end of the session, which know what comes next.
         if task.cancelled():
@@ -213,7 +222,7 @@ class Ownership:
         task.cancel()
 
     def _hand_over_shard(self, assignment: m.Assignment) -> None:
-        """Let the worker end its pass, then release the shard, in a task of its own."""
+        """Start a task that ends the worker after its writes, and releases the shard to controllers."""
         if assignment.shard_id in self._releasing:
             return
         self._releasing.add(assignment.shard_id)
@@ -247,7 +256,9 @@ class Ownership:
             self._request_assignments()
 
     def pass_hint(self, hint: m.ShardHint) -> bool:
-        """Pass work to the shard's worker. False: the agent does not serve the shard."""
+        """Pass the work of a hint to the shard's worker. Returns False if the agent does not serve the shard;
+        True also if the worker has nothing to do for it.
+        """
         entry = self._workers.get(hint.shard_id)
         if entry is None:
             return False
@@ -266,7 +277,9 @@ class Ownership:
         return True
 
     def answer_inquiry(self, hint: m.PlanHint | m.AdoptionHint) -> None:
-        """Answer an operator's inquiry, if this agent serves the shard."""
+        """Answer an operator's inquiry in the background, if this agent serves the shard; otherwise it is
+        ignored.
+        """
         entry = self._workers.get(hint.shard_id)
         if entry is not None and isinstance(entry[0], ShardWorker):
             worker = entry[0]
@@ -279,36 +292,43 @@ class Ownership:
 
     @property
     def queue_depth(self) -> int:
-        """Load balancers waiting in all shards."""
+        """Number of load balancers that wait for a pass, in all shards."""
         return sum(writer.queue_depth for writer in self._writing_workers())
 
     @property
     def queue_oldest_seconds(self) -> float:
-        """Longest time, in seconds, for which a load balancer has waited for a pass; 0 if none waits."""
+        """Longest time, in seconds, for which a load balancer of a tenant has waited for a pass; 0 if none
+        waits.
+        """
         workers = (worker for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
         return max((worker.queue_oldest_seconds for worker in workers), default=0.0)
 
     @property
     def busy(self) -> bool:
-        """Whether work of any shard waits to be done or retried."""
+        """Whether work of any shard waits to be done or retried; what is under way does not count."""
         return any(writer.busy for writer in self._writing_workers())
 
     @property
     def served_shards(self) -> tuple[ShardEpoch, ...]:
-        """The shards served now, for the state report."""
+        """The shards served now, for the state report; at most :data:`SERVING_REPORTED`."""
         served = [worker for worker, task in self._workers.values() if not task.done()][:SERVING_REPORTED]
         return tuple(ShardEpoch(shard_id=worker.shard_id, epoch=worker.epoch) for worker in served)
 
     @property
     def observed_devices(self) -> tuple[DeviceState, ...] | None:
-        """The device states that the common shard's worker last read; None if this agent is not the observer."""
+        """The device states that the common shard's worker last read; None if this agent is not the observer,
+        or has not reached the devices in its last observation.
+        """
         for worker, _ in self._workers.values():
             if isinstance(worker, CommonShardWorker) and worker.devices:
                 return worker.devices
         return None
 
     async def end_workers(self, *, graceful: bool) -> None:
-        """End all workers: after the writes that are under way if ``graceful``, else at once."""
+        """End all workers and cancel inquiries, and wait for their ends. ``graceful``: writes that are under
+        way get ``stop_timeout_seconds`` to complete, and releases as well; otherwise all are cancelled at
+        once.
+        """
         self._plans.end()
         entries = list(self._workers.values())
         # Cleared first, so that hints and syncs that arrive during the wait find no worker to pass work to.
@@ -334,8 +354,8 @@ def _writing_part(worker: Worker) -> ShardWorker | None:
 
 
 def _finish_worker(worker: Worker, task: asyncio.Task[None]) -> None:
-    """Stop a worker. Only a write that is under way is completed: reads and waits are repeated by the shard's next
-    owner.
+    """Make a worker end after a write that is under way; without one it is cancelled at once, because the
+    shard's next owner repeats reads and waits.
     """
     worker.finish()
     # A worker that only reads or waits has nothing to lose; cancelling it makes handovers fast.

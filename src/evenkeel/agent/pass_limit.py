@@ -20,11 +20,11 @@ OVERDUE_PER_TURN = 2
 """Number of slow passes, per slot, that may continue without a slot."""
 
 
-LOOK_EVERY = 4
+VERIFY_EVERY = 4
 """Every fourth slot goes to a verification pass if one is waiting, so that changes cannot starve them."""
 
 
-class _Queue:
+class _WaitingPasses:
     """Passes waiting for a slot, first come, first served, changes before verification passes."""
 
     def __init__(self) -> None:
@@ -40,23 +40,25 @@ class _Queue:
         return any(self._waiting.values())
 
     def add(self, key: str, *, changed: bool) -> asyncio.Future[None]:
-        """Add a pass for the partition ``key``; returns a future that completes when its slot is granted."""
+        """Add a waiting pass for the partition ``key``; returns a future that completes when a slot is
+        granted. ``changed``: there are changes to apply.
+        """
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[changed][granted] = key
         self._of[key] = granted
         return granted
 
     def prioritize(self, key: str) -> None:
-        """Move the partition's waiting pass to the passes with changes."""
+        """Move the partition's waiting verification pass, if there is one, to the passes with changes."""
         granted = self._of.get(key)
         if granted is not None and self._waiting[False].pop(granted, None) is not None:
             self._waiting[True][granted] = key
 
     def pop_next(self) -> asyncio.Future[None]:
-        """Remove and return the next pass to run. The queue must not be empty."""
+        """Remove the next pass to run, and return its future. The queue must not be empty."""
         # Counted over granted changes, so that a flood of them cannot delay verification without end.
-        looks_due = self._changes_granted >= LOOK_EVERY - 1 and bool(self._waiting[False])
-        changed = bool(self._waiting[True]) and not looks_due
+        verification_due = self._changes_granted >= VERIFY_EVERY - 1 and bool(self._waiting[False])
+        changed = bool(self._waiting[True]) and not verification_due
         self._changes_granted = self._changes_granted + 1 if changed else 0
         granted, key = next(iter(self._waiting[changed].items()))
         del self._waiting[changed][granted]
@@ -66,34 +68,36 @@ class _Queue:
         return granted
 
 
-class _Turn:
+class _HeldSlot:
     def __init__(self, *, slow: bool) -> None:
         self.slow = slow
         self.counts = True
 
 
 class PassLimit:
-    """Limit of concurrent passes, shared by all partitions that an agent serves."""
+    """Limits the passes that run at a time to ``at_once``, for all partitions that an agent serves."""
 
     def __init__(self, at_once: int, clock: Clock, *, slow_seconds: float = SLOW_SECONDS) -> None:
         self._at_once = at_once
         # Half of the slots stay free for fast partitions: a hanging device must not stop all others.
-        self._lanes = max(1, at_once // 2)
-        """Slots that slow partitions may use."""
+        self._slow_slots_max = max(1, at_once // 2)
+        """Maximum number of slots that partitions known as slow may occupy."""
         self._clock = clock
         self._slow_seconds = slow_seconds
         self._slow: set[str] = set()
         self._taken = {False: 0, True: 0}
-        """Running passes, of slow and of other partitions."""
+        """Number of occupied slots: by partitions known as slow (True), and by others (False)."""
         self._overdue = 0
-        self._waiting = {False: _Queue(), True: _Queue()}
+        self._waiting = {False: _WaitingPasses(), True: _WaitingPasses()}
 
     @asynccontextmanager
     async def hold_slot(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
-        """Wait for a slot for this partition, and hold it inside the block. ``changed``: there are changes to apply."""
+        """Context manager that waits for a slot for the partition ``key``, and holds it inside the block; a
+        slow pass loses its slot before the end. ``changed``: there are changes to apply.
+        """
         slow = key in self._slow
         await self._acquire_slot(key, slow=slow, changed=changed)
-        turn = _Turn(slow=slow)
+        turn = _HeldSlot(slow=slow)
         began = self._clock.monotonic()
         # Whether a pass is slow shows only while it runs; a timer gives its slot away as soon as it is.
         timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._give_slot_away, turn)
@@ -113,12 +117,12 @@ class PassLimit:
             queue.prioritize(key)
 
     def forget(self, key: str) -> None:
-        """Forget a partition that is no longer served."""
+        """Forget whether the partition, which is no longer served, was slow."""
         self._slow.discard(key)
 
     def _has_free_slot(self, slow: bool) -> bool:
         all_taken = self._taken[False] + self._taken[True] >= self._at_once
-        return not all_taken and not (slow and self._taken[True] >= self._lanes)
+        return not all_taken and not (slow and self._taken[True] >= self._slow_slots_max)
 
     async def _acquire_slot(self, key: str, *, slow: bool, changed: bool) -> None:
         # A free slot is not taken past passes that already wait.
@@ -136,15 +140,17 @@ class PassLimit:
                 self._grant_free_slots()
             raise
 
-    def _give_slot_back(self, turn: _Turn) -> None:
+    def _give_slot_back(self, turn: _HeldSlot) -> None:
         if turn.counts:
             self._taken[turn.slow] -= 1
         else:
             self._overdue -= 1
         self._grant_free_slots()
 
-    def _give_slot_away(self, turn: _Turn) -> None:
-        """Give away the slot of a pass that turned out to be slow."""
+    def _give_slot_away(self, turn: _HeldSlot) -> None:
+        """Free the slot of a pass that turned out to be slow, which continues without one. No effect if the
+        partition was known as slow, or if too many passes continue without a slot.
+        """
         # A pass of a partition known to be slow has one of the slow lanes anyway; the limit bounds the load when every
         # device hangs.
         if turn.slow or self._overdue >= OVERDUE_PER_TURN * self._at_once:

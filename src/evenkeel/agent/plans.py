@@ -33,9 +33,9 @@ ADOPTION_SECONDS = 90.0
 
 
 class PlanService:
-    """Answers inquiries in the background, :data:`PLANS_AT_ONCE` at a time.
+    """Answers operators' inquiries in the background, :data:`PLANS_AT_ONCE` at a time.
 
-    Above :data:`WAITING_MAX` waiting ones, inquiries are dropped: operators wait for a limited time only.
+    Above :data:`WAITING_MAX` unanswered ones, inquiries are dropped: operators wait for a limited time only.
     """
 
     def __init__(
@@ -56,10 +56,11 @@ class PlanService:
         *,
         turn: AbstractAsyncContextManager[None] | None = None,
     ) -> None:
-        """Answer an inquiry in the background.
+        """Answer an inquiry in the background; errors become part of the answer.
 
-        ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when its partition was adopted.
-        ``turn`` is held during the adoption, so that no pass writes definitions that it fetched before.
+        ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when the partition was
+        adopted or given back. ``turn`` is held meanwhile, so that no pass writes definitions that it fetched
+        before.
         """
         inquiry = inquiry_of(hint)
         self._start_answer(inquiry, self._answer_inquiry(inquiry, shard, on_adopted, turn or nullcontext()))
@@ -67,10 +68,10 @@ class PlanService:
     def report_unexpected(
         self, hint: m.PlanHint | m.AdoptionHint, shard: m.Assignment, unexpected: Mapping[str, float]
     ) -> None:
-        """Answer an inquiry about the group's common shard.
+        """Answer an inquiry about the group's common shard, in the background.
 
-        The answer lists load balancers that its devices hold and controllers did not expect, longest first, each with
-        its seconds.
+        The answer lists the load balancers in ``unexpected``, which devices hold and controllers did not
+        expect, longest first, each with its seconds.
         """
         longest = sorted(unexpected, key=lambda id_: (-unexpected[id_], id_))
         operations = tuple(
@@ -91,7 +92,7 @@ class PlanService:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     def end(self) -> None:
-        """Cancel all inquiries that are under way."""
+        """Cancel the answers to all inquiries that are under way."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()
@@ -179,9 +180,13 @@ class PlanService:
     async def _adopt_partition(
         self, batch: PartitionBatch, shard: m.Assignment, *, apply: bool, keep_irules: bool
     ) -> tuple[DevicePlan, ...]:
-        """Return the plan of the complete pass that would follow an adoption. With ``apply`` the partition is adopted:
-        first at the controllers, so that devices never have networks that the shard lacks. Raises :class:`CallRefused`,
-        :class:`DeviceRejected` with the reason, before anything is changed.
+        """Return the plan, by device, of the complete pass that would follow an adoption; with ``apply`` the
+        partition is adopted: first at the controllers, so that devices never have networks that the shard
+        lacks.
+
+        Raises :class:`DeviceRejected` before anything is changed if a device refuses or cannot be read;
+        :class:`CallRefused`, :class:`DeviceUnavailable` and :class:`BusUnavailable` may come in between, and
+        the adoption is then repeated.
         """
         found = await self._device.found_networks(batch) if isinstance(self._device, NetworkAdopter) else None
         if found is not None:
@@ -212,8 +217,9 @@ class PlanService:
         return plans
 
     async def _give_partition_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
-        """Return the removals of marks, by device, that give the partition back to the program that made it; with
-        ``apply`` the marks are removed. Raises :class:`DeviceRejected` with the reason, :class:`DeviceUnavailable`.
+        """Return the removals of marks, by device, that give the partition back to the program that made it;
+        with ``apply`` the marks are removed. Raises :class:`DeviceRejected`, also for drivers without such
+        partitions, and :class:`DeviceUnavailable`.
         """
         if not isinstance(self._device, PartitionReturner):
             raise DeviceRejected(

@@ -32,8 +32,9 @@ class ReceivedDefinitions:
         """Unused definitions, each with the database history in which it was committed."""
 
     def offer(self, inlined: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
-        """Keep those definitions from a hint (None: it had none) that may be used. ``queued``: load balancers that
-        already wait for a pass, for another reason; their definitions are requested instead.
+        """Keep the definitions of a hint that may be used (``inlined`` None: the hint had none). ``queued``:
+        load balancers that already wait for a pass for another reason, whose definitions are requested
+        instead.
         """
         if inlined is None or not self._is_usable(inlined):
             return
@@ -58,7 +59,9 @@ class ReceivedDefinitions:
             self._waiting.pop(id_, None)
 
     def take(self, load_balancer_ids: Iterable[LoadBalancerId], history: str) -> tuple[ServiceDefinition, ...]:
-        """Remove and return the usable definitions. From now on all of the given load balancers are known."""
+        """Remove the definitions of these load balancers, and return those that may be applied in the
+        database history ``history``. All of the given load balancers count as known from now on.
+        """
         taken = []
         for id_ in load_balancer_ids:
             found = self._waiting.pop(id_, None)

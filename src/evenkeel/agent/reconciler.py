@@ -96,15 +96,16 @@ class Reconciler:
         return self._project_id == COMMON_PROJECT
 
     async def run_pass(self, taken: TakenWork, span: DeferredSpan) -> None:
-        """Apply the taken load balancers, or everything. Raises the errors of devices and controllers, and
-        :class:`SessionLost`; what was not settled then is still unconfirmed.
+        """Make one pass: apply the taken load balancers, or the whole shard, and report. Raises the errors of
+        devices and controllers, and :class:`SessionLost`; changes that were not settled before the error
+        stay unconfirmed.
         """
         # A pass that fails before it has fetched must not report the load balancers of the pass before as waiting.
         self.trying = ()
         self._guarded_before = self._guarded
         # The driver's cache is dropped by the pass that reads anew: a pass that was under way when the difference was
         # found has filled it since.
-        if self._work.take_forget():
+        if self._work.take_cache_drop():
             self._device.forget(self._project_id)
         async with self._pass_limit.hold_slot(self._shard_id, changed=bool(self._work.unconfirmed)):
             missing = await self._apply_taken_work(taken, span)
@@ -113,7 +114,9 @@ class Reconciler:
             await self._apply_missing_certificates(missing)
 
     async def _apply_taken_work(self, taken: TakenWork, span: DeferredSpan) -> MissingCertificates:
-        """Apply the work; returns the load balancers left unchanged because devices lack certificates."""
+        """Fetch, apply and report the taken work; returns the load balancers left unchanged because devices
+        lack certificates.
+        """
         services = await self._prepare_definitions(taken)
         if self.stopping:
             return NOTHING_MISSING
@@ -137,7 +140,10 @@ class Reconciler:
     # -- definitions and guard
 
     async def _prepare_definitions(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
-        """Return the definitions to write now; the guard is held, and the lease was valid when this returned."""
+        """Return the definitions to write now, after moving the guard to this owner if necessary. Empty:
+        there is nothing to write, or the empty partition was removed. If there are definitions, the lease
+        allowed writes when this returned.
+        """
         while True:
             services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
             # Without definitions a takeover would only make a partition that was removed again.
@@ -163,9 +169,9 @@ class Reconciler:
     async def _fetch_under_lease(
         self, load_balancer_ids: tuple[LoadBalancerId, ...] | None
     ) -> tuple[ServiceDefinition, ...]:
-        """Fetch the definitions to write now, again if the lease ran short meanwhile. ``load_balancer_ids``: None for
-        all of the shard. Waits while the lease allows no write; raises :class:`SessionLost` if the worker is stopping
-        then.
+        """Fetch the definitions to write now, again if the lease ran short meanwhile. ``load_balancer_ids``:
+        None for all of the shard. Waits while the lease allows no write; raises :class:`SessionLost` if
+        the worker is stopping then, and the errors of controllers.
         """
         while True:
             while not self._session.may_write():
@@ -184,7 +190,8 @@ class Reconciler:
     async def _report_applied_again(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
         """Report definitions that are already on the devices again, and return the others.
 
-        So a duplicate hint, or a sync that crossed a report, causes no work on devices.
+        So a duplicate hint, or assignments that were read while a report was under way, cause no work on
+        devices.
         """
         known = {service.load_balancer_id: service for service in services if self._work.is_applied(service)}
         await self._report_outcomes(
@@ -220,7 +227,10 @@ class Reconciler:
         return missing
 
     async def _remove_unused_partition(self) -> None:
-        """Remove the partition in the pass that removed its last load balancer, unless the database has one by now."""
+        """Remove the partition in the pass that removed its last load balancer, unless the database has a
+        load balancer by now. If that fails, a complete pass is queued for a retry, and the error is
+        raised.
+        """
         if await self._fetch_under_lease(None):
             return
         now = self._clock.monotonic()
@@ -255,8 +265,9 @@ class Reconciler:
     async def _remove_judged_orphans(
         self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome
     ) -> PartitionOutcome:
-        """Remove the orphans that controllers allow to remove; returns the outcome of the complete pass including
-        that.
+        """Remove the orphans that controllers allow to remove, while the lease allows writes; returns the
+        outcome of the complete pass including these removals. Orphans without a decision make another
+        complete pass due.
         """
         verdict, left = await request_verdict(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
@@ -277,8 +288,8 @@ class Reconciler:
         return outcome if self._is_common else name_orphans_in_errors(outcome, verdict.kept)
 
     async def _retire_partition(self) -> bool:
-        """Remove the tenant's empty partition from the devices. Returns True if no reachable device has one any
-        more.
+        """Remove the tenant's empty partition and its guard from the devices. Returns False if a reachable
+        device still has something in it; unreachable devices make a complete pass due.
         """
         retirement = await self._device.retire(self._project_id, self._epoch, self._session.id)
         if retirement.left:
@@ -293,8 +304,8 @@ class Reconciler:
         return True
 
     async def _apply_missing_certificates(self, missing: MissingCertificates) -> None:
-        """Fetch missing certificates and apply their load balancers. No other pass waits for the key manager
-        meanwhile.
+        """Fetch missing certificates, and apply and report the load balancers that need them. The slot is
+        free while the key manager is awaited.
         """
         # Otherwise a repeated hint for one of them would be answered from memory, although a device lacks its
         # certificates.
@@ -320,8 +331,9 @@ class Reconciler:
     # -- results
 
     async def _record_and_report(self, result: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
-        """Record in the work list, and report to controllers, those ``outcomes`` of a pass that will not change any
-        more. ``result``: result of the pass on the whole partition, with lagging devices and repairs.
+        """Record in the work list, and report to controllers, those ``outcomes`` of a pass that will not
+        change any more. ``result``: result of the pass on the whole partition, with unreachable devices
+        and repairs.
         """
         # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
         # pass over it reports again without a write.
@@ -361,21 +373,26 @@ class Reconciler:
             self._work.outcome_known(outcome, now)
 
     async def _report_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
-        """Report outcomes. If the database has lost some of the load balancers, a complete pass finds out what is to
-        become of them: the definitions may have come with hints, or have been read before the loss.
+        """Report outcomes to controllers. If the database does not know some of the load balancers, a
+        complete pass is queued: their definitions may have come with hints, or have been read before the
+        database lost them.
         """
         if lost := self._work.served & await self._client.report(outcomes):
             self._log.warning("load balancers are unknown to the database; checking everything", count=len(lost))
             self._work.resync_requested()
 
     def note_unreachable(self, devices: tuple[str, ...]) -> None:
-        """Record the devices that are out of reach; calls ``on_device_trouble`` if they have changed."""
+        """Record the names of the devices that are out of reach; calls ``on_device_trouble`` if they have
+        changed.
+        """
         if devices != self._unreachable:
             self._unreachable = devices
             self._on_device_trouble()
 
     async def report_waiting(self, reason: str) -> None:
-        """Report why the load balancers of the pass stay PENDING: once per change and reason, not at every try."""
+        """Report why the load balancers of the pass stay PENDING, once per change and reason. Failures of the
+        report are logged; a lost session is recorded as the loss of the shard.
+        """
         await self._report_waiting(self.trying, reason)
 
     async def _report_waiting(self, services: tuple[ServiceDefinition, ...], reason: str) -> None:
@@ -403,12 +420,14 @@ class Reconciler:
             self._reasons.record_reported(waiting, reason)
 
     def record_guard_loss(self) -> bool:
-        """Record that a device does not hold the guard; returns whether the devices held it before the pass."""
+        """Record that a device does not hold the guard, so that the next pass takes over first; returns
+        whether the guard was held when this pass began.
+        """
         # Whoever finds the guard gone cannot know the devices' state: the next pass takes over before it writes.
         self._guarded = False
         return self._guarded_before
 
     def record_shard_loss(self, error: SessionLost) -> None:
-        """Record that another agent may own the shard."""
+        """Record and log that another agent may own the shard, so that the worker ends."""
         self._log.info("shard lost", reason=str(error))
         self.lost = True

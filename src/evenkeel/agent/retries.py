@@ -14,7 +14,7 @@ class _Wait(Value):
 
 
 class Retries:
-    """When each failed key may be tried again."""
+    """Records when each failed key may be tried again. All times are seconds of one monotonic clock."""
 
     def __init__(self, backoff: Backoff, rng: random.Random) -> None:
         self._backoff = backoff
@@ -22,7 +22,9 @@ class Retries:
         self._waits: dict[str, _Wait] = {}
 
     def record_failure(self, key: str, now: float) -> float:
-        """Record a failure; returns the time of the next try."""
+        """Record a failure of ``key``; returns the time of the next try, after a delay that grows with the
+        failures in a row.
+        """
         before = self._waits.get(key)
         failures = before.failures + 1 if before else 1
         wait = _Wait(until=now + self._backoff.delay_seconds(failures, self._rng.uniform), failures=failures)
@@ -30,7 +32,7 @@ class Retries:
         return wait.until
 
     def record_success(self, key: str) -> None:
-        """Forget the failures recorded for ``key``."""
+        """Forget the failures of ``key``."""
         self._waits.pop(key, None)
 
     def take_due(self, now: float) -> list[str]:
@@ -45,11 +47,13 @@ class Retries:
         self._waits = {key: wait for key, wait in self._waits.items() if key in keys}
 
     def is_waiting(self, key: str, now: float) -> bool:
-        """Whether ``key`` failed and its delay is not over."""
+        """Return whether ``key`` failed and its delay is not over; False during a try."""
         wait = self._waits.get(key)
         # A try under way does not wait: work that arrives during it must be queued.
         return wait is not None and now < wait.until < math.inf
 
     def next_due(self) -> float | None:
-        """Return the earliest time at which a key may be tried again; None if no key has failed."""
+        """Return the earliest time at which a key may be tried again; infinity if only tries are under way,
+        None if no key has failed.
+        """
         return min((wait.until for wait in self._waits.values()), default=None)

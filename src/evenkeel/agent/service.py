@@ -44,7 +44,7 @@ HINT_CONCURRENCY = 4
 
 
 class AgentRefused(EvenKeelError):
-    """The agent can never serve with this configuration. The text states the error and the expectation."""
+    """The agent can never serve with this configuration; the text states the error and what is expected."""
 
 
 class AgentService:
@@ -66,7 +66,9 @@ class AgentService:
     ) -> None:
         """``on_ready`` is called once per session, when controllers have sent all shards that the agent owns.
 
-        ``certificate_ends`` returns the expiry times of the devices' certificates.
+        ``configurations``: texts by name that the state reports show to operators. ``capacity_policy``:
+        limits by metric of the devices. ``certificate_ends`` returns the expiry times of the devices'
+        certificates.
         """
         self._bus = bus
         self._device = device
@@ -101,11 +103,15 @@ class AgentService:
         )
 
     def stop(self) -> None:
-        """Stop gracefully: finish running passes, release all shards, end the session."""
+        """Make :meth:`run` end gracefully: writes that are under way complete, the session ends, and with it
+        the ownership of all shards.
+        """
         self._stop.set()
 
     async def run(self) -> None:
-        """Serve until :meth:`stop`. Raises :class:`AgentRefused`."""
+        """Serve until :meth:`stop`, in one session after another. Raises :class:`AgentRefused` if the
+        devices, the registration or the intervals do not allow it.
+        """
         # Before the session is opened: an agent whose devices do not meet the requirements must not be given shards.
         if not await self._run_unless_stopped(self._check_devices()):
             return
@@ -125,11 +131,15 @@ class AgentService:
                 await subscription.close()
 
     def _observed_devices(self) -> tuple[DeviceState, ...] | None:
-        """Return the device states that this agent last read as the group's observer; None if it is not."""
+        """Return the device states that this agent last read as the group's observer; None if another agent
+        observes.
+        """
         return self._ownership.observed_devices if self._ownership is not None else None
 
     async def _subscribe_to_hints(self, queue: str, subscriptions: list[Subscription]) -> None:
-        """Consume hints, as soon as the bus is reachable."""
+        """Consume the agent's queue of hints, retrying until the bus is reachable; the subscription is
+        appended to ``subscriptions``.
+        """
         while True:
             try:
                 subscriptions.append(await self._bus.consume(queue, self._handle_hint, concurrency=HINT_CONCURRENCY))
@@ -139,7 +149,9 @@ class AgentService:
                 await self._clock.sleep(self._settings.retry.initial_seconds)
 
     async def _run_unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
-        """Run ``work``, or cancel it when the agent must stop. True: it ended."""
+        """Run ``work``, or cancel it when the agent must stop. Returns whether it ended by itself; raises its
+        error.
+        """
         task = asyncio.create_task(work)
         stopped = asyncio.create_task(self._stop.wait())
         try:
@@ -154,7 +166,9 @@ class AgentService:
             stopped.cancel()
 
     async def _check_devices(self) -> None:
-        """Wait until the devices meet the requirements."""
+        """Wait until the devices meet the requirements, and measure their capacity. Raises
+        :class:`AgentRefused` if they do not meet them in time.
+        """
         try:
             await self._devices.wait_until_fit()
         except DevicesUnfit as error:
@@ -162,7 +176,9 @@ class AgentService:
         await self._gauge.measure()  # sent with the registration: the group has its limits from the start
 
     async def _run_session(self) -> None:
-        """Open a session, serve its shards, and end it. Raises :class:`AgentRefused`."""
+        """Open a session, serve its shards, and end it; returns when the session is lost or the agent stops.
+        Raises :class:`AgentRefused`.
+        """
         session = Session(
             SessionId(self._new_id()),
             self._controllers,
@@ -246,8 +262,8 @@ class AgentService:
             log.warning("session not ended; it will expire", error=str(error))
 
     async def _announce_presence(self, session: Session) -> None:
-        """Announce this process, so that controllers detect at once when it vanishes, and need not wait for the
-        session's expiry.
+        """Announce this process on the bus until cancelled, so that controllers detect at once when it
+        vanishes, and need not wait for the session's expiry.
         """
         while True:
             try:
@@ -262,14 +278,15 @@ class AgentService:
             await presence.close()
 
     def _last_will(self, session: Session) -> Will:
-        """Message that the bus sends to the keepalive queue, where it is not delayed by reports, when the process
-        vanishes.
+        """Return the message that the bus sends when the process vanishes; it goes to the keepalive queue,
+        where reports do not delay it.
         """
         departure = m.Departure(agent_id=self._settings.agent_id, session_id=session.id)
         return Will(queue=m.keepalive_queue(self._settings.environment), message=departure)
 
     async def _send_keepalives(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
-        """Send a keepalive every interval, without waiting for the answer to the previous one.
+        """Send a keepalive every interval, without waiting for the answer to the previous one, until
+        cancelled.
 
         A keepalive that a suspended controller received must not cost the session.
         """
@@ -293,7 +310,10 @@ class AgentService:
             self._assignment_requests.request_all()
 
     def note_moved_networks(self, network_ids: Collection[str]) -> None:
-        """Report that Neutron moved ports of these networks, so that controllers read them again."""
+        """Name these networks, whose ports Neutron moved, in the next two state reports, so that controllers
+        read them again. Above ``MOVED_NETWORKS_MAX`` the newest are dropped: controllers also read all
+        networks periodically.
+        """
         # twice: when the first report comes, a read may have just begun, or the network service be behind its message
         self._moved |= dict.fromkeys(network_ids, 2)
         # A network that is left out here is found by the controllers' periodic read.
@@ -302,7 +322,9 @@ class AgentService:
         self._report_requested.set()
 
     async def set_gauges(self) -> None:
-        """Set the gauges of ``/metrics`` whose values change with time alone."""
+        """Set the gauges of ``/metrics`` that are computed when they are read: queue, shards, lease, message
+        broker and devices.
+        """
         session, ownership = self._session, self._ownership
         QUEUE_DEPTH.set(ownership.queue_depth if ownership else 0)
         QUEUE_OLDEST.set(ownership.queue_oldest_seconds if ownership else 0.0)
@@ -315,7 +337,7 @@ class AgentService:
 
     @property
     def busy(self) -> bool:
-        """Whether work waits to be done or retried."""
+        """Whether work waits to be done or retried; False without a session."""
         return self._ownership is not None and self._ownership.busy
 
     def _request_full_resync(self) -> None:
@@ -347,7 +369,7 @@ class AgentService:
             self._report_requested.clear()
 
     def _current_report(self, session: Session, ownership: Ownership) -> m.ReportState:
-        """Build the state report from data in memory, because it must not wait for a device."""
+        """Build the state report from data in memory: it must not wait for a device."""
         capacity = self._gauge.last_measured
         return m.ReportState(
             agent_id=self._settings.agent_id,
@@ -379,7 +401,9 @@ class AgentService:
         self._enhanced.record_reported(report.session_id, report.enhanced_services)
 
     async def _handle_hint(self, message: m.AnyMessage) -> None:
-        """Handle a controller's hint. It may be old, duplicated, or for a former session."""
+        """Handle a hint of a controller, which may be old, duplicated, or for a former session. Ignored while
+        no session is open.
+        """
         ownership = self._ownership
         # No session is open. The assignments are read when one is, so nothing is lost with the hint.
         if ownership is None:

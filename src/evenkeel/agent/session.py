@@ -23,7 +23,9 @@ DUPLICATE = "duplicate"
 
 
 class Session:
-    """A session of the agent process. A lost session is never used again."""
+    """A session of the agent process: registration, keepalives, and the lease that permits writes. A lost
+    session is never used again.
+    """
 
     def __init__(
         self,
@@ -51,16 +53,18 @@ class Session:
         """The process's key pair: controllers seal private keys for it."""
         self._lease: Lease | None = None
         self.assignments_revision = -1
-        """Assignments revision in the last answer to a keepalive; -1 before the first."""
+        """Highest assignments revision received in the database's present history; -1 before the first."""
         self._as_reported = False
 
     @property
     def history(self) -> str:
-        """Id of the database's history that is known last; empty before the first answer."""
+        """Id of the database's newest known history (timeline); empty before the first answer."""
         return self.database_history.history
 
     def may_write(self) -> bool:
-        """Self-fence: whether a batch of device writes may be started now."""
+        """Return whether a batch of device writes may be started now: at least ``write_budget_seconds`` of
+        the lease are left (self-fencing).
+        """
         lease = self._lease
         return lease is not None and lease.allows(self._clock.monotonic(), self._settings.write_budget_seconds)
 
@@ -72,19 +76,19 @@ class Session:
 
     @property
     def keepalive_age_seconds(self) -> float:
-        """Age of the last confirmed keepalive, in seconds since it was sent; -1 before the first."""
+        """Seconds since the newest answered keepalive or registration was sent; -1 before the first."""
         return self._clock.monotonic() - self._lease.asked_at_seconds if self._lease else -1.0
 
     @property
     def ttl_seconds(self) -> float:
-        """Session TTL in seconds, as the controllers sent it; 0 before the session is open."""
+        """Session TTL in seconds, as the controllers sent it last; 0 before the session is open."""
         return self._lease.ttl_seconds if self._lease else 0.0
 
     async def open(self) -> None:
         """Register, waiting while controllers are unreachable.
 
-        Raises :class:`CallRefused` if refused, for a duplicate only after ``duplicate_patience_seconds``: until then
-        the other session may be that of a killed predecessor.
+        Raises :class:`CallRefused` if controllers refuse; for a duplicate only after
+        ``duplicate_patience_seconds``, because the other session may be that of a killed predecessor.
         """
         give_way_at = self._clock.monotonic() + self._settings.duplicate_patience_seconds
         while True:
@@ -125,8 +129,9 @@ class Session:
         )
 
     async def renew(self) -> ShardEpoch | None:
-        """Send one keepalive. Returns a shard that needs a complete pass, because the database has lost what was
-        confirmed for it; None: none does. Raises :class:`SessionLost`, :class:`BusUnavailable`.
+        """Send one keepalive, and extend the lease by its answer. Returns the shard that needs a complete
+        pass, because the database has lost what was confirmed for it; None: none does. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
         """
         asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database
         # Confirmed once for each report; the next full report makes up for a lost keepalive.

@@ -18,7 +18,7 @@ class AgentSettings(Value):
     keepalive_interval_seconds: float = 1.0
     call_timeout_seconds: float = 5.0
     max_message_bytes: int = 1024 * 1024
-    """The size limit of the message bus."""
+    """Largest message that the message bus accepts."""
     status_interval_seconds: float = 5.0
     """Interval between observations of statuses and statistics by the owner of the common shard."""
     resync_interval_seconds: float = 300.0
@@ -37,7 +37,7 @@ class AgentSettings(Value):
     assignments_per_call: int = 1000
     """Number of shards on a page of the assignments."""
     batch_load_balancers: int = 50
-    """Load balancers reconciled in one pass of a shard."""
+    """Maximum number of load balancers reconciled in one pass of a shard that is not complete."""
     stop_timeout_seconds: float = 1.5
     """How long a running pass may take when the agent stops or releases a shard; then it is cancelled."""
     device_check_timeout_seconds: float = 120.0
@@ -53,7 +53,9 @@ KEEPALIVES_PER_TTL = 3
 
 
 def interval_problem(settings: AgentSettings, ttl_seconds: float) -> str:
-    """Error text if the agent's intervals do not fit the controllers' ``session_ttl``; empty if they do."""
+    """Return an error text if the agent's intervals do not fit the controllers' ``session_ttl``
+    (``ttl_seconds``); empty if they do.
+    """
     keepalive, budget = settings.keepalive_interval_seconds, settings.write_budget_seconds
     if keepalive * KEEPALIVES_PER_TTL > ttl_seconds:
         return (

@@ -43,7 +43,7 @@ WAIT_SECONDS_MIN = 0.01
 
 
 class ShardWorker:
-    """Serves one shard at one epoch; a new epoch gets a new worker."""
+    """Reconciles one shard at one epoch with the database; a new epoch gets a new worker."""
 
     def __init__(
         self,
@@ -135,7 +135,9 @@ class ShardWorker:
     # -- events
 
     def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
-        """Queue load balancers that may have newer revisions; after a recent failure they wait for their retry."""
+        """Queue load balancers that may have newer revisions; those that failed recently wait for their
+        retry.
+        """
         self._received.discard(load_balancer_ids)
         self._work.found_work(load_balancer_ids, self._clock.monotonic())
         self._prioritize_pass(load_balancer_ids)
@@ -144,9 +146,9 @@ class ShardWorker:
     def add_hinted_work(
         self, load_balancer_ids: tuple[LoadBalancerId, ...], definitions: m.InlinedDefinitions | None = None
     ) -> None:
-        """Queue load balancers that have just changed: they are applied at once, even after a recent failure.
+        """Queue load balancers that have just changed, even after a recent failure.
 
-        ``definitions``: definitions that came with the hint.
+        ``definitions``: definitions that came with the hint; None: they have to be requested.
         """
         self._received.discard(load_balancer_ids)
         # Before the load balancers are queued, because a definition is kept only for one that does not already wait.
@@ -160,28 +162,29 @@ class ShardWorker:
             self._pass_limit.prioritize(self.shard_id)
 
     def force_reapply(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
-        """Apply these load balancers again, even after a recent failure: the driver renders the same definitions
-        differently now.
+        """Queue these load balancers, even after a recent failure, although their definitions are unchanged:
+        the driver renders them differently now.
         """
         self._received.discard(load_balancer_ids)
         self._work.rendering_changed(load_balancer_ids, self._clock.monotonic())
         self._wake_up()
 
     def invalidate(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
-        """Read these load balancers, or with ``complete`` the whole partition, from the database and apply them again:
-        the observer found them changed on the devices. A load balancer that failed recently keeps its retry time.
+        """Queue these load balancers, and with ``complete`` a complete pass, because devices were seen to
+        hold something else than was written; the driver's cached state is dropped. A load balancer that
+        failed recently waits for its retry.
         """
         self._received.discard(load_balancer_ids)
         self._work.devices_differ(load_balancer_ids, self._clock.monotonic(), complete=complete)
         self._wake_up()
 
     def request_full_resync(self) -> None:
-        """Make a complete pass: the devices' state may have changed."""
+        """Queue a complete pass, because the devices' state may have changed."""
         self._work.resync_requested()
         self._wake_up()
 
     def finish(self) -> None:
-        """End after the writes that are under way."""
+        """Make :meth:`run` end after the writes that are under way."""
         self._reconciler.stopping = True
         self._wake.set()
 
@@ -192,7 +195,9 @@ class ShardWorker:
     # -- the loop
 
     async def run(self) -> None:
-        """Serve until :meth:`finish`, cancellation, or the shard is found lost."""
+        """Make passes when there is work, until :meth:`finish`, cancellation, or the shard is found lost.
+        Failed passes are retried.
+        """
         try:
             while not self.lost:
                 await self._wait_for_work()
@@ -219,7 +224,9 @@ class ShardWorker:
                 self._work.collect_due(self._clock.monotonic())
 
     async def _make_pass(self) -> None:
-        """Make one pass. On any failure its work is queued for a retry."""
+        """Make one pass over the queued work; if it fails, the work is queued for a retry or the worker gives
+        up the shard.
+        """
         # Taken before the definitions are read: a change that arrives later is queued again, never lost with this pass.
         taken = self._work.take()
         begun, result = self._clock.monotonic(), "error"
@@ -235,7 +242,9 @@ class ShardWorker:
             PASS_DURATION.labels(scope, result).observe(self._clock.monotonic() - begun)
 
     async def _settle_failure(self, taken: TakenWork, error: Exception) -> str:
-        """Settle a pass that ended with an error; returns its result for metrics."""
+        """Handle the error that ended a pass; returns the pass's result for metrics: ``fenced``,
+        ``unavailable`` or ``error``.
+        """
         match error:
             case StaleOwner():
                 FENCED.labels("newer_owner").inc()
@@ -278,10 +287,10 @@ class ShardWorker:
             await self._reconciler.report_waiting(str(error))
 
     async def _handle_guard_loss(self, error: GuardLost) -> None:
-        """Move the guard and make a complete pass, because a device lost its state.
+        """Queue a complete pass, which moves the guard first, because a device lost its state.
 
-        Without a pause if the guard was present before the pass that found it lost. A guard lost right after it was
-        moved is moved again only after a pause, because it may get lost repeatedly.
+        The pass is made at once if the guard was held before the pass that found it lost. A guard lost right
+        after it was moved is moved again only after a pause, because it may get lost repeatedly.
         """
         self._log.warning("device does not hold the guard; writing everything again", device=error.device)
         # A complete pass also covers whatever the failed pass had taken.
@@ -292,7 +301,9 @@ class ShardWorker:
             await self._reconciler.report_waiting(str(error))
 
     async def _handle_stale_owner(self, error: StaleOwner) -> None:
-        """Stop because of a device's newer guard; request an epoch above it in case this agent still owns the shard."""
+        """Mark the shard as lost, because a device's guard is newer, and request an epoch above the guard's
+        in case this agent still owns the shard.
+        """
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         # Set before the call below: this worker must not write again, even if no controller answers.
         self._reconciler.lost = True

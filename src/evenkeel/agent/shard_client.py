@@ -16,7 +16,7 @@ from evenkeel.core.status.outcomes import Applied
 
 OUTCOMES_PER_REPORT = 500
 REASON_CHARACTERS_MAX = 1000
-"""Limit of a driver's error text."""
+"""Length to which a driver's error text is cut in reports."""
 
 
 class ShardClient:
@@ -51,7 +51,9 @@ class ShardClient:
     async def fetch(
         self, load_balancer_ids: tuple[LoadBalancerId, ...] | None, known: tuple[ServiceDefinition, ...] = ()
     ) -> tuple[ServiceDefinition, ...]:
-        """Fetch the definitions of these load balancers, or of the whole shard (None), page by page.
+        """Fetch the definitions of these load balancers, or of the whole shard (None), page by page. Load
+        balancers without a definition are missing in the result; deleted ones are marked. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
 
         ``known``: definitions that need not be requested; they are part of the result.
         """
@@ -90,7 +92,9 @@ class ShardClient:
         return tuple(found)
 
     async def certificates(self, wanted: tuple[m.WantedCertificate, ...]) -> m.Certificates:
-        """Request sealed contents of certificates, at most :data:`CERTIFICATES_PER_CALL`."""
+        """Request sealed contents of certificates, at most ``CERTIFICATES_PER_CALL``. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         return await self._controllers.certificates(
             m.GetCertificates(
                 agent_id=self._settings.agent_id,
@@ -103,7 +107,10 @@ class ShardClient:
         )
 
     async def judge_orphans(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict:
-        """Request a decision on load balancers on devices without a definition."""
+        """Request the controllers' decision on load balancers on devices without a definition; only the first
+        ``ORPHANS_PER_CALL`` are named. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
+        """
         return await self._controllers.judge_orphans(
             m.JudgeOrphans(
                 agent_id=self._settings.agent_id,
@@ -115,8 +122,10 @@ class ShardClient:
         )
 
     async def report(self, outcomes: tuple[Applied, ...]) -> frozenset[LoadBalancerId]:
-        """Report the outcomes of definitions that were fetched. Returns the load balancers that the database does not
-        contain although their definitions did not say that they are deleted.
+        """Report outcomes of fetched definitions; error texts are cut to :data:`REASON_CHARACTERS_MAX`
+        characters. Returns the load balancers that the database does not contain although their
+        definitions were not deleted. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
         """
         unknown: set[LoadBalancerId] = set()
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
@@ -128,14 +137,18 @@ class ShardClient:
         return frozenset(unknown - self._removed)
 
     async def report_repaired(self, repairs: tuple[Repair, ...]) -> None:
-        """Report differences that were found on devices and corrected."""
+        """Report differences that were found on devices and corrected. Raises :class:`SessionLost`,
+        :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         found = (m.Repaired(load_balancer_id=r.load_balancer_id, device=r.device, found=r.found) for r in repairs)
         for portion in split_by_size(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             await self._send_report(repaired=portion)
 
     async def raise_epoch(self, seen_epoch: int) -> None:
-        """Request an epoch above that of a device's guard."""
+        """Request an epoch of the shard above ``seen_epoch``, that of a device's guard. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
+        """
         await self._controllers.raise_epoch(
             m.RaiseEpoch(
                 agent_id=self._settings.agent_id,

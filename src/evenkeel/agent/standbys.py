@@ -1,4 +1,6 @@
-"""Load balancers that another device group answers for: they count as written only if no device can answer any more."""
+"""Load balancers for which another device group answers: they count as applied only if no device of this
+group can answer any more.
+"""
 
 from collections.abc import Iterable
 
@@ -10,7 +12,9 @@ from evenkeel.core.status.outcomes import Applied
 
 
 def mark_unconfirmed_standbys(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> PartitionOutcome:
-    """Return the outcome with standbys as waiting while a device is out of reach, because it may answer still."""
+    """Return the outcome unchanged if all devices were reached. Otherwise standbys without an error are
+    marked as waiting, because an unreachable device may still answer for their VIPs.
+    """
     standbys = {service.load_balancer_id for service in services if service.standby}
     if not standbys or not outcome.lagging:
         return outcome

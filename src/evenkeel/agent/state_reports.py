@@ -20,28 +20,29 @@ class StateReports:
         self._confirmed = 0
 
     def is_unchanged(self, report: ReportState) -> bool:
-        """Whether a keepalive can confirm the report instead of sending it. A report with capacity figures is always
-        sent, because their age changes.
+        """Return whether the next keepalive can confirm the report instead of sending it. A report with
+        capacity figures, enhanced services or moved networks is always sent, and so is one after
+        :data:`CONFIRMED_IN_A_ROW` confirmations.
         """
         if report.capacity or report.capacity_unknown or report.moved_networks or report.enhanced_services is not None:
             return False
         # A row of confirmations ends with a full report, in case the database has lost the last one.
-        return self._confirmed < CONFIRMED_IN_A_ROW and _drop_transients(report) == self._taken
+        return self._confirmed < CONFIRMED_IN_A_ROW and _drop_volatile_fields(report) == self._taken
 
     def record_confirmation(self) -> None:
-        """Record that a keepalive confirms the last report."""
+        """Record that a keepalive confirms the last accepted report."""
         self._confirmed += 1
 
     def record_accepted(self, report: ReportState) -> None:
         """Record that controllers accepted the report."""
-        self._taken, self._confirmed = _drop_transients(report), 0
+        self._taken, self._confirmed = _drop_volatile_fields(report), 0
 
     def forget(self) -> None:
-        """Forget the last report, so that the next one is sent."""
+        """Forget the last accepted report, so that the next one is sent."""
         self._taken = None
 
 
-def _drop_transients(report: ReportState) -> ReportState:
+def _drop_volatile_fields(report: ReportState) -> ReportState:
     # The time of sending differs in every report; the other two are news, and must not make a later report look
     # changed.
     return replace(report, sent_at_seconds=0.0, enhanced_services=None, moved_networks=())

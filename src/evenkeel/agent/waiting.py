@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Set
 from evenkeel.core.kit.ids import LoadBalancerId
 
 
-class Waiting(Set[LoadBalancerId]):
-    """A set of load balancers with the time since when each waits; an id that is added again keeps its time."""
+class WaitingLoadBalancers(Set[LoadBalancerId]):
+    """A set of load balancers, with the monotonic time since when each waits for a pass; an id that is added
+    again keeps its time.
+    """
 
     def __init__(self) -> None:
         self._since: dict[LoadBalancerId, float] = {}
@@ -26,13 +28,13 @@ class Waiting(Set[LoadBalancerId]):
         return len(self._since)
 
     def update(self, ids: Iterable[LoadBalancerId], now: float) -> None:
-        """Add ids, which wait from ``now`` on; ids that already wait keep their time."""
+        """Add ids, which wait from ``now`` (monotonic seconds) on; ids that already wait keep their time."""
         for id_ in ids:
             # Repeated hints must not make a load balancer look as if it had just begun to wait.
             self._since.setdefault(id_, now)
 
     def difference_update(self, ids: Iterable[LoadBalancerId]) -> None:
-        """Remove ids."""
+        """Remove ids; those that do not wait are ignored."""
         for id_ in ids:
             self._since.pop(id_, None)
 

@@ -16,7 +16,9 @@ class WaitingReasons:
     def not_yet_reported(
         self, services: Iterable[ServiceDefinition], reason: str, unconfirmed: Set[LoadBalancerId]
     ) -> tuple[ServiceDefinition, ...]:
-        """Return the definitions with a change that waits for this reason and for which it was not reported yet."""
+        """Return the definitions, of those with an unconfirmed change, for which this reason was not reported
+        since the change.
+        """
         return tuple(
             service
             for service in services
@@ -25,7 +27,7 @@ class WaitingReasons:
         )
 
     def record_reported(self, services: Iterable[ServiceDefinition], reason: str) -> None:
-        """Record that a controller has taken the reason."""
+        """Record that a controller has accepted the reason for these definitions."""
         self._reported.update(
             (service.load_balancer_id, (definition_identity(service), reason)) for service in services
         )

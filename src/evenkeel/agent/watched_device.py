@@ -12,9 +12,8 @@ _OPTIONAL_MEMBERS = ("attachments", "found_networks", "reloaded_options", "reloa
 
 
 class WatchedDevice:
-    """Delegates to a device group; after a change it calls ``on_ports`` with the ids of the ports served.
-
-    These are the ports of VIPs and of the devices' addresses.
+    """Delegates to a device group; after a change it calls ``on_ports`` with the ids of the Neutron ports
+    served: those of VIPs and of the devices' addresses.
     """
 
     def __init__(self, device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> None:
@@ -29,7 +28,9 @@ class WatchedDevice:
         return getattr(self._device, name)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch and pass the ids of the served ports to ``on_ports``. Raises the errors of the device."""
+        """Apply the batch, pass the ids of the ports of its applied load balancers to ``on_ports``, and
+        return the outcome. Raises the errors of the device.
+        """
         outcome = await self._device.apply(batch)
         refused = {each.load_balancer_id for each in outcome.outcomes if each.error}
         served = (one for one in batch.services if not one.deleted and one.load_balancer_id not in refused)
@@ -47,5 +48,7 @@ def _port_ids(service: ServiceDefinition) -> Iterator[str]:
 
 
 def notify_after_changes(device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> Device:
-    """Wrap a device group so that ``on_ports`` is called after changes."""
+    """Wrap a device group so that ``on_ports`` is called with the ids of the served Neutron ports after each
+    change.
+    """
     return cast(Device, WatchedDevice(device, on_ports))

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Set
 
 from evenkeel.agent.retries import Retries
-from evenkeel.agent.waiting import Waiting
+from evenkeel.agent.waiting import WaitingLoadBalancers
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
@@ -62,14 +62,15 @@ class WorkList:
         resync_interval: Callable[[], float],
         batch_max: int,
     ) -> None:
-        """Initialize the list of a new worker, whose first pass is complete, because the previous owner may have left
-        any state. ``work``: load balancers with pending changes; ``resync_interval``: draws the seconds until the next
-        complete pass; ``batch_max``: most load balancers in one pass.
+        """Initialize the list of a new worker, whose first pass is complete, because the previous owner may
+        have left any state. ``work``: load balancers with pending changes; ``resync_interval``: draws the
+        seconds until the next complete pass; ``batch_max``: largest number of load balancers in one pass
+        that is not complete.
         """
         self.retries = retries
         self._resync_interval = resync_interval
         self._batch_max = batch_max
-        self._queued = Waiting()
+        self._queued = WaitingLoadBalancers()
         self._queued.update(work, now)
         self._unconfirmed: set[LoadBalancerId] = set(self._queued)
         self._applied: dict[LoadBalancerId, Identity] = {}
@@ -100,7 +101,7 @@ class WorkList:
 
     @property
     def has_work(self) -> bool:
-        """Whether a pass may begin now."""
+        """Whether work is queued, so that a pass may begin now."""
         return self._complete or bool(self._queued)
 
     @property
@@ -114,7 +115,7 @@ class WorkList:
         return self._queued.oldest_seconds(now)
 
     def is_applied(self, definition: ServiceDefinition) -> bool:
-        """Whether this worker wrote exactly this definition, and nothing has cast doubt on it since."""
+        """Return whether this worker wrote exactly this definition, and nothing has cast doubt on it since."""
         return self._applied.get(definition.load_balancer_id) == definition_identity(definition)
 
     # -- events
@@ -137,8 +138,9 @@ class WorkList:
         self._queue_without_delay(load_balancer_ids, now)
 
     def devices_differ(self, load_balancer_ids: Collection[LoadBalancerId], now: float, *, complete: bool) -> None:
-        """Queue load balancers, or a complete pass, because devices were seen to hold something else than was written.
-        The driver's cached state of the partition is void. One that failed recently waits for its retry.
+        """Queue load balancers, and with ``complete`` a complete pass, because devices were seen to hold
+        something else than was written; those that failed recently wait for their retry. The driver's
+        cached state of the partition becomes void.
         """
         self._must_forget = True
         self._cast_doubt(load_balancer_ids)
@@ -150,7 +152,7 @@ class WorkList:
         self._complete = True
 
     def collect_due(self, now: float) -> None:
-        """Queue work whose retry is due, and the periodic complete pass when its time has come."""
+        """Queue work whose retry is due at ``now``, and the periodic complete pass when its time has come."""
         due = self.retries.take_due(now)
         # A retried complete pass replaces the periodic one.
         if now >= self._next_resync or COMPLETE in due:
@@ -160,14 +162,18 @@ class WorkList:
 
     @property
     def next_due(self) -> float:
-        """The time at which :meth:`collect_due` finds work, if nothing else happens before."""
+        """Monotonic time, in seconds, at which :meth:`collect_due` finds work, if nothing else happens
+        before.
+        """
         retry_at = self.retries.next_due()
         return self._next_resync if retry_at is None else min(self._next_resync, retry_at)
 
     # -- a pass
 
     def take(self) -> TakenWork:
-        """Take the work of the next pass: everything if a complete pass is queued, else a batch."""
+        """Remove and return the work of the next pass: a complete pass if one is queued, else at most
+        ``batch_max`` of the queued load balancers, possibly none.
+        """
         # Cleared before the devices are read: what is invalidated from here on may have been changed after the read.
         self._in_doubt.clear()
         if self._complete:
@@ -180,14 +186,17 @@ class WorkList:
         self._queued.difference_update(taken)
         return TakenWork(load_balancer_ids=taken)
 
-    def take_forget(self) -> bool:
-        """Return once whether the driver must drop its cached state of the partition before the pass."""
+    def take_cache_drop(self) -> bool:
+        """Return whether the driver must drop its cached state of the partition before this pass, and clear
+        that request.
+        """
         must_forget, self._must_forget = self._must_forget, False
         return must_forget
 
     def definitions_found(self, taken: TakenWork, found: Set[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        """Record for which load balancers of the pass the database has definitions (``found``). Returns the load
-        balancers without one: their removal was confirmed meanwhile.
+        """Record for which load balancers of the pass the database has definitions (``found``). Returns the
+        load balancers without one, which are no longer unconfirmed or retried: their removal was confirmed
+        meanwhile.
         """
         if taken.complete:
             # What was queued since the pass began may be newer than the definitions that were read.
@@ -202,8 +211,8 @@ class WorkList:
         return gone
 
     def update_served(self, services: Collection[ServiceDefinition], *, complete: bool) -> bool:
-        """Update the served load balancers after a write; returns whether the last one is gone, so that the partition
-        can be removed.
+        """Update the served load balancers after a write of ``services``; returns whether the last one is
+        gone with it, so that the partition can be removed.
         """
         if complete:
             # Only a complete pass sees everything that the devices should hold; a partial one adds and removes.
@@ -214,7 +223,7 @@ class WorkList:
         return had_any and not self._served
 
     def outcome_known(self, outcome: Applied, now: float) -> None:
-        """Record the final outcome of a pass for one load balancer."""
+        """Record the final outcome of a pass for one load balancer; a failed one is queued for a retry."""
         load_balancer_id = outcome.load_balancer_id
         if outcome.error:
             self._applied.pop(load_balancer_id, None)
@@ -237,12 +246,14 @@ class WorkList:
             self.retries.record_failure(service.load_balancer_id, now)
 
     def not_applied(self, services: Iterable[ServiceDefinition]) -> None:
-        """Record that a device does not hold these definitions."""
+        """Record that a device does not hold these definitions, so that a repeated hint applies them again."""
         for service in services:
             self._applied.pop(service.load_balancer_id, None)
 
     def nothing_applied(self) -> None:
-        """Record that some device may hold something else than was written."""
+        """Record that some device may hold something else than was written, so that no definition counts as
+        applied.
+        """
         self._applied.clear()
 
     def pass_failed(self, taken: TakenWork, now: float) -> None:
@@ -262,11 +273,13 @@ class WorkList:
         self._next_resync = now + self._resync_interval()
 
     def complete_succeeded(self) -> None:
-        """Forget failures of complete passes."""
+        """Forget failures of complete passes, and a retry that is due for them."""
         self.retries.record_success(COMPLETE)
 
     def partition_removed(self) -> None:
-        """Record that the devices hold nothing: only what is queued still has to reach them."""
+        """Record that the devices hold nothing of the shard: only changes that are queued are still
+        unconfirmed.
+        """
         self._unconfirmed &= self._queued
 
     def resync_by(self, at: float) -> None:
