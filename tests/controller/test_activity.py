@@ -30,7 +30,7 @@ async def test_a_point_has_the_differences_and_the_sum_of_all_load_balancers() -
     settings = TrafficSettings(interval_seconds=60.0, points=4)
     recorder = ActivityRecorder(settings, totals)
     reports: Any = world
-    world.recorder = TrafficRecorder(reports, world.clock, settings, wall=lambda: 7.0, on_look=recorder.record_poll)
+    world.recorder = TrafficRecorder(reports, world.clock, settings, wall=lambda: 7.0, on_poll=recorder.record_poll)
     world.totals["other"] = {"total_connections": 0, "bytes_out": 0, "active_connections": 2}
     await world.look(total_connections=0)
     assert recorder.activity().points == () and "60 s ago" in recorder.activity().reason
@@ -52,7 +52,7 @@ async def test_an_interval_without_anything_has_no_means_and_no_traffic() -> Non
     settings = TrafficSettings(interval_seconds=60.0, points=4)
     recorder = ActivityRecorder(settings, totals)
     reports: Any = world
-    world.recorder = TrafficRecorder(reports, world.clock, settings, on_look=recorder.record_poll)
+    world.recorder = TrafficRecorder(reports, world.clock, settings, on_poll=recorder.record_poll)
     world.watched = False
     for _ in range(7):
         await world.look()

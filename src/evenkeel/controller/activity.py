@@ -1,4 +1,4 @@
-"""Series of this controller's requests, changes and the total traffic: a ring of points in memory."""
+"""Series of this controller's API requests, changes and the total traffic: a ring of points in memory."""
 
 import time
 from collections import deque
@@ -15,7 +15,9 @@ POINTS_MAX = 5_760
 
 
 class ActivityRecorder:
-    """Keeps differences of totals as points. ``wall`` returns seconds since the epoch."""
+    """Records points of requests, changes and traffic, each the difference of this controller's totals since
+    the previous poll. ``wall`` returns seconds since the epoch.
+    """
 
     def __init__(
         self,
@@ -32,7 +34,9 @@ class ActivityRecorder:
         self._points: deque[ActivityPoint] = deque(maxlen=max(1, settings.points, day))
 
     def activity(self) -> Activity:
-        """Return this controller's totals and points. Thread-safe."""
+        """Return this controller's totals and points, oldest first, with the reason if there are no points.
+        Any thread may call it.
+        """
         return Activity(
             since=self._since,
             interval_seconds=self._settings.interval_seconds,
@@ -47,7 +51,9 @@ class ActivityRecorder:
         return f"this controller began less than two intervals of {self._settings.interval_seconds:g} s ago"
 
     def record_poll(self, at: float, seconds: float, traffic: TrafficSum | None) -> None:
-        """Record a poll that ended ``at``, ``seconds`` after the previous one; the first poll has no point."""
+        """Record a poll that ended ``at`` (seconds since the epoch), ``seconds`` after the previous one; the
+        first poll gives no point. ``traffic``: sum over all load balancers; None: unknown.
+        """
         now, before = self._totals(), self._before
         self._before = now
         # The first totals contain everything since the process began, which is no rate.

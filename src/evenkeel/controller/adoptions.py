@@ -16,8 +16,8 @@ PORTS_AT_ONCE = 4
 
 
 class Adoptions:
-    """Answers :class:`AdoptNetworks` and :class:`KeepIrules`. ``network``: a network service that may own the ports of
-    addresses.
+    """Answers :class:`AdoptNetworks` and :class:`KeepIrules`. ``network``: the network service that may own
+    the ports of addresses; None: there is none.
     """
 
     def __init__(self, ownership: OwnershipStore, tenants: TenantStore, network: Network | None) -> None:
@@ -26,14 +26,17 @@ class Adoptions:
         self._network = network
 
     async def keep_irules(self, call: m.KeepIrules) -> m.Done:
-        """Store iRules of operators. Raises :class:`Conflict` with the reason, :class:`SessionLost`."""
+        """Store operators' iRules with their listeners. Raises :class:`Conflict` with the reason,
+        :class:`SessionLost`, :class:`StoreUnavailable`.
+        """
         # No hint follows: the agent that calls makes a complete pass after the adoption.
         await self._tenants.keep_irules(call)
         return m.Done()
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
-        """Adopt, or only preview, the networks of a shard. Raises :class:`Conflict` with the reason,
-        :class:`SessionLost`.
+        """Adopt, or only preview, the networks of a shard. Raises :class:`Conflict` with the reason (also if
+        the network service is unavailable: the adoption may then be stored, and is repeated),
+        :class:`SessionLost`, :class:`StoreUnavailable`.
         """
         try:
             ports = await self._find_ports(call)

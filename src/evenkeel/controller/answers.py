@@ -8,19 +8,19 @@ T = TypeVar("T")
 
 
 def deliver_result(answer: asyncio.Future[T], result: T) -> None:
-    """Deliver a result to the caller, unless it timed out."""
+    """Set the result that a caller awaits; skipped if the caller timed out."""
     if not answer.done():
         answer.set_result(result)
 
 
 def deliver_error(answer: asyncio.Future[T], error: Exception) -> None:
-    """Raise the error in the caller, unless it timed out."""
+    """Make a waiting caller raise the error; skipped if the caller timed out."""
     if not answer.done():
         answer.set_exception(error)
 
 
 async def deliver_outcome(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
-    """Deliver the result or the exception of ``work`` to the caller."""
+    """Await ``work``, and deliver its result or exception to the waiting caller."""
     try:
         result = await work
     except Exception as error:  # the caller raises it

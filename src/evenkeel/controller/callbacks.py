@@ -33,7 +33,7 @@ ROUNDS_PER_TTL = 20
 
 
 class Callbacks:
-    """The handler of the callback queue."""
+    """Handler of the callback queue: answers agents' calls and reports from the database."""
 
     def __init__(
         self,
@@ -49,7 +49,10 @@ class Callbacks:
         on_moved: Callable[[], None] = lambda: None,
         on_departure: Callable[[m.Departure], None] = lambda _: None,
     ) -> None:
-        """``on_moved`` is called when an agent reports that Neutron moved ports of networks."""
+        """``on_unserved`` is called when shards may need another agent, ``on_moved`` when an agent reports
+        that Neutron moved ports of networks, ``on_departure`` when the bus reports that an agent's
+        connection has ended.
+        """
         self._ownership = ownership
         self._reports = reports
         self._hints = hints
@@ -69,8 +72,9 @@ class Callbacks:
         self._on_departure = on_departure
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
-        """Handle one message; returns the reply, None for a message without one. Raises only errors that a redelivery
-        may overcome (store unavailable).
+        """Handle one message; returns the reply, None for a message without one. Refusals become replies of
+        type :class:`Refused`; errors that a redelivery may overcome, such as :class:`StoreUnavailable`,
+        are raised.
         """
         kind = type(message).__name__
         with MESSAGE_DURATION.labels(kind).time():
@@ -167,9 +171,9 @@ class Callbacks:
     def _services_that_fit(
         self, services: Sequence[ServiceDefinition], largest_bytes: int
     ) -> tuple[ServiceDefinition, ...]:
-        """Return the first of ``services`` that fit into an answer, at least one.
+        """Return the first of ``services`` that fit into an answer, at least one if there is any.
 
-        A definition larger than ``largest_bytes`` is replaced by :func:`within_message_size`.
+        A definition of more than ``largest_bytes`` is replaced by :func:`within_message_size`.
         """
         max_bytes = min(self._settings.answer_bytes, self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES)
         sent = (within_message_size(service, largest_bytes) for service in services)
@@ -179,8 +183,9 @@ class Callbacks:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
     async def _record_observation(self, report: m.ReportStatus) -> m.ReportReceipt:
-        """Record an observation, its findings first: load balancers that are present again get their status from the
-        same report.
+        """Record an observation of devices, its findings first: load balancers that are present again get
+        their status from the same report. A request for the expected load balancers is answered instead of
+        recording statuses.
         """
         # Each part is a transaction of its own; a redelivery after a crash in between repeats parts that are
         # idempotent.
@@ -211,7 +216,9 @@ class Callbacks:
 
 
 def within_message_size(service: ServiceDefinition, largest_bytes: int) -> ServiceDefinition:
-    """Return the definition; if it exceeds ``largest_bytes``, a rejected definition with that reason."""
+    """Return the definition; if its encoding exceeds ``largest_bytes``, log that and return a rejected
+    definition with the reason.
+    """
     size = encoded_bytes(service)
     if size <= largest_bytes:
         return service
@@ -220,8 +227,8 @@ def within_message_size(service: ServiceDefinition, largest_bytes: int) -> Servi
 
 
 def check_epochs(message: m.AnyMessage) -> None:
-    """Raises :class:`CallRefused` for an epoch outside the accepted range, so that it is neither compared nor
-    stored.
+    """Raise :class:`CallRefused` if an epoch in the message is outside the accepted range, so that it is
+    neither compared nor stored.
     """
     shards = message.shards if isinstance(message, m.ReleaseShards) else ()
     named = {"epoch": getattr(message, "epoch", 0), "seen_epoch": getattr(message, "seen_epoch", 0)}
@@ -231,6 +238,6 @@ def check_epochs(message: m.AnyMessage) -> None:
 
 
 def has_findings(report: m.ReportStatus) -> bool:
-    """Whether the report contains more than statuses and statistics."""
+    """Return whether the report names load balancers or devices that differ from what was applied."""
     renewed = report.renewed or report.renewed_before
     return bool(report.absent or report.present or report.changed or report.lacking or renewed)

@@ -28,12 +28,14 @@ BUSY_SECONDS = 1.0
 PROBLEM_CHARACTERS_MAX = 500
 
 
-class _Problem(Exception):
-    """Reason why one content is not delivered."""
+class _ContentUnavailable(Exception):
+    """The content of a certificate cannot be delivered; the text is the reason."""
 
 
 class CertificateCallback:
-    """Answers :class:`GetCertificates`. ``key_manager`` is None if the controller has none."""
+    """Answers :class:`GetCertificates`. ``key_manager``: None if the controller has none; then every content
+    is answered with that reason.
+    """
 
     def __init__(
         self,
@@ -49,8 +51,9 @@ class CertificateCallback:
         self._under_way = 0
 
     async def answer(self, call: m.GetCertificates) -> m.Certificates:
-        """Read and seal the requested contents. Raises :class:`SessionLost`, and :class:`CallRefused` at the limit of
-        calls.
+        """Read and seal the requested contents; unreadable ones are in the answer with a reason. Raises
+        :class:`SessionLost`, :class:`StoreUnavailable`, and :class:`CallRefused` if too many calls are in
+        progress.
         """
         # Refused, not queued: a waiting call would hold one of the places for all of the environment's messages.
         if self._under_way >= self._settings.certificate_calls_at_once:
@@ -87,7 +90,9 @@ class CertificateCallback:
     async def _read_all(
         self, call: m.GetCertificates, reader: CertificateReader, key_manager: KeyManager
     ) -> list[tuple[ReadableCertificate, bytes | str]]:
-        """Read all contents; returns a sealed box, or the reason why there is none, for each."""
+        """Read and seal all contents, within the time limit; returns for each a sealed box (bytes), or the
+        reason why there is none (text).
+        """
         if not reader.readable:
             return []
         # For this call only; certificate_calls_at_once bounds the number of calls.
@@ -127,7 +132,7 @@ class CertificateCallback:
         if error is None:
             about.info("certificate given to an agent")
             return task.result()
-        if isinstance(error, _Problem | SealingError | CertificateError | Unavailable):
+        if isinstance(error, _ContentUnavailable | SealingError | CertificateError | Unavailable):
             about.warning("certificate not given to an agent", reason=str(error))
             return str(error)
         # its text may contain secrets, so only its location is logged
@@ -136,18 +141,21 @@ class CertificateCallback:
         return f"unexpected error ({type(error).__name__})"
 
     async def _read_content(self, one: ReadableCertificate, key_manager: KeyManager) -> CertificateContent:
-        """Read one content. Raises the errors of key managers, and :class:`_Problem`."""
+        """Read one content from the key manager. Raises :class:`CertificateError`,
+        :class:`KeyManagerUnavailable`; :class:`_ContentUnavailable` if the content has changed since the definition
+        was written, and makes the reference due to be read.
+        """
         found = await read_certificate(key_manager, one.reference, one.project_id, one.kind)
         if found.content.sha256 != one.sha256:
             # The definition names the former content; reading the reference now leads to a revision with the new one.
             await self._renewals.make_due(one.project_id, one.reference, one.kind)
-            raise _Problem("its content was renewed a moment ago; the new one follows")
+            raise _ContentUnavailable("its content was renewed a moment ago; the new one follows")
         return found.content
 
     def _answer_that_fits(
         self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]
     ) -> m.Certificates:
-        """Build the answer with as many boxes as fit; the others become problems."""
+        """Build the answer with as many boxes as fit into a message; the others become problems."""
         largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
         # Problems are sent in any case; boxes get the room that is left.
         room = largest - MESSAGE_OVERHEAD_BYTES - encoded_bytes(problems)

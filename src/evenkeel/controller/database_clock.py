@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Offset(NamedTuple):
-    """Bounds of the difference between the database's clock and the local one, in seconds."""
+    """Bounds of the difference between the database's clock and the local monotonic one, in seconds."""
 
     earliest: float
     latest: float
@@ -25,9 +25,11 @@ class _Offset(NamedTuple):
 
 
 class DatabaseClockMonitor:
-    """Compares the database's clock with the local monotonic one.
+    """Compares the database's clock with the local monotonic one, and distrusts it for ``hold_seconds`` after
+    a jump or a gap.
 
-    Tolerates differences below half of ``hold_seconds``: slewing, or small differences between servers of a cluster.
+    Tolerates differences below half of ``hold_seconds``: slewing, or small differences between servers of a
+    cluster.
     """
 
     def __init__(self, clock: Clock, *, hold_seconds: float) -> None:
@@ -40,7 +42,9 @@ class DatabaseClockMonitor:
         self._trusted_at = clock.monotonic()
 
     def record_reading(self, database_seconds: float, *, asked_at_seconds: float) -> None:
-        """Record a reading of the database's clock, made between ``asked_at_seconds`` and now."""
+        """Record a reading of the database's clock (seconds since the epoch), made between
+        ``asked_at_seconds`` (monotonic) and now.
+        """
         now = self._clock.monotonic()
         # The clock was read at some moment between the request and its answer, so only bounds are known.
         offset = _Offset(database_seconds - now, database_seconds - asked_at_seconds)
@@ -62,5 +66,7 @@ class DatabaseClockMonitor:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether there was no recent jump or gap."""
+        """Whether there was no jump of the database's clock, nor a gap between readings, within the last
+        ``hold_seconds``.
+        """
         return self._clock.monotonic() >= self._trusted_at

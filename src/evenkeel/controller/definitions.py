@@ -36,7 +36,7 @@ Problems = dict[LoadBalancerId, str]
 
 
 class DefinitionReader:
-    """Reads definitions from the database.
+    """Reads service definitions from the database, and completes what they lack from the network service.
 
     ``network``: a network service with ports, queried for missing facts; None: the database holds all facts.
     """
@@ -68,8 +68,9 @@ class DefinitionReader:
         self._slots = asyncio.Semaphore(PORTS_AT_ONCE)
 
     async def read(self, call: m.GetServices, *, limit: int) -> m.ServiceDefinitions:
-        """Read a page of the shard's definitions, and request missing facts and ports from the network service. Raises
-        :class:`SessionLost`.
+        """Read a page of at most ``limit`` definitions of the shard, and request missing facts and ports from
+        the network service. Load balancers whose facts are not available have the reason in their
+        definitions. Raises :class:`SessionLost`, :class:`StoreUnavailable`.
         """
         problems: Problems = {}
         # Each fact is queried once for a call: what the network service does not have now, it will not have in a
@@ -111,9 +112,9 @@ class DefinitionReader:
         return found
 
     async def _query_network(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
-        """Query the network service until ``until`` (time of the event loop).
+        """Query the network service until ``until`` (seconds of the loop's clock), and store its answers.
 
-        Returns the load balancers for which it has no answer, with the reason.
+        Returns the load balancers for which there is no usable answer, with the reason.
         """
         problems = await self._read_facts(network, needs.subnets, until)
         await self._find_hosts(network, needs.members, until)
@@ -134,10 +135,11 @@ class DefinitionReader:
         return _first_reasons({id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused)
 
     async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]], until: float) -> None:
-        """Query the hosts of members. Members that are not found stay unknown: devices resolve them by ARP or NDP.
+        """Query and store the hosts of members, pairs of (network id, address). Members that are not found
+        stay unknown: devices resolve them by ARP or NDP.
 
-        If the network service does not answer, load balancers are served without these hosts and it is queried again
-        soon.
+        If the network service does not answer, load balancers are served without these hosts, and the query
+        is repeated soon.
         """
         by_network: dict[str, set[str]] = {}
         for network_id, address in members:
@@ -164,7 +166,7 @@ class DefinitionReader:
         wanted: Mapping[LoadBalancerId, tuple[DevicePort, ...]],
         until: float,
     ) -> Problems:
-        tasks = {port: self._port_task(network, shard_id, port) for ports in wanted.values() for port in ports}
+        tasks = {port: self._port_creation_task(network, shard_id, port) for ports in wanted.values() for port in ports}
         if not tasks:
             return {}
         left_seconds = until - asyncio.get_running_loop().time()
@@ -173,7 +175,7 @@ class DefinitionReader:
         reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
         return _first_reasons(wanted, reasons)
 
-    def _port_task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
+    def _port_creation_task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
         key = shard_id, port
         if key not in self._making:
             task = self._making[key] = asyncio.create_task(self._make_port(network, shard_id, port))
@@ -181,7 +183,9 @@ class DefinitionReader:
         return self._making[key]
 
     async def _make_port(self, network: Network, shard_id: ShardId, port: DevicePort) -> str:
-        """Create a port and store its address; returns the reason of a failure, or an empty text."""
+        """Create a port and store its address; returns the reason of a failure, empty if there is none. A
+        port that could not be stored is deleted later.
+        """
         try:
             async with self._slots:
                 taken = await network.take_address(port)
@@ -199,7 +203,9 @@ class DefinitionReader:
         return ""
 
     async def close(self) -> None:
-        """Stop creating ports. Ports that are not stored yet are deleted by the process that finds their claims."""
+        """Cancel the creation of ports. Ports that are not stored yet are deleted later, by whichever process
+        finds their claims.
+        """
         tasks = list(self._making.values())
         for task in tasks:
             task.cancel()
@@ -207,7 +213,9 @@ class DefinitionReader:
 
 
 async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
-    """Return the answer of the network service and an empty text, or None and the reason why there is no answer."""
+    """Return (answer of the network service, empty text), or (None, reason) if it is unavailable or does not
+    answer until ``until`` (seconds of the loop's clock).
+    """
     try:
         async with asyncio.timeout_at(until):
             return await ask(), ""
@@ -218,15 +226,17 @@ async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tupl
 
 
 def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mapping[T, str]) -> Problems:
-    """Return, by load balancer, why the first item that it lacks is unavailable; load balancers that lack none are left
-    out.
+    """Return, by load balancer, the reason of the first of its ``wanted`` items that has one; load balancers
+    without a reason are left out.
     """
     found = {id_: [reasons[one] for one in each if reasons.get(one)] for id_, each in wanted.items()}
     return {id_: each[0] for id_, each in found.items() if each}
 
 
 def _needs_not_queried(needs: Needs, asked: set[object]) -> Needs:
-    """Return the needs that are not in ``asked`` yet, and add them to it."""
+    """Return the needs without the subnets and members in ``asked``, and add these to ``asked``; ports are
+    always kept.
+    """
     subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
     members = needs.members - asked
     asked.update(members, *subnets.values())

@@ -1,5 +1,6 @@
 """Binds ports of devices' addresses to another host at the network service: see
-:mod:`evenkeel.store.networks.bindings`."""
+:mod:`evenkeel.store.networks.bindings`.
+"""
 
 import structlog
 
@@ -15,14 +16,17 @@ PORTS_AT_ONCE = 4
 
 
 class DeviceBindings:
-    """Finds ports that are to be bound to another host, and binds them."""
+    """Finds ports of devices' addresses that are to be bound to another host, and binds them."""
 
     def __init__(self, store: AttachmentStore, network: Network) -> None:
         self._store = store
         self._network = network
 
     async def bind_due(self) -> None:
-        """Bind all due ports once. Raises :class:`NetworkUnavailable` if that prevented some."""
+        """Bind at most :data:`PORTS_PER_LOOK` due ports. Raises :class:`NetworkUnavailable` if that prevented
+        some, :class:`StoreUnavailable`. A port that the network service refuses to bind is tried again
+        later.
+        """
         due = await self._store.take_due_bindings(limit=PORTS_PER_LOOK, backoff=RETRY)
         await for_each(due, self._bind_port, at_once=PORTS_AT_ONCE)
 

@@ -17,20 +17,23 @@ log = structlog.get_logger(__name__)
 
 
 class Driver:
-    """Called after the commit. Its failures are made up for by the scheduler's tick or the agent's sync."""
+    """Notifies agents and the scheduler of changes after their commit. A failure is made up for by the
+    scheduler's tick or by the agent's polling.
+    """
 
     def __init__(
         self, placements: Placements, scheduler: Scheduler, hints: Hints, ports: VipPortUpdates | None = None
     ) -> None:
-        """``ports``: port updates of a network service with ports for VIPs; else None."""
+        """``ports``: updates VIPs' ports at a network service; None: VIPs have no ports."""
         self._placements = placements
         self._scheduler = scheduler
         self._hints = hints
         self._ports = ports
 
     async def change_accepted(self, change: Change) -> None:
-        """Place the load balancer if it has no shard, else send a hint to its owner. Does not raise if a service is
-        unavailable.
+        """Place a new load balancer on a shard, or send a hint about the change to the shard's owner; a
+        change of the port's options is made soon. Never raises for failures: the scheduler or the agent
+        finds the change later.
         """
         if change.tell_network and self._ports is not None:
             self._ports.update_soon(change.load_balancer_id)
@@ -49,15 +52,15 @@ class Driver:
         await self._hints.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Request from these owners that they read their shards from the database and apply them to the devices
+        """Send a hint to each of these owners to read the shard from the database and apply it to the devices
         completely.
         """
         for owner in owners:
             self._hints.notify_recheck(Recheck(owner=owner, complete=True))
 
     async def failover_requested(self, change: Change) -> None:
-        """Move the load balancer's shard to another agent of its device group; if there is none, let its agent apply
-        the load balancer to the devices again.
+        """Begin to move the load balancer's shard to another agent of its device group; if there is none, or
+        that fails, the agent that serves it gets a hint to apply the load balancer again.
         """
         moving = False
         try:

@@ -45,11 +45,11 @@ MAX_SUSPECTED = 10_000
 """Limit of suspected sessions; above it all are forgotten, so that each may be suspected once more."""
 
 
-class Scheduling(Protocol):
-    """Methods of the scheduler that the detector uses."""
+class SchedulerPort(Protocol):
+    """Methods of the scheduler that the failure detector uses."""
 
     def wake(self) -> None:
-        """Start a poll at once, because sessions were ended."""
+        """Start a tick of the scheduler at once, because sessions were ended."""
         ...
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
@@ -58,14 +58,16 @@ class Scheduling(Protocol):
 
 
 class FailureDetector:
-    """Probes whether the agents' processes are present."""
+    """Probes on the bus whether the agents' processes are present, and ends the sessions of those that are
+    absent twice.
+    """
 
     def __init__(
         self,
         scheduling: SchedulingStore,
         bus: Bus,
         settings: ControllerSettings,
-        scheduler: Scheduling,
+        scheduler: SchedulerPort,
         clock: Clock,
     ) -> None:
         self._scheduling = scheduling
@@ -90,14 +92,18 @@ class FailureDetector:
         self._woken = asyncio.Event()
 
     def note_departure(self, notice: Departure) -> None:
-        """Handle the bus's notification that the connection of a session has ended."""
+        """Record the bus's message that the connection of a session has ended, and make the next probes due
+        at once.
+        """
         # A flood of notices must not use up memory; sessions left out are found by missed keepalives.
         if len(self._departed) < MAX_SUSPECTED:
             self._departed[notice.session_id] = self._clock.monotonic() + DEPARTED_SECONDS
         self._woken.set()
 
     async def pause(self, jittered: Callable[[float], float]) -> None:
-        """Return when the next probes are due."""
+        """Return when the next probes are due: after the interval, changed by ``jittered``, or earlier if a
+        session is in doubt.
+        """
         if not self._bus.delivers_wills:
             await self._clock.sleep(jittered(self.interval_seconds()))
             return
@@ -117,12 +123,16 @@ class FailureDetector:
             self._woken.clear()
 
     def interval_seconds(self) -> float:
-        """Interval of probes without a notice, in seconds."""
+        """Return the interval, in seconds, between probes without a reason; it grows with the sessions if the
+        bus delivers no wills.
+        """
         shortest = self._settings.suspicion_interval_seconds
         return shortest if self._bus.delivers_wills else max(shortest, len(self._sessions) / PROBES_PER_SECOND)
 
     async def probe_due(self) -> None:
-        """Probe the sessions that are due; end sessions that are absent for the second time."""
+        """Probe the sessions that are due, and end sessions that are absent for the second time in a row.
+        Raises :class:`StoreUnavailable`.
+        """
         indicator = await self._change_indicator()
         if indicator is not None and not indicator.late and indicator.marks == self._quiet_marks:
             return
@@ -154,7 +164,7 @@ class FailureDetector:
             self._scheduler.wake()
 
     async def _change_indicator(self) -> ChangeIndicator | None:
-        """Read the change indicator; None if the sessions must be read in any case."""
+        """Return a recent change indicator; None if the sessions must be read in any case."""
         now, bus = self._clock.monotonic(), self._bus
         doubtful = self._departed or self._gone or self._connection_number != bus.connection_number
         if not bus.delivers_wills or doubtful or now >= min(self._read_at, self._all_due_at):
@@ -182,7 +192,7 @@ class FailureDetector:
         ]
 
     async def _probe_sessions(self, sessions: Sequence[SessionRef]) -> dict[SessionId, bool | None]:
-        """Return for each session whether its process is present on the bus; None: unknown."""
+        """Return {session id: whether its process is present on the bus; None: unknown}."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
         async def is_present(session: SessionRef) -> bool | None:

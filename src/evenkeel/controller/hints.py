@@ -1,7 +1,7 @@
 """Sends hints about work to agents.
 
-A hint only saves the wait for the agent's next sync, so sending one never delays and never fails a request: hints are
-merged per shard, sent by a background task, and dropped when the bus refuses them.
+A hint only saves the wait until the agent polls, so sending one never delays and never fails a request: hints
+are merged per shard, sent by a background task, and dropped when the bus refuses them.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ SENDS_AT_ONCE = 100
 
 
 class Hints:
-    """Merges hints and sends them in the background."""
+    """Merges hints for agents by shard, and sends them in the background. Hints may be lost."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -55,8 +55,8 @@ class Hints:
     def notify_work(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None = None
     ) -> None:
-        """Send a hint that the load balancer has a newer revision. ``definition``: its definition, if it was created
-        just now.
+        """Send a hint soon that the load balancer has a newer revision. ``definition``: its definition, if it
+        was created just now; None: the agent requests it. Dropped if too many hints wait.
         """
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
@@ -70,16 +70,18 @@ class Hints:
         # A shard with more changes at once gets the rest by a repeated hint.
         elif len(ids) < MAX_IDS_PER_HINT:
             ids[load_balancer_id] = definition
-        self._note_origin(key[0])
+        self._record_trace_origin(key[0])
         self._wake.set()
 
     def notify_change(self, change: Change) -> None:
-        """Send a hint about an accepted change, if an agent acts for its shard."""
+        """Send a hint soon about an accepted change, if an agent acts for its shard."""
         if change.owner is not None:
             self.notify_work(change.owner, change.load_balancer_id)
 
     def notify_recheck(self, recheck: Recheck) -> None:
-        """Request a check of the devices from the owner of the shard."""
+        """Send a hint soon that the shard's owner must check load balancers, or everything, on the devices;
+        several are merged. Dropped if too many hints wait.
+        """
         owner = recheck.owner
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         waiting = self._rechecks.get(key)
@@ -92,18 +94,20 @@ class Hints:
         self._wake.set()
 
     def notify_assignments(self, owner: ShardOwner) -> None:
-        """Send a hint that the set of shards that the agent owns has changed."""
+        """Send a hint soon that the shards that the agent owns have changed."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
         self._assignments.add(queue)
-        self._note_origin(queue)
+        self._record_trace_origin(queue)
         self._wake.set()
 
-    def _note_origin(self, queue: str) -> None:
+    def _record_trace_origin(self, queue: str) -> None:
         if (origin := tracer().origin()) is not None:
             self._origins.setdefault(queue, origin)
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
-        """Send an operator's inquiry at once. Raises :class:`BusUnavailable`: then there will be no answer."""
+        """Send an operator's inquiry at once. Raises :class:`BusUnavailable` if the bus does not take it
+        within :data:`SEND_SECONDS`; then there will be no answer.
+        """
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
         try:
             async with asyncio.timeout(SEND_SECONDS):

@@ -23,7 +23,9 @@ INLINED_BYTES_MAX = 64 * 1024
 
 
 class InlinedDefinition(Value):
-    """A service definition small enough to be inlined in a work hint."""
+    """A service definition small enough to be inlined in a work hint, with the ownership term of the shard
+    for which it is meant.
+    """
 
     term: OwnershipTerm
     service: ServiceDefinition
@@ -33,7 +35,8 @@ class InlinedDefinition(Value):
 def inlined_definition(change: Change) -> InlinedDefinition | None:
     """Return the definition of a load balancer that was just created; None if its agent has to request it.
 
-    Definitions that refer to certificates are not inlined, because they need facts from the database.
+    Definitions that refer to certificates, need other facts from the database, or exceed
+    :data:`DEFINITION_BYTES_MAX` are not inlined.
     """
     tree, term = change.tree, change.term
     # The term names the owner for which the definition is meant; another one requests it.
@@ -67,7 +70,9 @@ _id = attrgetter("id")
 
 
 def inlined_definitions(definitions: Mapping[LoadBalancerId, InlinedDefinition | None]) -> InlinedDefinitions | None:
-    """Return as many definitions as fit into a hint; None if the shard's owner changed between their creations."""
+    """Return as many of the definitions (None: not to be inlined) as fit into a hint. Returns None if there
+    are none, or if the shard's owner changed between their creations.
+    """
     known = [each for each in definitions.values() if each is not None]
     if not known or any(each.term != known[0].term for each in known):
         return None

@@ -19,7 +19,7 @@ ROUND_MAX = 200
 """Maximum number of keepalives in one round; further ones belong to the next round."""
 
 
-class _Waiting(NamedTuple):
+class _WaitingKeepalive(NamedTuple):
     call: Keepalive
     answer: asyncio.Future[SessionState]
     came_at: float
@@ -31,13 +31,13 @@ class _Waiting(NamedTuple):
 
 
 class KeepaliveRounds:
-    """Collects keepalives, and answers them together."""
+    """Collects keepalives for ``round_seconds``, and renews their sessions together."""
 
     def __init__(self, ownership: OwnershipStore, *, ttl_seconds: float, round_seconds: float) -> None:
         self._ownership = ownership
         self._ttl_seconds = ttl_seconds
         self._round_seconds = round_seconds
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_WaitingKeepalive] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._collecting = False
 
@@ -46,7 +46,7 @@ class KeepaliveRounds:
         :class:`StoreUnavailable`.
         """
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(call, loop.create_future(), loop.time())
+        waiting = _WaitingKeepalive(call, loop.create_future(), loop.time())
         self._waiting.append(waiting)
         # One collector at a time; keepalives that arrive during a round wait for the next one.
         if not self._collecting:
@@ -65,7 +65,7 @@ class KeepaliveRounds:
         finally:
             self._collecting = False
 
-    async def _renew_round(self, taken: Sequence[_Waiting]) -> None:
+    async def _renew_round(self, taken: Sequence[_WaitingKeepalive]) -> None:
         states = await self._renew_together([waiting.arrived_keepalive() for waiting in taken])
         for waiting, state in zip(taken, states, strict=True):
             if isinstance(state, Exception):
@@ -77,7 +77,9 @@ class KeepaliveRounds:
                 deliver_result(waiting.answer, state)
 
     async def _renew_together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
-        """Renew sessions together; None in the result: the session must be renewed alone."""
+        """Renew sessions by one operation of the store; returns for each the new state, an error, or None if
+        the session must be renewed alone.
+        """
         try:
             return await self._ownership.renew_sessions(arrived, ttl_seconds=self._ttl_seconds)
         except Unavailable as error:  # each caller raises it
@@ -85,7 +87,7 @@ class KeepaliveRounds:
         except Exception:  # of one of them: a value that cannot be stored, for example
             return [None] * len(arrived)
 
-    async def _renew_alone(self, waiting: _Waiting) -> None:
+    async def _renew_alone(self, waiting: _WaitingKeepalive) -> None:
         renewal = self._ownership.renew_session(waiting.arrived_keepalive(), ttl_seconds=self._ttl_seconds)
         await deliver_outcome(waiting.answer, renewal)
 

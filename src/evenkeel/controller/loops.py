@@ -18,7 +18,7 @@ class InterruptibleSleep:
         self._over.set()
 
     async def wait(self, seconds: float) -> None:
-        """Return after ``seconds``, or after :meth:`end`."""
+        """Return after ``seconds``, or earlier after :meth:`end`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._over.wait()
@@ -29,8 +29,8 @@ class InterruptibleSleep:
 
 
 async def for_each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_once: int) -> None:
-    """Call ``do`` for all items, ``at_once`` at a time. Raises the first failure, in order of the items, after all have
-    ended.
+    """Call ``do`` for all items, ``at_once`` at a time. After all calls have ended, the first failure, in
+    order of the items, is raised.
     """
     slots = asyncio.Semaphore(at_once)
 

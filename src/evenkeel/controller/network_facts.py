@@ -21,7 +21,9 @@ NETWORKS_PER_LOOK = 50
 
 
 class NetworkFactsUpdates:
-    """Reads facts of networks again that are due for it."""
+    """Reads facts of networks again from the network service when they are due, and makes load balancers on
+    changed networks due.
+    """
 
     def __init__(
         self, attachments: AttachmentStore, network: Network, driver: Driver, settings: ControllerSettings
@@ -37,11 +39,13 @@ class NetworkFactsUpdates:
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
-        """Return when the next poll is due, or after :meth:`wake`."""
+        """Return after ``seconds``, or earlier after :meth:`wake`."""
         await self._pause.wait(seconds)
 
     async def read_due(self) -> None:
-        """Read all due facts once. Raises :class:`NetworkUnavailable`."""
+        """Read all due facts and store them. Raises :class:`NetworkUnavailable`, and makes the facts due
+        again; :class:`StoreUnavailable`.
+        """
         older_seconds = self._settings.network_facts_seconds
         while due := await self._attachments.take_due_facts(older_seconds=older_seconds, limit=NETWORKS_PER_LOOK):
             try:

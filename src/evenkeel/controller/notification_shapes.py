@@ -21,8 +21,8 @@ _ID_NAMESPACE = uuid.UUID("6f7ab2f5-6b0e-4c55-9d3b-51f6f2c1b0a7")
 
 
 def build_notification(entry: PendingNotification, shape: str, host: str) -> Notification:
-    """Build the notification of an outbox entry in one of :data:`SHAPES`. ``host``: host name in Neutron's publisher
-    id.
+    """Build the notification of an outbox entry. ``shape``: one of :data:`SHAPES`; ``host``: host name in
+    Neutron's publisher id.
     """
     return _BUILDERS[shape](entry, host)
 

@@ -35,7 +35,9 @@ STATE_SECONDS = 10.0
 
 
 class Notifications:
-    """Sends waiting notifications while it is this controller's turn."""
+    """Sends waiting notifications while it is this controller's turn; an outbox that is too long loses its
+    oldest entries.
+    """
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Notifications:
         *,
         holder: str,
     ) -> None:
-        """``holder``: name of this controller, among the controllers that take turns at sending notifications."""
+        """``holder``: name of this controller among the controllers that take turns at sending notifications."""
         self._outbox = outbox
         self._sender = sender
         self._settings = settings
@@ -56,7 +58,10 @@ class Notifications:
         self._has_turn = False
 
     async def send_pending(self) -> None:
-        """Send all entries, if it is this controller's turn. Raises :class:`Unavailable`."""
+        """Send all entries of the outbox, if it is this controller's turn. Raises :class:`BusUnavailable` if
+        the broker did not confirm one, :class:`StoreUnavailable`; entries that were confirmed before are
+        removed.
+        """
         while await self._take_turn():
             # Before the batch is read, so that no entry is both dropped and sent.
             await self._enforce_limit()
@@ -70,7 +75,7 @@ class Notifications:
                 return
 
     async def stop(self) -> None:
-        """Let another controller send at once, and disconnect."""
+        """Give up this controller's turn, so that another one sends at once, and disconnect from the broker."""
         try:
             if self._has_turn:
                 await self._outbox.take_sender_lease(self._holder, 0)
@@ -87,7 +92,9 @@ class Notifications:
         return self._has_turn
 
     async def _enforce_limit(self) -> None:
-        """Read the state of the outbox now and then, and drop the oldest entries of one that is too long."""
+        """Every :data:`STATE_SECONDS`, read the state of the outbox, and drop the oldest entries above the
+        limit.
+        """
         if self._clock.monotonic() < self._state_due_at:
             return
         self._state_due_at = self._clock.monotonic() + STATE_SECONDS
@@ -101,7 +108,9 @@ class Notifications:
         NOTIFICATION_OLDEST_SECONDS.set(state.oldest_seconds)
 
     async def _send_batch(self, batch: Sequence[PendingNotification]) -> tuple[list[int], BusUnavailable | None]:
-        """Send a batch; returns the ids of the entries that were confirmed, and the failure (None: all were sent)."""
+        """Send a batch of entries; returns (ids of the confirmed entries, first failure; None: all were
+        sent).
+        """
         of_each: dict[str, list[PendingNotification]] = {}
         for entry in batch:
             of_each.setdefault(entry.load_balancer_id, []).append(entry)
@@ -111,8 +120,8 @@ class Notifications:
         return sent, next((failure for _, failure in results if failure is not None), None)
 
     async def _send_in_order(self, entries: Sequence[PendingNotification]) -> tuple[list[int], BusUnavailable | None]:
-        """Send the entries of one load balancer one after the other. Stops at the first failure; returns the ids of the
-        confirmed entries, and the failure (None: all were sent).
+        """Send the entries of one load balancer one after the other, up to the first failure; returns (ids of
+        the confirmed entries, failure; None: all were sent).
         """
         sent: list[int] = []
         for entry in entries:

@@ -15,7 +15,9 @@ ReadCertificates = Callable[[], Awaitable[Sequence[OwnCertificate]]]
 
 
 class OwnCertificates:
-    """Checks the end dates of all of the product's certificates."""
+    """Stores the end dates of all of the product's own certificates, so that events are recorded before they
+    expire.
+    """
 
     def __init__(
         self, operators: OperatorStore, scheduling: SchedulingStore, seen: ReadCertificates, clock: Clock
@@ -28,9 +30,8 @@ class OwnCertificates:
         self._due_at_seconds = float("-inf")
 
     async def read_end_dates(self) -> None:
-        """Read the end dates of all own certificates once, and store them.
-
-        Raises :class:`~evenkeel.core.kit.errors.StoreUnavailable`.
+        """Read the end dates of all own certificates, and store them if they have changed or were stored
+        :data:`LOOK_SECONDS` ago. Raises :class:`StoreUnavailable`.
         """
         found = [*await self._seen(), *device_certificates(await self._operators.agents())]
         # two agents of a group see the certificate of the same device
@@ -43,7 +44,7 @@ class OwnCertificates:
 
 
 def device_certificates(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:
-    """Yield the certificates of devices that live agents reported."""
+    """Yield the certificates that live agents reported of their devices."""
     for agent in agents:
         for device in agent.devices if agent.alive else ():
             if device.certificate_ends_at is not None:

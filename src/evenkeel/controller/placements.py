@@ -25,11 +25,13 @@ PLACED_AT_ONCE = 4
 """Number of concurrent transactions for placements, so that database connections remain for agents."""
 
 
-class Placing(Protocol):
+class PlacementPort(Protocol):
     """The scheduler's method that places load balancers according to a decision."""
 
     async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
-        """Place the load balancer by a decision; if that is impossible now, store the reason."""
+        """Place the load balancer by a decision; if that is impossible now, store the reason. Raises the
+        errors of the store.
+        """
         ...
 
 
@@ -41,29 +43,31 @@ class _Tenant(NamedTuple):
     zone_group_number: int | None
 
 
-class _Waiting(NamedTuple):
+class _WaitingPlacement(NamedTuple):
     change: Change
     answer: asyncio.Future[None]
 
 
 class Placements:
-    """Collects load balancers to be placed, by tenant."""
+    """Places new load balancers on shards; those of one tenant that arrive together are placed in one
+    transaction.
+    """
 
-    def __init__(self, scheduling: SchedulingStore, scheduler: Placing, hints: Hints) -> None:
+    def __init__(self, scheduling: SchedulingStore, scheduler: PlacementPort, hints: Hints) -> None:
         self._scheduling = scheduling
         self._scheduler = scheduler
         self._hints = hints
-        self._waiting: dict[_Tenant, list[_Waiting]] = {}
+        self._waiting: dict[_Tenant, list[_WaitingPlacement]] = {}
         """Waiting load balancers of tenants for which a placement is running."""
         self._turns = asyncio.Semaphore(PLACED_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def place(self, change: Change, root: LoadBalancer) -> None:
-        """Place the load balancer, or store the reason why that is impossible. Raises the errors of store and
-        scheduler.
+        """Place the load balancer and send a hint to its agent, or store the reason why it cannot be placed
+        now. Raises :class:`StoreUnavailable`, and other errors of the store.
         """
         tenant = _Tenant(change.environment, root.project_id, root.zone_group_number)
-        waiting = _Waiting(change, asyncio.get_running_loop().create_future())
+        waiting = _WaitingPlacement(change, asyncio.get_running_loop().create_future())
         if tenant in self._waiting:
             self._waiting[tenant].append(waiting)
         else:
@@ -75,14 +79,14 @@ class Placements:
         await waiting.answer
 
     async def close(self) -> None:
-        """Stop placing; the scheduler's tick places the rest."""
+        """Cancel placements, and their callers; the scheduler's tick places the load balancers."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _place_tenant(self, tenant: _Tenant) -> None:
-        taken: Sequence[_Waiting] = ()
+        taken: Sequence[_WaitingPlacement] = ()
         try:
             while waiting := self._waiting[tenant]:
                 taken, self._waiting[tenant] = waiting[:JOINED_MAX], waiting[JOINED_MAX:]
@@ -91,7 +95,7 @@ class Placements:
             for left in (*taken, *self._waiting.pop(tenant)):  # none, unless this task was cancelled
                 left.answer.cancel()
 
-    async def _place_round(self, tenant: _Tenant, taken: Sequence[_Waiting]) -> None:
+    async def _place_round(self, tenant: _Tenant, taken: Sequence[_WaitingPlacement]) -> None:
         try:
             shard = await self._shard_with_capacity(tenant)
             if shard is None:
@@ -104,7 +108,7 @@ class Placements:
             for each in taken:
                 deliver_error(each.answer, error)
             return
-        left: list[_Waiting] = []
+        left: list[_WaitingPlacement] = []
         for each in taken:
             if each.change.load_balancer_id in joined:
                 deliver_result(each.answer, None)
@@ -119,7 +123,7 @@ class Placements:
             return await self._scheduling.shard_with_capacity(*tenant)
 
     async def _place_on_shard(
-        self, tenant: _Tenant, shard: ShardWithCapacity, taken: Sequence[_Waiting]
+        self, tenant: _Tenant, shard: ShardWithCapacity, taken: Sequence[_WaitingPlacement]
     ) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
@@ -133,7 +137,7 @@ class Placements:
                 self._hints.notify_work(joined.owner, id_, inlined_definition(placed))
         return set(joined.revisions)
 
-    async def _place_by_decision(self, tenant: _Tenant, waiting: _Waiting) -> None:
+    async def _place_by_decision(self, tenant: _Tenant, waiting: _WaitingPlacement) -> None:
         id_ = waiting.change.load_balancer_id
         try:
             async with self._turns:

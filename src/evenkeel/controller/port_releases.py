@@ -18,18 +18,21 @@ log = structlog.get_logger(__name__)
 CLAIMS_PER_LOOK = 20
 RELEASES_AT_ONCE = 4
 LATE_SECONDS = 600.0
-"""Time after which a request that timed out is not executed any more."""
+"""Age of a claim after which the network service no longer executes a create request that timed out."""
 
 
 class PortReleases:
-    """Takes due claims and deletes their ports."""
+    """Deletes ports at the network service whose claims in the database are due."""
 
     def __init__(self, claims: ClaimStore, network: Network) -> None:
         self._claims = claims
         self._network = network
 
     async def process_due(self) -> None:
-        """Process all due claims once. Raises :class:`NetworkUnavailable` if that prevented some deletes."""
+        """Delete the ports of at most :data:`CLAIMS_PER_LOOK` due claims. Raises :class:`NetworkUnavailable`
+        if that prevented some deletes, :class:`StoreUnavailable`. A port that the network service refuses
+        to delete is tried again later.
+        """
         due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
         await for_each(due, self._release_port, at_once=RELEASES_AT_ONCE)
 

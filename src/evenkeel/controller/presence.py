@@ -7,7 +7,9 @@ from evenkeel.core.ports import SchedulingStore
 
 
 class Presence:
-    """Heartbeat of this process. ``problem`` returns the reason why it cannot send messages; empty if it can."""
+    """Heartbeat of this controller. ``problem`` returns the reason why it cannot send messages; empty if it
+    can.
+    """
 
     def __init__(
         self,
@@ -24,7 +26,7 @@ class Presence:
         self._problem = problem
 
     async def store_heartbeat(self) -> None:
-        """Store a heartbeat. Raises :class:`~evenkeel.core.kit.errors.Unavailable`."""
+        """Store a heartbeat of this controller. Raises :class:`StoreUnavailable`."""
         seen = self._seen
         await self._store.note_controller(
             SeenController(
@@ -33,5 +35,5 @@ class Presence:
         )
 
     async def end(self) -> None:
-        """Remove this controller from the list. Raises :class:`~evenkeel.core.kit.errors.Unavailable`."""
+        """Remove this controller from the list of controllers. Raises :class:`StoreUnavailable`."""
         await self._store.forget_controller(self._seen.id)

@@ -1,6 +1,8 @@
-"""Reads references of listeners and pools periodically: new content causes a new revision of load balancers with it.
+"""Reads the certificates that listeners and pools refer to again, periodically: new content causes a new
+revision of the load balancers with it.
 
-A failed read changes nothing for them. All controllers do this concurrently: each due reference is taken by one.
+A failed read changes nothing for load balancers. All controllers do this concurrently: each due reference is
+taken by one.
 """
 
 import structlog
@@ -21,7 +23,9 @@ WARNINGS_PER_LOOK = 100
 
 
 class Renewals:
-    """Reads references to key managers that are due to be read again."""
+    """Reads the certificates again that listeners and pools refer to, and makes load balancers with new
+    contents due.
+    """
 
     def __init__(self, store: RenewalStore, key_manager: KeyManager, driver: Driver) -> None:
         self._store = store
@@ -29,7 +33,10 @@ class Renewals:
         self._driver = driver
 
     async def process_due(self) -> None:
-        """Process all due references once. Raises :class:`KeyManagerUnavailable` if that prevented some reads."""
+        """Read due references, at most :data:`PAGES_PER_LOOK` pages of :data:`DUE_PER_PAGE`, store new
+        content, and record events of certificates that expire soon. Raises :class:`KeyManagerUnavailable`
+        if that prevented some reads, :class:`StoreUnavailable`.
+        """
         await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
         for _ in range(PAGES_PER_LOOK):
             due = await self._store.take_due(limit=DUE_PER_PAGE)

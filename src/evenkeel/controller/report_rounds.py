@@ -19,24 +19,26 @@ PATIENCE_SECONDS = 0.05
 """Time for which the next reports wait for a transaction in progress."""
 
 
-class _Waiting(NamedTuple):
+class _WaitingReport(NamedTuple):
     report: ReportApplied
     answer: asyncio.Future[ReportReceipt]
 
 
 class ReportRounds:
-    """Collects reports, and records them together."""
+    """Records agents' reports of outcomes, those that arrive together in one transaction. ``tell`` is called
+    with changes that follow from the outcomes.
+    """
 
     def __init__(self, reports: ReportStore, *, tell: Callable[[Change], None]) -> None:
         self._reports = reports
         self._tell = tell
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_WaitingReport] = []
         self._running = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def record(self, report: ReportApplied) -> ReportReceipt:
         """Record the report and return its receipt after the commit. Raises the errors of the store."""
-        waiting = _Waiting(report, asyncio.get_running_loop().create_future())
+        waiting = _WaitingReport(report, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if not self._running:
             self._running = True
@@ -51,10 +53,12 @@ class ReportRounds:
         finally:
             self._running = False
 
-    def _next_round(self) -> list[_Waiting]:
-        """Remove and return the next round from the waiting reports: one of each shard, in order of arrival."""
-        taken: dict[str, _Waiting] = {}
-        left: list[_Waiting] = []
+    def _next_round(self) -> list[_WaitingReport]:
+        """Remove and return the next reports to record together: the first of each shard, in order of
+        arrival, at most :data:`ROUND_MAX`.
+        """
+        taken: dict[str, _WaitingReport] = {}
+        left: list[_WaitingReport] = []
         for waiting in self._waiting:
             shard_id = waiting.report.shard_id
             # Two reports of one shard in a transaction would be decided on the same state; the later one waits.
@@ -65,7 +69,7 @@ class ReportRounds:
         self._waiting = left
         return list(taken.values())
 
-    async def _record_round(self, taken: Sequence[_Waiting]) -> None:
+    async def _record_round(self, taken: Sequence[_WaitingReport]) -> None:
         if len(taken) == 1:
             await self._record_alone(taken[0])
             return
@@ -81,7 +85,7 @@ class ReportRounds:
             for each, receipt in zip(taken, receipts, strict=True):
                 deliver_result(each.answer, receipt)
 
-    async def _record_alone(self, waiting: _Waiting) -> None:
+    async def _record_alone(self, waiting: _WaitingReport) -> None:
         await deliver_outcome(waiting.answer, self._reports.record_applied(waiting.report, tell=self._tell))
 
     def _start_task(self, job: Coroutine[None, None, None]) -> asyncio.Task[None]:

@@ -42,11 +42,11 @@ GROUPS_NAMED_MAX = 3
 ASSIGNS_PER_COMMIT = 500
 """Shards assigned in one transaction: enough for a quick mass takeover, few enough to delay no other work for long."""
 UNSERVED = "unserved"
-"""A reason of :data:`SHARD_TRANSITIONS`."""
+"""Reason label of :data:`SHARD_TRANSITIONS` for shards that no agent served."""
 
 
 class Scheduler:
-    """Places load balancers and keeps every shard served."""
+    """Places load balancers on shards, and shards on agents, so that every shard is served."""
 
     def __init__(
         self,
@@ -79,20 +79,24 @@ class Scheduler:
         return self._rng.choice(equals)
 
     def wake(self) -> None:
-        """Run the next tick now, after a change that it would find."""
+        """Start the next tick now, because a change has made work for it."""
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
-        """Return when the next tick is due, or after :meth:`wake`."""
+        """Return after ``seconds``, or earlier after :meth:`wake`."""
         await self._pause.wait(seconds)
 
     @property
     def trusts_clock(self) -> bool:
-        """False for a while after the database's clock jumped: then no session or deadline counts as expired."""
+        """False for a while after the database's clock jumped or could not be read: then no session or
+        deadline counts as expired.
+        """
         return self._database_clock.is_trusted
 
     async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
-        """Place a load balancer on a device group; if none can take it now, store the reason in it."""
+        """Place a load balancer on a device group and send a hint to its agent; if no group can take it now,
+        store the reason. Raises :class:`StoreUnavailable`.
+        """
         reason, _ = await self._try_place(load_balancer_id, environment, project_id)
         if reason:
             await self._scheduling.explain_unplaced([load_balancer_id], reason)
@@ -102,8 +106,8 @@ class Scheduler:
     ) -> tuple[str, bool]:
         """Try to place the load balancer.
 
-        Returns the reason why it cannot be placed now, empty if it is placed; and whether that holds for all other load
-        balancers, too.
+        Returns (reason why it cannot be placed now, empty if it is placed; whether that reason holds for all
+        other load balancers of the environment, too).
         """
         groups = await self._scheduling.groups(
             environment,
@@ -122,8 +126,8 @@ class Scheduler:
         return "", False
 
     async def fail_over_shard_of(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Assign the load balancer's shard to another agent permanently; False: no agent can take it, or none serves it
-        now.
+        """Begin a permanent handover of the load balancer's shard to another agent. Returns False if no other
+        agent can take the shard, or none serves it now. Raises :class:`StoreUnavailable`.
         """
         shard = await self._operators.shard_of_load_balancer(load_balancer_id)
         if shard is None:
@@ -142,8 +146,9 @@ class Scheduler:
         return handover is not None and await self._start_handover(handover, "failover", rebind=True)
 
     async def tick(self) -> None:
-        """Find unplaced load balancers and shards that must move, once. While nothing changes, this is a single
-        statement, except for one complete scan in each ``calm_look_seconds``.
+        """Place waiting load balancers and assign shards that must move, once. While nothing changes, this is
+        a single statement, except for one complete scan in each ``calm_look_seconds``. Raises
+        :class:`StoreUnavailable`.
         """
         asked_at = self._clock.monotonic()
         indicator = await self._read_change_indicator()
@@ -161,7 +166,9 @@ class Scheduler:
                 self._look_at = min(self._look_at, self._balance_at)
 
     async def _do_due_work(self) -> bool:
-        """Look for due work once; returns whether there was any."""
+        """Read due work and do it; returns whether there was any. While the clock is not trusted, load
+        balancers are placed, but no shard moves.
+        """
         due_work = await self._read_due_work()
         # Without a trusted clock no session counts as expired; new load balancers are placed nevertheless.
         if self.trusts_clock:
@@ -177,13 +184,15 @@ class Scheduler:
         return bool(waiting or due_work.groups or due_work.reach or due_work.silence)
 
     async def check_clock(self) -> None:
-        """Compare the database's clock with the local one; while it jumps, :attr:`trusts_clock` is False, and no shard
-        is moved because of a silent agent.
+        """Compare the database's clock with the local one, which updates :attr:`trusts_clock`. Raises
+        :class:`StoreUnavailable`.
         """
         await self._read_change_indicator()
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
-        """Return a change indicator whose read began at most ``max_age_seconds`` ago."""
+        """Return a change indicator whose read began at most ``max_age_seconds`` ago; reads it if necessary.
+        Raises :class:`StoreUnavailable`.
+        """
         indicator = self._indicator
         if indicator is None or self._clock.monotonic() - self._indicator_at > max_age_seconds:
             return await self._read_change_indicator()
@@ -216,10 +225,12 @@ class Scheduler:
         for environment, number in due_work.groups:
             await self._schedule_group(environment, number)
         for environment, number in due_work.reach:
-            await self._note_reach(environment, number)
+            await self._record_reachability(environment, number)
 
     async def _balance_homes(self) -> None:
-        """Move one shard of each device group whose homes are spread unevenly, once per balance interval."""
+        """Once per balance interval, begin to move one shard of each device group whose homes are spread
+        unevenly; does nothing if the interval is 0.
+        """
         interval, now = self._settings.balance_interval_seconds, self._clock.monotonic()
         if not interval or now < self._balance_at:
             return
@@ -229,7 +240,7 @@ class Scheduler:
             for move in plan_balance(group):
                 await self._start_handover(move, "balance", rebind=True)
 
-    async def _note_reach(self, environment: str, number: int) -> None:
+    async def _record_reachability(self, environment: str, number: int) -> None:
         observer = await self._scheduling.note_reach(environment, number)
         # Statuses were overwritten while no agent reached the devices; the observer reports all of them again.
         if observer is not None:
@@ -267,7 +278,10 @@ class Scheduler:
                 self._hints.notify_assignments(taker)
 
     async def _start_handover(self, move: Handover, reason: str, *, rebind: bool = False) -> bool:
-        """Start a handover. False: the shard or the agent changed since the decision."""
+        """Store a handover and send a hint to the present owner. Returns False if the shard or the agent
+        changed since the decision. ``reason``: label for metrics; ``rebind``: the new agent becomes the
+        shard's home.
+        """
         owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:
             return False
@@ -278,13 +292,15 @@ class Scheduler:
 
 
 def why_unserved(group: GroupSnapshot) -> dict[ShardId, str]:
-    """Return the reason label of :data:`SHARD_TRANSITIONS` for each shard, in case another agent takes it over."""
+    """Return, for each shard of the group, why it would be taken from its present agent: a reason label of
+    :data:`SHARD_TRANSITIONS`.
+    """
     agents = {agent.id: agent for agent in group.agents}
     owners = ((shard.id, agents.get(shard.acting) if shard.acting else None) for shard in group.shards)
-    return {id_: _why_left(owner) for id_, owner in owners}
+    return {id_: _takeover_reason(owner) for id_, owner in owners}
 
 
-def _why_left(owner: AgentSnapshot | None) -> str:
+def _takeover_reason(owner: AgentSnapshot | None) -> str:
     if owner is None:
         return UNSERVED
     if owner.acts:
@@ -305,7 +321,7 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
     if not live:
         return f"waiting: no agent of environment {environment} is up"
     if all(group.capacity_score >= FULL_SCORE for group in live):
-        return f"waiting: {_full_groups(environment, live)}"
+        return f"waiting: {_full_groups_text(environment, live)}"
     return f"waiting: no eligible device group in environment {environment}"
 
 
@@ -315,10 +331,10 @@ def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
     if not any(agent.eligible for group in groups for agent in group.agents):
         return f"waiting: no agent of device group {environment}/{groups[0].number} of its availability zone is up"
-    return f"waiting: {_full_groups(environment, groups)}, the one of its availability zone"
+    return f"waiting: {_full_groups_text(environment, groups)}, the one of its availability zone"
 
 
-def _full_groups(environment: str, full: Sequence[GroupView]) -> str:
+def _full_groups_text(environment: str, full: Sequence[GroupView]) -> str:
     named = [
         f"device group {environment}/{group.number} is at capacity"
         + (f" ({', '.join(group.at_limit)})" if group.at_limit else "")

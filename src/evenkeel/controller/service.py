@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from evenkeel.controller.acme import AcmeIssuing, AcmeParts, WaitEnds
+from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AwaitedCertificates
 from evenkeel.controller.acme.waits import LOOK_SECONDS
 from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.adoptions import Adoptions
@@ -130,14 +130,14 @@ class Controller:
             else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
         self.activity = ActivityRecorder(settings.traffic)
-        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.record_poll)
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_poll=self.activity.record_poll)
         self._presence = presence
         self._notifications = notifications
         self._own_certificates = (
             None if certificates is None else OwnCertificates(store.operators, store.scheduling, certificates, clock)
         )
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
-        self._waits = WaitEnds(store.acme)
+        self._waits = AwaitedCertificates(store.acme)
         self._acme = (
             None
             if acme is None
@@ -147,7 +147,7 @@ class Controller:
         )
 
     async def start(self) -> None:
-        """Start all loops and consumers. The store and the bus have been started."""
+        """Start all loops and consumers in the background. The store and the bus must have been started."""
         settings = self._settings
         loops = [
             self._hints.run(),
@@ -247,7 +247,9 @@ class Controller:
             self._facts.wake()
 
     def _read_facts_soon(self) -> None:
-        """Have facts of networks read again after a delay, because the network service has just not answered."""
+        """Schedule another read of facts of networks in :data:`UNANSWERED_SECONDS`, because the network service
+        has just not answered.
+        """
         asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._read_facts_now)
 
     def _make_pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
@@ -257,13 +259,17 @@ class Controller:
         await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
 
     async def _repeat_hints(self) -> None:
-        """Send hints again, because one may have been lost and agents poll for work only rarely."""
+        """Send a hint to the owners of shards with work that has waited for ``hint_repeat_seconds``, because
+        a hint may have been lost and agents poll only rarely.
+        """
         waited_seconds = self._settings.hint_repeat_seconds
         for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
             self._hints.notify_assignments(owner)
 
     async def _advance_moves(self) -> None:
-        """Take due steps of moves of load balancers, and repeat their hints."""
+        """Take due steps of load balancers' moves to other device groups, and send hints about them; does
+        nothing while the database's clock is not trusted.
+        """
         if self._scheduler.trusts_clock:
             for change in await self._scheduling.advance_moves(limit=MOVES_PER_LOOK):
                 self._hints.notify_change(change)
@@ -276,7 +282,7 @@ class Controller:
     async def _repeat_work(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str
     ) -> None:
-        """Run ``work`` and pause, repeatedly, whatever it raises."""
+        """Run ``work`` and pause, repeatedly until cancelled; errors of ``work`` are logged and counted."""
         down = False
         failures = {kind: LOOP_FAILURES.labels(name, kind) for kind in ("unavailable", "error")}
         while True:
@@ -301,7 +307,9 @@ class Controller:
             await pause()
 
     async def stop(self) -> None:
-        """Stop consuming, wait a limited time for messages being handled, and end."""
+        """Stop all loops, stop consuming, and wait for messages being handled, at most
+        ``stop_timeout_seconds``.
+        """
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -29,11 +29,11 @@ class ControllerSettings(Value):
     """Intervals and limits of a controller."""
 
     session_ttl_seconds: float = 5.0
-    """TTL of an agent's session without a keepalive, by the database's clock."""
+    """Time after the last keepalive at which an agent's session expires, by the database's clock."""
     schedule_interval_seconds: float = 0.5
     sweep_interval_seconds: float = 5.0
     hint_repeat_seconds: float = 10.0
-    """Time after which unconfirmed work is hinted again, repeatedly."""
+    """Interval at which hints about unconfirmed work are sent again."""
     release_interval_seconds: float = 1.0
     """Interval between checks for VIP ports to delete at the network service."""
     settle_seconds: float = 15.0
@@ -83,7 +83,7 @@ class ControllerSettings(Value):
     network_facts_seconds: float = 300.0
     """Interval at which facts of networks with attached devices are read again from the network service."""
     port_search_seconds: float = 30.0
-    """Interval at which VIPs' ports are searched at the network service."""
+    """Interval at which each VIP's port is looked for at the network service."""
     work_per_sync: int = 500
     """Maximum number of load balancers named in one answer to an agent's sync."""
     assignments_per_answer: int = 1000
@@ -91,11 +91,11 @@ class ControllerSettings(Value):
     expected_per_answer: int = 1000
     """Maximum number of ids of expected load balancers in one answer to an agent."""
     max_message_bytes: int = 1024 * 1024
-    """The size limit of the message bus."""
+    """Largest message that the message bus accepts."""
     answer_bytes: int = 512 * 1024
-    """Limit of an answer with more than one service definition."""
+    """Maximum size of an answer with more than one service definition."""
     stop_timeout_seconds: float = 5.0
-    """Time for messages being handled when the controller stops."""
+    """Time that messages being handled get to finish when the controller stops."""
     orphan_grace_seconds: float = 86_400.0
     """Time from the first report of an orphaned partition or load balancer to its removal; 0: never."""
     orphans_per_answer: int = 10

@@ -31,7 +31,9 @@ class Sweeper:
         self._settings = settings
 
     async def sweep(self) -> None:
-        """Sweep once. Raises :class:`StoreUnavailable`."""
+        """Set overdue changes to ERROR, remove obsolete rows, and give orphaned partitions a shard, in
+        bounded amounts. Raises :class:`StoreUnavailable`.
+        """
         overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)

@@ -42,14 +42,16 @@ BUSIEST_MAX = 10
 AT_ONCE = 500
 """Number of load balancers after which other tasks get their turn."""
 
-OnLook = Callable[[float, float, TrafficSum | None], None]
-"""Called with the time of a poll, the seconds since the previous one, and the sum over all observed load balancers."""
+OnPoll = Callable[[float, float, TrafficSum | None], None]
+"""Called with the time of a poll, the seconds since the previous one, and the sum over all observed load balancers
+(None: none was observed).
+"""
 
 COUNTERS = ("total_connections", "bytes_in", "bytes_out", "request_errors")
 
 
-class _Group:
-    """State of a device group at the last poll."""
+class _GroupState:
+    """Whether a device group is observed, at the last poll, and the figures by which that is decided."""
 
     __slots__ = ("observed", "reached_count", "report", "reported_at", "unsettled_until")
 
@@ -61,7 +63,9 @@ class _Group:
         self.observed = seen.watched
 
     def record_observation(self, seen: GroupObservation, now: float, quiet_seconds: float) -> None:
-        """Record an observation. An observer without a report for ``quiet_seconds`` counts as silent."""
+        """Record an observation read at ``now`` (monotonic seconds). An observer without a new report for
+        ``quiet_seconds`` counts as silent.
+        """
         if seen.report != self.report:
             self.report, self.reported_at = seen.report, now
         if seen.reached_count != self.reached_count:
@@ -71,8 +75,8 @@ class _Group:
         self.observed = seen.watched and not quiet and now >= self.unsettled_until
 
 
-class _Sum:
-    """Total traffic of several load balancers."""
+class _TrafficTotal:
+    """Total traffic of several load balancers, and the busiest of them."""
 
     __slots__ = ("_count", "_most", "_sum")
 
@@ -93,7 +97,9 @@ class _Sum:
         self._sum = [total + each for total, each in zip(self._sum, astuple(traffic), strict=True)]
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
-        """Return the load balancers with the most new connections, busiest first; idle ones are left out."""
+        """Return at most :data:`BUSIEST_MAX` load balancers with the most new connections, busiest first;
+        idle ones are left out.
+        """
         return tuple(each for connections, _, each in sorted(self._most, reverse=True) if connections)
 
     def value(self) -> TrafficSum | None:
@@ -104,7 +110,9 @@ class _Sum:
 
 
 class TrafficRecorder:
-    """Reads totals at intervals and keeps the differences. ``wall`` returns seconds since the epoch."""
+    """Reads totals of load balancers' traffic at intervals, and keeps the differences as rates per second.
+    ``wall`` returns seconds since the epoch.
+    """
 
     def __init__(
         self,
@@ -112,16 +120,18 @@ class TrafficRecorder:
         clock: Clock,
         settings: TrafficSettings,
         wall: Callable[[], float] = time.time,
-        on_look: OnLook = lambda at, seconds, traffic: None,
+        on_poll: OnPoll = lambda at, seconds, traffic: None,
     ) -> None:
-        """``on_look`` is called with the sum of all traffic after every poll."""
+        """``on_poll`` is called after every poll with its time, the seconds since the previous poll, and the
+        sum of all traffic.
+        """
         self._reports = reports
         self._clock = clock
         self._settings = settings
         self._wall = wall
-        self._on_look = on_look
+        self._on_poll = on_poll
         self._rings = TrafficRings(max(1, settings.points))
-        self._groups: dict[GroupKey, _Group] = {}
+        self._groups: dict[GroupKey, _GroupState] = {}
         self._before: dict[str, ListenerStatistics] = {}
         """Totals at the last poll of the load balancers, and of listeners, that were observed then."""
         self._listener_rings = TrafficRings(max(1, settings.points))
@@ -137,7 +147,9 @@ class TrafficRecorder:
         return self._settings.interval_seconds
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
-        """Return the traffic series of a load balancer, with the reason if it has no points. Thread-safe."""
+        """Return the traffic series of a load balancer and its listeners, with the reason if it has no
+        points. Any thread may call it.
+        """
         interval = self._settings.interval_seconds
         if not self._settings.points:
             return TrafficSeries(
@@ -152,7 +164,9 @@ class TrafficRecorder:
         return TrafficSeries(interval_seconds=interval, points=points, reason=reason, listeners=listeners)
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
-        """Return the load balancers with the most new connections in the last interval, busiest first. Thread-safe."""
+        """Return the load balancers with the most new connections in the last interval, busiest first; empty
+        if the last poll is too old. Any thread may call it.
+        """
         # Between two polls; later they would be shown as of now while the database does not answer.
         recent = self._clock.monotonic() - self._looked_at <= self._settings.interval_seconds * GAP
         return self._busiest if recent else ()
@@ -164,7 +178,9 @@ class TrafficRecorder:
         return f"no two reports yet since this controller began; they are compared every {self.interval_seconds:g} s"
 
     async def record_traffic(self) -> None:
-        """Read the totals, and record the traffic since the last poll. Raises :class:`StoreUnavailable`."""
+        """Read the totals, and record the traffic since the last poll. After a gap of more than :data:`GAP`
+        intervals, only the totals are kept. Raises :class:`StoreUnavailable`.
+        """
         reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
         now, at = self._clock.monotonic(), self._wall()
         seconds, self._looked_at = now - self._looked_at, now
@@ -172,24 +188,26 @@ class TrafficRecorder:
         if seconds > self._settings.interval_seconds * GAP:
             self._before.clear()
         self._left_out = reading.counted - len(reading.load_balancers)
-        self._note_groups(reading.groups, now)
+        self._record_group_observations(reading.groups, now)
         written = await self._write_samples(reading.load_balancers, seconds)
         self._rings.publish_slot(at)
         self._listener_rings.publish_slot(at)
         self._busiest = written.busiest()
-        self._on_look(at, seconds, written.value())
+        self._on_poll(at, seconds, written.value())
 
-    def _note_groups(self, seen: Iterable[GroupObservation], now: float) -> None:
+    def _record_group_observations(self, seen: Iterable[GroupObservation], now: float) -> None:
         known, self._groups = self._groups, {}
         for each in seen:
             # A group seen for the first time has the full time to report.
-            group = known.get(each.group) or _Group(each, now)
+            group = known.get(each.group) or _GroupState(each, now)
             group.record_observation(each, now, self._settings.interval_seconds + QUIET_SECONDS)
             self._groups[each.group] = group
 
-    async def _write_samples(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_Sum":
-        """Write samples for all load balancers; returns their sum."""
-        written = _Sum()
+    async def _write_samples(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_TrafficTotal":
+        """Write samples for all observed load balancers and listeners, for an interval of ``seconds``;
+        returns the sum of the load balancers.
+        """
+        written = _TrafficTotal()
         before, self._before = self._before, {}
         self._rings.begin_slot(frozenset(totals.load_balancer_id for totals in found))
         self._listeners = _chosen_listeners(found, self._settings.load_balancers_max)
@@ -212,7 +230,9 @@ class TrafficRecorder:
         return written
 
     def _write_listeners(self, totals: TrafficTotals, before: Mapping[str, ListenerStatistics], seconds: float) -> None:
-        """Write samples for the listeners of one load balancer that have a series of their own."""
+        """Write samples for the listeners of one load balancer that have a series of their own. ``before``:
+        totals at the previous poll, by id.
+        """
         chosen = self._listeners.get(totals.load_balancer_id)
         for one in totals.listeners if chosen else ():
             self._before[one.listener_id] = one.statistics
@@ -238,8 +258,8 @@ def _chosen_listeners(found: Iterable[TrafficTotals], listeners_max: int) -> dic
 
 
 def _traffic_rates(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
-    """Return the rates between two totals that are ``seconds`` apart; None if a total decreased, or if no agent
-    observes the load balancer.
+    """Return the rates per second between two totals that are ``seconds`` apart; None if a total decreased,
+    or if no agent observes the load balancer.
     """
     now = totals.statistics
     grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]

@@ -17,7 +17,7 @@ _EMPTY_SLOT = _SLOT_STRUCT.pack(_MISSING_VALUE, 0, 0, 0, 0, 0, 0)
 _MEMBERS_MAX = 0xFFFF
 
 
-class Published(NamedTuple):
+class PublishedSlots(NamedTuple):
     """Snapshot for readers: the numbers of completed slots, from ``oldest``, and the times at which they ended."""
 
     oldest: int
@@ -39,7 +39,7 @@ class TrafficRings:
         self._slots = points + 1
         self._points = points
         self._rings: dict[str, bytearray] = {}
-        self._published = Published(0, ())
+        self._published = PublishedSlots(0, ())
 
     def __len__(self) -> int:
         return len(self._rings)
@@ -48,7 +48,7 @@ class TrafficRings:
         return id_ in self._rings
 
     def begin_slot(self, kept: frozenset[str]) -> None:
-        """Begin the next slot; load balancers other than ``kept`` are dropped."""
+        """Begin the next slot, without samples, and drop the rings of ids that are not in ``kept``."""
         for gone in self._rings.keys() - kept:
             del self._rings[gone]
         offset = self._slot_offset(self._published.end)
@@ -57,12 +57,14 @@ class TrafficRings:
             ring[offset : offset + BYTES_PER_POINT] = _EMPTY_SLOT
 
     def add_ring(self, id_: str) -> None:
-        """Add a ring for the load balancer or listener, unless it has one."""
+        """Add an empty ring for the load balancer or listener, unless it has one."""
         if id_ not in self._rings:
             self._rings[id_] = bytearray(_EMPTY_SLOT * self._slots)
 
     def write_sample(self, id_: str, traffic: TrafficSample) -> None:
-        """Store a sample of the load balancer or listener in the current slot; slots without a sample are gaps."""
+        """Store a sample of the load balancer or listener, which must have a ring, in the current slot; slots
+        without a sample are gaps.
+        """
         _SLOT_STRUCT.pack_into(
             self._rings[id_],
             self._slot_offset(self._published.end),
@@ -76,16 +78,16 @@ class TrafficRings:
         )
 
     def publish_slot(self, at: float) -> None:
-        """End the slot, so that it may be read. ``at``: seconds since the epoch."""
+        """End the current slot, so that it may be read. ``at``: seconds since the epoch."""
         oldest, times = self._published
         times = (*times, at)
         surplus = max(0, len(times) - self._points)
         # One assignment of an immutable value: readers in other threads see the old state or the new one.
-        self._published = Published(oldest + surplus, times[surplus:])
+        self._published = PublishedSlots(oldest + surplus, times[surplus:])
 
     def points(self, id_: str) -> tuple[TrafficPoint, ...]:
-        """Return the points of the load balancer or listener, oldest first; slots without a sample are left out.
-        Thread-safe.
+        """Return the points of the load balancer or listener, oldest first; slots without a sample are left
+        out, and an unknown id has none. Any thread may call it.
         """
         published = self._published
         ring = self._rings.get(id_)

@@ -27,8 +27,9 @@ class VipPortSearch:
         self._settings = settings
 
     async def query_due(self) -> None:
-        """Query all ports that are due. After :class:`NetworkUnavailable` the current page is left to the next
-        search.
+        """Look for all ports that are due at the network service, store which are lost, and request their
+        recreation. Raises :class:`NetworkUnavailable` (the current page waits for the next search),
+        :class:`StoreUnavailable`.
         """
         older_seconds = self._settings.port_search_seconds
         while page := await self._ports.take_ports_to_look_for(older_seconds=older_seconds, limit=PORTS_PER_PAGE):

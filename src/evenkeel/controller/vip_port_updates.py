@@ -24,7 +24,7 @@ ROUNDS = 5
 
 
 class VipPortUpdates:
-    """Finds ports with pending changes, and updates them."""
+    """Finds VIPs' ports with pending changes, and updates them at the network service."""
 
     def __init__(self, ports: PortStore, lost: LostPortStore, network: Network) -> None:
         self._ports = ports
@@ -34,17 +34,22 @@ class VipPortUpdates:
         self._pause = InterruptibleSleep()
 
     def update_soon(self, load_balancer_id: LoadBalancerId) -> None:
-        """Update the load balancer's port soon, because its options have just changed."""
+        """Make the update of the load balancer's port due at once, because its options have just changed.
+        Above :data:`CHANGED_MAX` it is left to the database.
+        """
         if len(self._changed) < CHANGED_MAX:
             self._changed.add(load_balancer_id)
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
-        """Return when the next check is due, or after a change."""
+        """Return after ``seconds``, or earlier after :meth:`update_soon`."""
         await self._pause.wait(seconds)
 
     async def update_due(self) -> None:
-        """Update all due ports once. Raises :class:`NetworkUnavailable` if that prevented some updates."""
+        """Update the ports that changed on this controller, and at most :data:`PORTS_PER_LOOK` others that
+        are due. Raises :class:`NetworkUnavailable` if that prevented some updates,
+        :class:`StoreUnavailable`. A port that the network service refuses to change is tried again later.
+        """
         # Taken before the work, so that a change that arrives during it is not lost.
         changed, self._changed = self._changed, set()
         due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
@@ -68,7 +73,9 @@ class VipPortUpdates:
                 return
 
     async def _recreate_port(self, port: DuePort, lost: LostPort) -> bool:
-        """Recreate a lost port; returns whether that succeeded. Raises :class:`NetworkUnavailable`."""
+        """Recreate a lost port, unless it exists after all; returns whether the port is there now. Raises
+        :class:`NetworkUnavailable`, :class:`StoreUnavailable`.
+        """
         id_ = port.load_balancer_id
         # Looked for once more: the search may have been wrong, for example by a policy that hid the port.
         if await self._network.ports_there([port.port_id]):
@@ -96,8 +103,9 @@ class VipPortUpdates:
 
     async def _set_options(self, port: DuePort) -> DuePort | None:
         """Set the newest options (QoS policy, security groups, host) on a VIP's port at the network service.
+        Returns the port with the options that were set; None if no update of it was pending any more.
 
-        Returns the port with the options that were set, None if no update of it was pending any more.
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses.
         """
         latest: DuePort | None = port
 

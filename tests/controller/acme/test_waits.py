@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from evenkeel.bus.memory import MemoryBus, MemoryHub
-from evenkeel.controller.acme import WaitEnds
+from evenkeel.controller.acme import AwaitedCertificates
 from evenkeel.controller.acme.waits import AWAITED_SECONDS, WAITS_PER_LOOK
 from evenkeel.controller.service import Controller
 from evenkeel.core.ports import AcmeStore, KeyManager
@@ -30,7 +30,7 @@ class Store:
 
 async def test_listeners_wait_for_an_hour() -> None:
     store = Store()
-    await WaitEnds(cast(AcmeStore, store)).end_overdue()
+    await AwaitedCertificates(cast(AcmeStore, store)).end_overdue()
     assert store.asked == [(AWAITED_SECONDS, WAITS_PER_LOOK)] and AWAITED_SECONDS == 3600.0
 
 

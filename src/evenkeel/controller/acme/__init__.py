@@ -2,6 +2,6 @@
 
 from evenkeel.controller.acme.dns_proof import UsedZone
 from evenkeel.controller.acme.issuing import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority
-from evenkeel.controller.acme.waits import WaitEnds
+from evenkeel.controller.acme.waits import AwaitedCertificates
 
-__all__ = ["AcmeIssuing", "AcmeParts", "AcmeSettings", "UsedAuthority", "UsedZone", "WaitEnds"]
+__all__ = ["AcmeIssuing", "AcmeParts", "AcmeSettings", "AwaitedCertificates", "UsedAuthority", "UsedZone"]

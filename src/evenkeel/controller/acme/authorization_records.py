@@ -1,5 +1,5 @@
-"""Whether the DNS allows an authority to issue for all names of a certificate (CAA): looked at before an order, because
-authorities count refused ones.
+"""Checks whether the DNS allows an authority to issue for all names of a certificate (CAA records), before an
+order is made, because authorities count refused orders.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Challenges of dns-01: records in DNS zones, set before the authority validates and removed after the order.
 
-What is set is stored with the request before. A controller that dies leaves it there, to whichever continues the
-order; what a zone's server did not let go is removed later.
+Records are stored in the database before they are set. If a controller dies, the controller that continues
+the order finds them there; records that a zone's server did not remove are removed later.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ LEFT_AT_ONCE = 8
 
 
 class UsedZone(NamedTuple):
-    """A configured DNS zone."""
+    """A configured DNS zone, with the client that changes its records."""
 
     scope: ZoneScope
     server: DnsZone
 
 
 class DnsProof:
-    """Sets and removes the TXT records of dns-01 challenges in the configured zones. ``step_seconds``: time limit for
-    all zones of a certificate, less than a controller's turn.
+    """Sets and removes the TXT records of dns-01 challenges in the configured zones. ``step_seconds``: time
+    limit for all zones of a certificate in one step, less than a controller's lease of the certificate.
     """
 
     def __init__(self, store: AcmeStore, zones: Sequence[UsedZone], *, step_seconds: float) -> None:
@@ -45,11 +45,15 @@ class DnsProof:
         self._step_seconds = step_seconds
 
     def zones_by_name(self, certificate: AcmeCertificate) -> Mapping[str, str]:
-        """Return the DNS zone of each name that is proven by dns-01."""
+        """Return the DNS zone of each name of the certificate that is proven by dns-01; names without a
+        configured zone are left out.
+        """
         return zones_of(certificate.project_id, certificate.names, self._scopes)
 
     async def check_zones(self, certificate: AcmeCertificate) -> None:
-        """Check that the servers of the certificate's zones accept changes. Raises :class:`ZoneUnavailable`."""
+        """Check that the servers of the certificate's zones accept changes. Raises :class:`ZoneUnavailable`
+        if one does not, or if that takes longer than the time limit.
+        """
         zones = self.zones_by_name(certificate)
         async with self._limit_time():
             for zone in sorted(set(zones.values())):
@@ -57,8 +61,9 @@ class DnsProof:
                 await self._servers[zone].check(names)
 
     async def set_records(self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]) -> str:
-        """Set the records of the authorizations. Returns what is missing at which name server; empty: nothing. Raises
-        :class:`ZoneUnavailable`.
+        """Store the records of the authorizations and set them in their zones. Returns why they are not
+        complete yet (a name server lacks one, or another controller continues the order); empty if they
+        are. Raises :class:`ZoneUnavailable`, :class:`StoreUnavailable`.
         """
         zones = self.zones_by_name(certificate)
         wanted = [record_of(each, zones[each.name]) for each in authorizations]
@@ -76,7 +81,10 @@ class DnsProof:
         return ""
 
     async def remove_records(self, certificate: AcmeCertificate) -> bool:
-        """Remove all records of the certificate; returns whether none is left. Raises :class:`StoreUnavailable`."""
+        """Remove all records of the certificate from their zones and the database; records in zones that are
+        no longer configured are only logged. Returns False if a zone's server failed or another controller
+        continues the order. Raises :class:`StoreUnavailable`.
+        """
         if not certificate.records:
             return True
         about = log.bind(certificate=certificate.name, project=certificate.project_id)
@@ -95,9 +103,9 @@ class DnsProof:
         return await self._store.store_dns_records(certificate, ())
 
     async def remove_left_records(self, rest_seconds: float) -> None:
-        """Remove records that could not be removed at the end of their orders. ``rest_seconds``: time in which no step
-        of the certificate may be due, because its next order may have the same records. Raises
-        :class:`StoreUnavailable`.
+        """Remove records that could not be removed at the end of their orders, of at most
+        :data:`LEFT_PER_LOOK` certificates. ``rest_seconds``: time in which no step of the certificate may
+        be due, because its next order may have the same records. Raises :class:`StoreUnavailable`.
         """
         left = await self._store.find_with_unneeded_records(limit=LEFT_PER_LOOK, rest_seconds=rest_seconds)
         failed: set[str] = set()

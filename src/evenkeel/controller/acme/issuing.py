@@ -70,7 +70,7 @@ UNUSED_LOOK_SECONDS = 60.0
 UNUSED_SECONDS = 3600.0
 """Time for which a request that a reference made stays without a listener that has the reference."""
 RATE_LIMITED_SECONDS = 300.0
-"""Time without orders at an authority whose rate limit is met, if it does not say one."""
+"""Time without orders at an authority whose rate limit is met, if the authority names no time."""
 STEPS_PER_TURN = 6
 """Maximum number of steps, each due at once after the one before, for which a certificate stays taken."""
 
@@ -88,10 +88,10 @@ class AcmeSettings(Value):
 
 
 class UsedAuthority(NamedTuple):
-    """A configured authority."""
+    """A configured certificate authority, with the client that orders from it."""
 
     account: str
-    """Identity of the account there: directory, and identifier of the external account if there is one."""
+    """Identity of the account at the authority: directory, and identifier of the external account if there is one."""
     client: OrderingAuthority
 
 
@@ -112,7 +112,9 @@ class AcmeParts(NamedTuple):
 
 
 class AcmeIssuing:
-    """Takes due steps of requested certificates."""
+    """Takes due steps of requested certificates: checks of names, orders, challenges, renewals, revocations
+    and removals.
+    """
 
     def __init__(
         self,
@@ -141,15 +143,18 @@ class AcmeIssuing:
         self._rate_limits = RateLimits()
 
     async def process_due(self) -> None:
-        """Take all due steps once. Raises :class:`StoreUnavailable`."""
+        """Take the due steps of at most :data:`DUE_PER_LOOK` certificates, and once a minute remove unused
+        requests and left DNS records. Raises :class:`StoreUnavailable`; other failures are stored with the
+        certificate.
+        """
         if self._now() >= self._unused_look_at:
             self._unused_look_at = self._now() + UNUSED_LOOK_SECONDS
             await self._store.remove_unused(UNUSED_SECONDS)
             await self._dns.remove_left_records(self.settings.lease_seconds)
         due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
-        await for_each(due, self._take_turn, at_once=self.settings.steps_at_once)
+        await for_each(due, self._take_due_steps, at_once=self.settings.steps_at_once)
 
-    async def _take_turn(self, certificate: AcmeCertificate) -> None:
+    async def _take_due_steps(self, certificate: AcmeCertificate) -> None:
         for _ in range(STEPS_PER_TURN):
             if certificate.progress.step is AcmeStep.REMOVE:
                 await self._remove_request(certificate)
@@ -166,7 +171,7 @@ class AcmeIssuing:
                 log.info("certificate left to another controller", certificate=certificate.name)
                 return
             if ended:
-                await self._forget_key(certificate)
+                await self._delete_order_key(certificate)
             await self._note_awaiting_listeners(stored)
             self._log_result(certificate, result)
             if result.delay_seconds:
@@ -174,7 +179,9 @@ class AcmeIssuing:
             certificate = stored
 
     async def _step_event(self, certificate: AcmeCertificate) -> p.Event:
-        """Take the certificate's step; returns its event. Errors become events, except :class:`StoreUnavailable`."""
+        """Take the certificate's step; returns the event that advances its progress. Errors become events,
+        except :class:`StoreUnavailable`.
+        """
         try:
             return await self._take_step(certificate)
         except StoreUnavailable:
@@ -216,8 +223,8 @@ class AcmeIssuing:
                 return await self._collect_certificate(certificate, authority.client, account, order)
 
     def _used_authority(self, certificate: AcmeCertificate) -> UsedAuthority:
-        """Return the certificate's authority. Raises :class:`AuthorityUnavailable` if this controller has none of that
-        name.
+        """Return the authority that the certificate names. Raises :class:`AuthorityUnavailable` if this
+        controller has none of that name.
         """
         found = self._authorities.get(certificate.authority)
         if found is None:
@@ -293,8 +300,8 @@ class AcmeIssuing:
     async def _read_renewal_window(
         self, authority: OrderingAuthority, account: PrivateKey, certificate_id: str
     ) -> RenewalWindow | None:
-        """Return the suggested renewal of a certificate that was just issued; None if there is none, or if it cannot be
-        read.
+        """Return the suggested renewal of a certificate that was just issued; None if the authority suggests
+        none, or its answer cannot be read.
         """
         if not certificate_id:
             return None
@@ -370,13 +377,13 @@ class AcmeIssuing:
         await self._store_challenges(certificate, {})
         if not await self._dns.remove_records(certificate):
             return  # repeated once the turn is over
-        await self._forget_key(certificate)
+        await self._delete_order_key(certificate)
         if certificate.reference:
             await self._keys.delete_certificate(certificate)
         await self._store.remove_request(certificate)
         log.info("certificate request removed", certificate=certificate.name, project=certificate.project_id)
 
-    async def _forget_key(self, certificate: AcmeCertificate) -> None:
+    async def _delete_order_key(self, certificate: AcmeCertificate) -> None:
         try:
             await self._keys.delete_order_key(certificate)
         except Unavailable as error:  # the next order uses it
@@ -398,7 +405,9 @@ def _open_authorizations(order: AuthorityOrder) -> list[Authorization]:
 
 
 def _order_failure(order: AuthorityOrder, last_problem: str) -> str:
-    """Return why the order has failed; empty if it has not. ``last_problem``: the problem of the step before."""
+    """Return why the order has failed; empty if it has not. ``last_problem``: the problem of the step before,
+    used if the order gives no reason.
+    """
     failed = [one for one in order.authorizations if one.status is AuthorizationStatus.INVALID]
     if order.status is not OrderStatus.INVALID and not failed:
         return ""

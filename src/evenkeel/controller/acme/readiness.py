@@ -1,4 +1,6 @@
-"""Whether names of a certificate lead to load balancers of its project that can answer challenges."""
+"""Checks whether names of a certificate lead to load balancers of the certificate's project that can answer
+challenges.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,8 +34,9 @@ class NameProof:
         self._network = network
 
     async def find_targets(self, project_id: ProjectId, names: Sequence[str]) -> Targets | str:
-        """Return the load balancers of each name, or why a name cannot be proven. Raises :class:`ResolverUnavailable`,
-        :class:`StoreUnavailable` and :class:`NetworkUnavailable`.
+        """Return the load balancers to which each name leads, or a text that says why a name cannot be proven
+        by http-01. Raises :class:`ResolverUnavailable`, :class:`StoreUnavailable` and
+        :class:`NetworkUnavailable`.
         """
         resolved: dict[str, tuple[str, ...]] = {}
         for name in names:
@@ -62,7 +65,9 @@ class NameProof:
     async def _targets_by_address(
         self, project_id: ProjectId, addresses: Sequence[str]
     ) -> Mapping[str, tuple[AcmeTarget, ...]]:
-        """Return the project's load balancers by address: that of a VIP, or of its floating IP."""
+        """Return the project's load balancers by address, which is that of a VIP or of a VIP's floating IP;
+        addresses without one are left out.
+        """
         found = await self._store.find_targets(project_id, addresses)
         by_address = {each: tuple(one for one in found if each in one.addresses) for each in addresses}
         others = [each for each, targets in by_address.items() if not targets]
@@ -80,7 +85,9 @@ class NameProof:
         return {address: targets for address, targets in by_address.items() if targets}
 
     def _target_problem(self, target: AcmeTarget, driver: str) -> str:
-        """Return why the load balancer cannot answer challenges, as the end of a sentence; empty if it can."""
+        """Return why the load balancer cannot answer challenges, as the end of a sentence; empty if it can.
+        ``driver``: the driver of its devices; empty: unknown.
+        """
         table = self._capabilities.get(driver)
         if table is None or not table.http_challenges:
             return f"whose devices ({driver or 'of an unknown type'}) do not answer challenges"
