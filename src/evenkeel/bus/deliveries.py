@@ -32,8 +32,8 @@ log = structlog.get_logger(__name__)
 
 
 class DeliveryOutcome(Value):
-    """What the transport must do with a delivered message: acknowledge it and send the replies, redeliver it,
-    or dead-letter it.
+    """Outcome of a delivered message, which the transport carries out: it acknowledges the message and sends
+    the replies, redelivers the message, or dead-letters it.
     """
 
     reply_to: str = ""
