@@ -130,11 +130,12 @@ class Application:
             await self._error_answer(scope, error)(scope, receive, send_with_headers)
 
     def _known_path(self, scope: Any) -> "_Path | None":
-        """Find the path of the API that the request is for, by Litestar's routes, and note it in the scope as Litestar
-        does. None leaves the request to Litestar: pages, and requests that it refuses.
+        """Find the path of the API that the request is for, by Litestar's routes, and store path and
+        parameters in the scope as Litestar does. None leaves the request to Litestar: pages, and requests
+        that it refuses.
 
-        The steps that Litestar takes from a route to its handler, such as searching parameters and dependencies of the
-        function, would cost more than the routing.
+        The steps that Litestar takes from a route to its handler, such as searching parameters and
+        dependencies of the function, would cost more than the routing.
         """
         host = next((value for name, value in scope["headers"] if name == b"host"), b"")
         if scope.get("root_path") or _PLAIN_HOST.fullmatch(host) is None:
@@ -332,7 +333,9 @@ class _Path:
         self._allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
     async def answer_request(self, scope: HTTPScope, receive: Receive) -> ASGIApp:
-        """Answer a request to this path, of which neither parameters nor body were parsed yet."""
+        """Return the response to a request whose parameters and body are not parsed yet. OPTIONS gets 204, a
+        method without endpoint 405; an endpoint's error is returned as a response, not raised.
+        """
         endpoint = self._endpoints.get(scope["method"])
         if endpoint is None:
             return (
@@ -356,7 +359,7 @@ class _Path:
 
 
 def _request_span(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
-    """Begin the tracing span of a request."""
+    """Begin the tracing span of a request; without tracing, return a span that records nothing."""
     if not tracer().on:
         return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
@@ -410,7 +413,9 @@ def _make_endpoint(
 
 
 def check_accept(accept: bytes | None) -> None:
-    """Check that the client accepts JSON. Raises :class:`Refusal` (406)."""
+    """Check that the client accepts JSON; None: there is no Accept header, so it does. Raises
+    :class:`Refusal` (406).
+    """
     if accept is None or accept == b"*/*" or b"application/json" in accept:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}

@@ -58,9 +58,9 @@ class Acceptor:
         handshake_seconds: float,
         at_once: int = AT_ONCE,
     ) -> None:
-        """Initialize the acceptor. ``at_once``: connections accepted before the event loop runs other work. Use 1 on a
-        socket that other processes accept from, too: all of them are woken for each connection, and the first one would
-        take all.
+        """Initialize the acceptor. ``tls`` None: plain TCP. ``at_once``: connections accepted before the
+        event loop runs other work. Use 1 on a socket that other processes accept from, too: all of them
+        are woken for each connection, and the first one would take all.
         """
         self._at_once = at_once
         self._listening = listening
@@ -78,7 +78,7 @@ class Acceptor:
         self._tls = tls
 
     def start(self) -> None:
-        """Start to listen, and to accept connections."""
+        """Start to listen, and to accept connections. Raises :class:`OSError` if the socket cannot listen."""
         self._listening.setblocking(False)
         # If a process that shares the socket listens already, this only sets the length of the queue.
         self._listening.listen(BACKLOG)
@@ -147,7 +147,9 @@ class Acceptor:
             log.error("connections cannot be accepted", reason=reason, connections=len(self._connections))
 
     def _close_one_of_each(self) -> None:
-        """Close one open connection and one waiting connection, so that the waiting client gets an answer."""
+        """Close one unauthenticated open connection and one waiting connection, so that the waiting client
+        gets an answer.
+        """
         # The descriptor of an aborted connection is free only after the event loop has run again, so the spare one is
         # needed, too.
         self._connections.close_one()
@@ -159,7 +161,9 @@ class Acceptor:
         self._spare = _spare_file()
 
     def close(self) -> None:
-        """Stop accepting connections; open connections stay."""
+        """Stop accepting connections and close the listening socket; TLS handshakes in progress are
+        cancelled, open connections stay.
+        """
         if self._resume is not None:
             self._resume.cancel()
         asyncio.get_running_loop().remove_reader(self._listening.fileno())

@@ -5,8 +5,8 @@ import binascii
 
 
 def basic_credentials(header: bytes) -> tuple[bytes, bytes]:
-    """Return name and password of an ``Authorization`` header. Raises :class:`ValueError`, whose
-    text contains neither.
+    """Return name and password of an ``Authorization`` header. Raises :class:`ValueError`, whose text
+    contains neither, for another scheme, invalid base64, or a missing colon.
     """
     scheme, _, encoded = header.strip().partition(b" ")
     if scheme.lower() != b"basic":

@@ -18,7 +18,7 @@ from evenkeel.serving.write_timeout import WriteTimeout
 
 
 class HandlerLimits(Protocol):
-    """Time-outs of a connection, seconds."""
+    """Time-outs of a connection, in seconds."""
 
     @property
     def keep_alive_seconds(self) -> float:
@@ -47,13 +47,13 @@ class HandlerLimits(Protocol):
 
 
 def plain_bad_request(status: int) -> web.Response:
-    """Build the response to input that is not HTTP."""
+    """Build the plain-text response, with this status, to input that is not HTTP."""
     return web.Response(status=status, text="not an HTTP request that is understood")
 
 
 class BoundedHandler(web.RequestHandler):
-    """aiohttp's handler of one connection, with additional limits. ``bad_request``: status of the answer to input that
-    is not HTTP.
+    """aiohttp's handler of one connection, with additional limits. ``tally``: counts refusals for the log;
+    ``bad_request``: builds the response to input that is not HTTP, given its status.
     """
 
     def __init__(
@@ -129,8 +129,8 @@ class BoundedHandler(web.RequestHandler):
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Pass data to the parser. Stops the header timeout when a request's header is complete, and starts it when one
-        begins.
+        """Pass data to the parser. Stops the header time-out when a request's header is complete, and starts
+        it when one begins.
         """
         # aiohttp has no hook for a complete header; its count of requests grows exactly when one was parsed.
         before = self._request_count
@@ -147,7 +147,9 @@ class BoundedHandler(web.RequestHandler):
         self.close()
 
     def pause_writing(self) -> None:
-        """Watch the write buffer: the client reads more slowly than the server writes."""
+        """Start the write time-out, because data waits in the buffer: the client reads more slowly than the
+        server writes.
+        """
         super().pause_writing()
         if self._writing is not None:
             self._writing.watch()
@@ -159,7 +161,9 @@ class BoundedHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer input that is not HTTP, without logging a traceback."""
+        """Build the response to an error. Input that is not HTTP (status below 500) is counted, not logged
+        with a traceback, and closes the connection; other errors are left to aiohttp.
+        """
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._count_refusal("no HTTP request")

@@ -17,7 +17,9 @@ POSTGRESQL_TLS = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
 
 
 def file_certificate_end(path: str | Path) -> float | None:
-    """Return the Unix time at which the first certificate of a PEM file expires; None if the file cannot be read."""
+    """Return the expiry of the first certificate of a PEM file, in seconds since the epoch; None if the file
+    cannot be read or begins with no certificate.
+    """
     try:
         return x509.load_pem_x509_certificate(Path(path).read_bytes()).not_valid_after_utc.timestamp()
     except (OSError, ValueError):
@@ -25,8 +27,9 @@ def file_certificate_end(path: str | Path) -> float | None:
 
 
 async def server_certificate_end(host: str, port: int, *, request: bytes = b"") -> float | None:
-    """Return the Unix time at which the certificate that a server shows expires; None if it shows none. ``request``:
-    bytes that ask for TLS in the server's own protocol, such as PostgreSQL's, answered with ``S``.
+    """Return the expiry of the certificate that a server shows, in seconds since the epoch; None if it shows
+    none or does not answer within :data:`HANDSHAKE_SECONDS`. ``request``: bytes that ask for TLS in the
+    server's own protocol, such as PostgreSQL's, answered with ``S``.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # the expiry is wanted of certificates that have expired or that this host does not trust, too

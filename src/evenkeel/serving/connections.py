@@ -26,7 +26,10 @@ class ConnectionLimits(Value):
 
 
 class Connection:
-    """A connection in the table of :class:`Connections`. ``close``: function that closes it immediately."""
+    """A connection in the table of :class:`Connections`. ``address``: the client's IP address; ``host``: the
+    client's identity by :func:`client_identity`; ``close``: function that closes the connection
+    immediately.
+    """
 
     __slots__ = ("_table", "address", "close", "expected", "host", "is_authenticated")
 
@@ -40,12 +43,14 @@ class Connection:
         self.is_authenticated = False
 
     def mark_authenticated(self) -> None:
-        """Mark the connection as authenticated: it is no longer closed in favour of others."""
+        """Mark the connection as authenticated: it is no longer closed in favour of others. The table
+        remembers its address.
+        """
         if not self.is_authenticated:
             self._table.note_authenticated(self)
 
     def release(self) -> None:
-        """Remove a closed connection from the table."""
+        """Remove the closed connection from the table; harmless if repeated."""
         self._table.release(self)
 
 
@@ -73,8 +78,8 @@ class Connections:
         return len(self._held)
 
     def admit(self, address: str) -> Connection | None:
-        """Add a new connection from the address to the table, if necessary closing an unauthenticated one; None: it is
-        refused.
+        """Add a new connection from the address to the table, if necessary closing an unauthenticated one,
+        and return it; None: the connection is refused, because of a limit, and the caller closes it.
         """
         host = client_identity(address)
         if not self._make_space(address, host):
@@ -103,9 +108,9 @@ class Connections:
         return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
 
     def close_one(self, *, expected: bool = True, address: str = "") -> bool:
-        """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False: leave open
-        connections of addresses that authenticated before; ``address``: client that is refused if there was none, for
-        the log.
+        """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False:
+        leave open connections of addresses that authenticated before. ``address``: client that is refused
+        if there was none, for the log.
         """
         queues = (
             (self._unauthenticated[False], self._unauthenticated[True]) if expected else (self._unauthenticated[False],)
@@ -126,7 +131,9 @@ class Connections:
         return True
 
     def note_authenticated(self, connection: Connection) -> None:
-        """Mark the connection, and so its address, as authenticated."""
+        """Mark the connection as authenticated, and remember its address, up to :data:`HOSTS_REMEMBERED` of
+        them.
+        """
         connection.is_authenticated = True
         self._remove_unauthenticated(connection)
         self._hosts[connection.host] = None
@@ -135,7 +142,7 @@ class Connections:
             self._hosts.popitem(last=False)
 
     def release(self, connection: Connection) -> None:
-        """Remove a connection that has ended."""
+        """Remove a connection that has ended from the table; nothing happens if it was removed before."""
         # A connection that was closed in favour of another one is released twice: then, and when its transport is
         # lost.
         if connection not in self._held:

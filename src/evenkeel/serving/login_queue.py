@@ -31,14 +31,16 @@ class TooManyAttempts(Exception):
 
 
 class RecentFailures:
-    """Addresses that recently sent wrong passwords, up to a maximum number."""
+    """Addresses that sent a wrong password in the last :data:`SUSPECT_SECONDS`; beyond :data:`SUSPECTS_MAX`
+    the oldest are dropped.
+    """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def add(self, peer: str) -> None:
-        """Record a failure of ``peer``."""
+        """Record a wrong password from the address ``peer``."""
         self._until[peer] = self._monotonic() + SUSPECT_SECONDS
         self._until.move_to_end(peer)
         if len(self._until) > SUSPECTS_MAX:
@@ -49,7 +51,9 @@ class RecentFailures:
 
 
 class LoginAttempt(Value):
-    """A password check that waits in the queue or runs."""
+    """A password check that waits in the queue or runs. ``right``: future with the result of ``check``, or
+    :class:`TooManyAttempts` if it was displaced.
+    """
 
     digest: bytes
     peer: str
@@ -66,7 +70,9 @@ class _PeerQueue:
         self.running: asyncio.Task[None] | None = None
 
     def add(self, one: LoginAttempt) -> None:
-        """Append a check. Raises :class:`TooManyAttempts` if the queue is full."""
+        """Append a check, in a full queue in place of the last one of the address with the most. Raises
+        :class:`TooManyAttempts` if the address has its maximum, or no other has more.
+        """
         mine = len(self._waiting.get(one.peer, ()))
         if mine >= OF_PEER_MAX:
             raise TooManyAttempts
@@ -84,7 +90,9 @@ class _PeerQueue:
         self._count -= 1
 
     def take_next(self) -> LoginAttempt | None:
-        """Remove and return the next check; its address moves to the end of the round. None: no check waits."""
+        """Remove and return the next check; its address moves to the end of the round. None if no check
+        waits.
+        """
         if not self._waiting:
             return None
         peer, attempts = self._waiting.popitem(last=False)
@@ -104,9 +112,9 @@ class LoginQueue:
         self._attempts: dict[bytes, LoginAttempt] = {}
 
     async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
-        """Queue ``check``, which runs in a thread and must not raise, and return its result. ``digest``: identifies the
-        checked password, so that callers with the same one share a check; ``address``: the client's. Raises
-        :class:`TooManyAttempts`.
+        """Queue ``check``, which runs in a thread and must not raise, and return its result. ``digest``:
+        identifies the checked password, so that callers with the same one share a check; ``address``: the
+        client's. Raises :class:`TooManyAttempts`, also if the check was displaced while it waited.
         """
         known = self._attempts.get(digest) or self._begin_login(
             digest, client_identity(address[:PEER_CHARACTERS_MAX]), check

@@ -36,8 +36,8 @@ def is_valid_name(name: str) -> bool:
 
 
 def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]:
-    """Yield the number of each line except comments, with the result of ``parse``. Raises :class:`Invalid` naming the
-    number.
+    """Yield the number of each line except comments and empty lines, with the result of ``parse``. Raises
+    :class:`Invalid` naming the number if ``parse`` does.
     """
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -48,8 +48,8 @@ def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]
 
 
 def read_private(path: Path) -> str:
-    """Read the text of a file. Raises :class:`OSError`; :class:`Invalid` if the file is too large, or others may read
-    it.
+    """Read the text of a file. Raises :class:`OSError`; :class:`Invalid` if the file is larger than
+    :data:`FILE_BYTES_MAX`, is not UTF-8, or others may read it.
     """
     try:
         raw = read_secret_file(path, bytes_max=FILE_BYTES_MAX + 1)
@@ -74,8 +74,8 @@ def put_line(path: Path, name: str, line: str, read: Callable[[Path], object]) -
 
 
 def replace_line(path: Path, name: str, line: str | None) -> None:
-    """Replace the line with this name by ``line``, or remove it (None); all other lines stay, including comments.
-    Raises :class:`OSError`.
+    """Replace the line with this name by ``line``, which goes to the end of the file, or remove it (None);
+    all other lines stay, including comments. Raises :class:`OSError`.
     """
     there = path.read_text().splitlines() if path.exists() else []
     kept = [other for other in there if other.strip().partition(":")[0] != name]
@@ -83,7 +83,9 @@ def replace_line(path: Path, name: str, line: str | None) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file's content atomically; the file keeps its owner. Raises :class:`OSError`."""
+    """Replace the file's content atomically; the file has mode 0600, and keeps its owner if root writes it.
+    Raises :class:`OSError`.
+    """
     partial = path.with_name(f".{path.name}.new")
     # left over from a process that died; O_EXCL then refuses a file or link that another user puts there
     partial.unlink(missing_ok=True)
@@ -119,7 +121,9 @@ class WatchedFile(Generic[C]):
             raise ValueError(f"{option}: {path}: {_error_reason(error)}") from error
 
     def refresh(self) -> bool:
-        """Reload the file if it changed; returns whether the content changed."""
+        """Reload the file if its metadata changed; returns whether it was reloaded. False also for a file
+        that is unreadable or invalid, which is logged.
+        """
         try:
             fingerprint = _file_fingerprint(self._path)
         except OSError as error:
@@ -149,8 +153,8 @@ def _error_reason(error: Exception) -> str:
 
 
 def _keep_owner(descriptor: int, path: Path) -> None:
-    """Give the new file the owner of the file that it replaces: a file written by root must stay readable for the
-    process's user.
+    """Give the new file, if this process is root's, the owner of the file that it replaces: a file written by
+    root must stay readable for the process's user.
     """
     if os.geteuid() == 0 and path.exists():
         status = path.stat()

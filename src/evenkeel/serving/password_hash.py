@@ -36,7 +36,9 @@ class PasswordHash(Value):
 
 
 def hash_password(password: str, salt: bytes) -> PasswordHash:
-    """Compute the hash to store. Raises :class:`Invalid` for a text that cannot be a password."""
+    """Compute the hash to store. Raises :class:`Invalid` unless the password has 1 to
+    :data:`PASSWORD_BYTES_MAX` bytes in UTF-8, and no NUL.
+    """
     raw = password.encode()
     if not 1 <= len(raw) <= PASSWORD_BYTES_MAX or b"\0" in raw:
         raise Invalid(f"The password has {len(raw)} bytes. Allowed: 1 to {PASSWORD_BYTES_MAX} bytes, no NUL.")
@@ -60,7 +62,9 @@ def password_matches(password: bytes, stored: PasswordHash | None) -> bool:
 
 
 def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
-    """Compute the scrypt key of the password, with the salt and cost of a hash."""
+    """Compute the scrypt key of the password, with the salt, cost and key length of a hash; of
+    :data:`KEY_BYTES` if the hash has no key yet.
+    """
     cost, block = 1 << parameters.cost_log2, parameters.block_size
     return hashlib.scrypt(
         password,
@@ -76,13 +80,15 @@ def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
 
 
 def format_hash(stored: PasswordHash) -> str:
-    """Return the text of a hash."""
+    """Format a hash as text, ``$scrypt$ln=14,r=8,p=1$<salt>$<key>``."""
     cost = f"ln={stored.cost_log2},r={stored.block_size},p={stored.parallelism}"
     return f"$scrypt${cost}${_encode_base64(stored.salt)}${_encode_base64(stored.key)}"
 
 
 def parse_hash(text: str) -> PasswordHash:
-    """Parse a hash. Raises :class:`Invalid`, whose text contains only the cost."""
+    """Parse the text of a hash. Raises :class:`Invalid`, whose text contains only the cost, for another
+    format, a cost above the maximum, or a short key.
+    """
     found = _HASH_PATTERN.fullmatch(text)
     if found is None:
         raise Invalid("hash: not a scrypt hash. Allowed: $scrypt$ln=…,r=…,p=…$salt$key.")

@@ -32,7 +32,7 @@ def parse_networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
 
 
 def is_in_networks(address: str, among: Iterable[Network]) -> bool:
-    """Whether the address is in one of the networks."""
+    """Whether the address is in one of the networks; False for a text that is no IP address."""
     found = _parse_address(address)
     return found is not None and any(found in network for network in among)
 

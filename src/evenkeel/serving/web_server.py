@@ -48,7 +48,9 @@ class WebServer:
         self._acceptors: list[Acceptor] = []
 
     async def start(self, listening: Sequence[socket.socket]) -> None:
-        """Accept connections on these sockets, which belong to the server from now on."""
+        """Accept connections on these sockets, which belong to the server from now on. Raises
+        :class:`OSError` if a socket cannot listen.
+        """
         await self._runner.setup()
         for each in listening:
             acceptor = Acceptor(
@@ -62,13 +64,14 @@ class WebServer:
             self._acceptors.append(acceptor)
 
     def use_tls(self, tls: ssl.SSLContext) -> None:
-        """Use another TLS context for new connections."""
+        """Use another TLS context for new connections; open ones keep theirs."""
         self._tls = tls
         for acceptor in self._acceptors:
             acceptor.use_tls(tls)
 
     async def stop(self) -> None:
-        """Stop accepting connections, finish requests in progress, then close."""
+        """Stop accepting connections, wait up to :data:`STOP_SECONDS` for requests in progress, then close.
+        """
         while self._acceptors:
             self._acceptors.pop().close()
         await self._runner.cleanup()

@@ -10,8 +10,8 @@ class WriteTimeout:
     """
 
     def __init__(self, transport: asyncio.Transport, seconds: float, on_stalled: Callable[[], object]) -> None:
-        """Initialize the time-out. ``seconds``: how long the peer may read nothing before the connection is closed;
-        ``on_stalled``: called just before that.
+        """Initialize the time-out. ``seconds``: time after which a connection is closed whose peer has read
+        nothing; ``on_stalled``: called just before that.
         """
         self._transport = transport
         self._seconds = seconds

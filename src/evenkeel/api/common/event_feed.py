@@ -46,7 +46,9 @@ class ReadEvents(Protocol):
     async def __call__(
         self, *, after: int, limit: int, newest: bool = False, object_id: str | None = None
     ) -> tuple[Event, ...]:
-        """Return at most ``limit`` events with an id above ``after``, oldest first."""
+        """Return at most ``limit`` events with an id above ``after``, oldest first. ``newest``: the newest of
+        them, else the oldest. ``object_id``: only events of this agent, shard or load balancer.
+        """
         ...
 
 
@@ -83,7 +85,9 @@ class EventListener:
         self._wake.set()
 
     async def take_frames(self, seconds: float) -> bytes:
-        """Wait at most ``seconds`` for frames, and return those that have arrived; empty: none."""
+        """Wait at most ``seconds`` for frames, then remove and return those that have arrived; empty if none
+        has.
+        """
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -119,12 +123,12 @@ class EventFeed:
 
     @property
     def settled_id(self) -> int:
-        """The settled id: the greatest id below which no new event can appear."""
+        """The greatest id up to which no new event can appear."""
         return self._settled
 
     async def start(self) -> None:
-        """Start to read events, unless the feed reads already. Raises :class:`Unavailable`: no database, or too many
-        listeners.
+        """Start to read events, unless the feed reads already or is closed. Raises :class:`TooManyListeners`,
+        and :class:`Unavailable` if the database is.
         """
         self._check_listener_count()
         async with self._starting:
@@ -145,7 +149,7 @@ class EventFeed:
             raise TooManyListeners(f"{LISTENERS_MAX} clients of this controller listen to events already")
 
     def close(self) -> None:
-        """End all listeners, because the process stops."""
+        """End all listeners and the reading, because the process stops."""
         self._closed = True
         for listener in self._listeners:
             listener.end_stream()
@@ -157,8 +161,8 @@ class EventFeed:
         self._listeners.discard(listener)
 
     async def add_listener(self) -> EventListener:
-        """Return a new listener to events that are passed on from now on; end it with :meth:`remove_listener`. Raises
-        the errors of :meth:`start`.
+        """Return a new listener to events that are passed on from now on, already ended if the feed is
+        closed; remove it with :meth:`remove_listener`. Raises the errors of :meth:`start`.
         """
         await self.start()
         self._check_listener_count()  # others may have joined meanwhile
@@ -169,19 +173,23 @@ class EventFeed:
         return listener
 
     def missed_frames(self, after: int) -> AsyncIterator[bytes]:
-        """Yield frames of the events with an id above ``after`` that were passed on before this call, from memory, or
-        else from the database. Events passed on later are in the buffer of a listener that joined before this call, so
-        that no event is missed between the two.
+        """Yield frames of the events with an id above ``after`` that were passed on before this call, from
+        memory, or else from the database. Raises :class:`Unavailable` while iterating, if the database is.
+
+        Events passed on later are in the buffer of a listener that joined before this call, so that no event
+        is missed between the two.
         """
         return self._missed_frames(after, self._settled, self._ring_begins, tuple(self._ring))
 
     async def _missed_frames(
         self, after: int, settled: int, kept_from: int, kept: Sequence[tuple[int, bytes]]
     ) -> AsyncIterator[bytes]:
-        """Yield frames for :meth:`missed_frames`. ``settled_id``: the feed's settled id at the time of the call.
+        """Yield frames for :meth:`missed_frames`. ``settled``: the feed's settled id at the time of the call.
+        ``kept``: ids and frames in memory, which hold all events above ``kept_from``.
 
-        No frame carries a greater id: events that settled later may have smaller ids and still wait in the listener's
-        buffer, and a client that disconnects before they are sent must request them again.
+        No frame carries an id above ``settled``: events that settled later may have smaller ids and still
+        wait in the listener's buffer, and a client that disconnects before they are sent must request them
+        again.
         """
         while after < kept_from:
             async with self._backlogs:
@@ -236,7 +244,7 @@ class EventFeed:
 
 
 def event_frame(row: Event, settled: int) -> bytes:
-    """Format one event as a frame. ``settled_id``: id that a client sends when it reconnects, to get all events that it
-    may have missed.
+    """Format one event as a server-sent event. ``settled``: id that a client sends when it reconnects, to get
+    all events that it may have missed.
     """
     return b"id: %d\ndata: %s\n\n" % (settled, encode(event_view(row)))

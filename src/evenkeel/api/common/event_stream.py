@@ -86,8 +86,8 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 def last_event_id(header: bytes | None) -> int | None:
-    """Return the id in ``Last-Event-ID``; None if there is none or it is not an id of this API, so that the client
-    starts without one.
+    """Return the id in the header ``Last-Event-ID``; None if there is none or it is not an id of this API, so
+    that the stream begins with new events.
     """
     if header is None or not header.isdigit() or len(header) > 18:
         return None

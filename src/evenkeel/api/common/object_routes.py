@@ -12,8 +12,8 @@ from evenkeel.core.kit.values import Value
 
 
 class ObjectRoutes(Value):
-    """Builder of routes to objects of one kind. Each method declares one route; ``others`` are further attributes of
-    its operation.
+    """Builder of routes to objects of one kind. Each method declares one route; ``others`` are further
+    attributes of its operation, and replace those that the method sets.
     """
 
     name: str
@@ -43,7 +43,9 @@ class ObjectRoutes(Value):
         return self._make_operation("GET", self.key, "show", handle, summary, {"answer": self.answer_type} | others)
 
     def show_fields(self, handle: Handler, summary: str, **others: Any) -> Operation:
-        """Declare GET of one object, of which the parameter ``fields`` selects attributes."""
+        """Declare GET of one object, whose response has only the attributes in the query parameter
+        ``fields``, if there are any.
+        """
         chosen = defstruct(f"{self.view.__name__}Chosen", [(self.name, self.view)], kw_only=True)
         known = {"answer": chosen, "partial": self.view, "parameters": (FIELDS_PARAMETER,)}
         return self._make_operation("GET", self.key, "show", handle, summary, known | others)

@@ -45,7 +45,7 @@ _SECURITY_SCHEMES = {
 
 
 def openapi_routes(routes: Iterable[RouteMap]) -> RouteMap:
-    """Return the route that serves the document of ``routes``."""
+    """Return the route map that serves the document of ``routes``, built at the first request."""
     encoded: list[bytes] = []
     known = tuple(routes)
 
@@ -62,7 +62,7 @@ def openapi_routes(routes: Iterable[RouteMap]) -> RouteMap:
 
 
 def openapi_document(routes: Iterable[RouteMap]) -> Document:
-    """Build the OpenAPI document of the routes."""
+    """Build the OpenAPI document of the routes, without hidden operations."""
     shown = [
         (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
     ]
@@ -98,8 +98,8 @@ def _answer_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
 
 
 def _make_attributes_optional(components: Document, answer: str, view: str) -> None:
-    """Allow objects in ``answer`` with attributes selected by ``fields``: a copy of ``view`` without required
-    attributes.
+    """Change the schema of ``answer`` in ``components`` to objects with any selection of attributes: a copy
+    of the schema of ``view`` without required attributes.
     """
     part = f"{view}Part"
     components[part] = {**components[view], "title": part, "required": []}

@@ -36,7 +36,9 @@ class ChangeSink(Protocol):
         ...
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Make the agents of these shards start a complete pass: compare every load balancer with the devices."""
+        """Make the agents of these shards start a complete pass: compare every load balancer with the
+        devices. The request may be lost.
+        """
         ...
 
 
@@ -70,7 +72,7 @@ class ActivitySource(Protocol):
     """Port to this process's activity over time."""
 
     def activity(self) -> Activity:
-        """Return totals and points. Any thread may call it."""
+        """Return totals since the process started, and points over time. Any thread may call it."""
         ...
 
 
@@ -78,6 +80,6 @@ class NoActivity:
     """An activity source that counts nothing."""
 
     def activity(self) -> Activity:
-        """Return an activity without points."""
+        """Return an activity with empty totals and without points."""
         totals = ActivityTotals(routes={}, changes=ChangeTotals())
         return Activity(since=0.0, interval_seconds=0.0, totals=totals, reason="this process keeps no series")

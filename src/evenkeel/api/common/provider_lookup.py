@@ -24,7 +24,9 @@ OBJECTS_REMEMBERED_SECONDS = 10.0
 
 
 class ServedObject:
-    """A load balancer's provider and its capabilities."""
+    """The load balancer and provider that serve an object (``by``), and what that provider supports
+    (``table``).
+    """
 
     __slots__ = ("by", "table")
 
@@ -33,7 +35,7 @@ class ServedObject:
         self.table = table
 
     def raise_first_problem(self, problems: Iterable[str]) -> None:
-        """Raise :class:`Unsupported` for the first problem, if there is one."""
+        """Raise :class:`Unsupported` for the first of the problems; return if there is none."""
         refuse(self.by.provider, problems)
 
 
@@ -58,7 +60,7 @@ class ProviderLookup:
         self._environments = {}
 
     def capabilities_of(self, device_driver: str) -> Capabilities:
-        """Return the capabilities that the device type declares; all capabilities if it declares none."""
+        """Return the capabilities that the device driver declares; every capability for an unknown driver."""
         return self._capabilities.get(device_driver, EVERYTHING)
 
     async def device_driver_of(self, provider: str) -> str:
@@ -72,8 +74,11 @@ class ProviderLookup:
         return (await self._environment_of_provider(provider)).vip_networks
 
     async def _environment_of_provider(self, provider: str) -> Environment:
-        """Return the environment, cached for a short time. If another controller has deleted the environment meanwhile,
-        a load balancer accepted for it stays unplaced, with a reason.
+        """Return the environment, cached for :data:`PROVIDERS_REMEMBERED_SECONDS`. Raises :class:`Invalid`
+        for an unknown one.
+
+        If another controller has deleted the environment meanwhile, a load balancer accepted for it stays
+        unplaced, with a reason.
         """
         now = asyncio.get_running_loop().time()
         if provider not in self._environments or now >= self._environments_until:
@@ -85,8 +90,8 @@ class ProviderLookup:
         return self._environments[provider]
 
     async def enhanced_services_of(self, provider: str) -> Mapping[str, EnhancedService]:
-        """Return the enhanced services that agents of the provider offer, in order of their names, as one of the agents
-        has them. Cached for a short time.
+        """Return the usable enhanced services of a provider by name, sorted by name; of agents that differ,
+        the definition of one. Cached for :data:`PROVIDERS_REMEMBERED_SECONDS`.
         """
         now = asyncio.get_running_loop().time()
         if now >= self._enhanced_until:
@@ -98,8 +103,9 @@ class ProviderLookup:
         return self._enhanced[provider]
 
     async def find_served_object(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
-        """Return the provider of an object's load balancer, with what it supports, if the caller's project may see the
-        object (``scope`` None: any may). One query, unless cached. Raises :class:`NotFound`.
+        """Return the load balancer and provider that serve an object, with what the provider supports; one
+        query, unless cached. ``scope`` None: of any project. Raises :class:`NotFound`, also for an object
+        outside of ``scope``.
         """
         found, until = self._served.get((kind, object_id), (None, 0.0))
         # another project's object: the store raises the same error as for an unknown one

@@ -42,10 +42,12 @@ class ReferencedRequests:
         self._new_id = new_id
 
     async def request_if_missing(self, named: NamedCertificate, project_id: ProjectId, table: Capabilities) -> bool:
-        """Request the certificate unless it was requested before, and provide a self-signed one if the reference says
-        so. Returns whether the key manager has a certificate for the reference; without one its listener waits.
+        """Request the certificate unless it was requested before, and provide a self-signed one if the
+        reference says so. Returns whether the certificate store has a certificate for the reference; if
+        False, its listener waits.
 
-        Raises :class:`Invalid` naming the field, :class:`CertificateNotIssued`, and :class:`Conflict`.
+        Raises :class:`Invalid` naming the field, :class:`CertificateNotIssued` if a request has failed
+        before, and :class:`Conflict` if the project's limit of requests is met.
         """
         acme, certificates = self._acme, self._certificates
         where = f"Validation failure: {named.field}: {shown_reference(named.reference)[:255]}"
@@ -101,7 +103,9 @@ class ReferencedRequests:
 
 
 def _authority(acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> str:
-    """Raises :class:`Invalid` for a flavor's authority that the project cannot use."""
+    """Return the name of the authority for a request: the reference's, or else the project's. Raises
+    :class:`Invalid` if the project cannot use the reference's authority.
+    """
     if reference.authority and not may_use(project_id, reference.authority, acme.authorities):
         raise Invalid(
             f"Validation failure: the load balancer's flavor names the certificate authority {reference.authority},"

@@ -134,7 +134,10 @@ class ReferenceReader:
         *,
         requesting: bool,
     ) -> list[NamedCertificate]:
-        """Request certificates; returns those that are not issued yet."""
+        """Request certificates for the references; return those references whose certificate is not issued
+        yet. Raises :class:`Invalid` unless requests are allowed, and the errors of
+        :meth:`ReferencedRequests.request_if_missing`.
+        """
         if not requesting or self._requests is None:
             raise Invalid(
                 f"Validation failure: {_reference_names(named)}: imports and mirrors request no certificates; "
@@ -144,8 +147,8 @@ class ReferenceReader:
         return [each for each in named if not await requests.request_if_missing(each, project_id, table)]
 
     async def _run_concurrently(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
-        """Run all work, as much at a time as ``slots`` allows. After a failure nothing more is started; of several
-        failures the one of the earliest work is raised.
+        """Run all work, as much at a time as ``slots`` allows, and return the results in order. After a
+        failure nothing more is started; of several failures the one of the earliest work is raised.
         """
         failed = False
 
@@ -172,7 +175,7 @@ class ReferenceReader:
 
 
 def _without_duplicates(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
-    """Return each reference once, under the field that names it first."""
+    """Return each pair of reference and kind once, with the field that names it first."""
     found: dict[tuple[str, CertificateKind], NamedCertificate] = {}
     for each in named:
         found.setdefault((each.reference, each.kind), each)

@@ -36,7 +36,9 @@ class Resource(Value, kw_only=True):
     """Kind of the parent in the path, such as pools for ``/pools/{id}/members``; None: the path has no parent."""
 
     def id_in(self, call: Call) -> str:
-        """Return the id of one object in the path. Raises :class:`NotFound` for an impossible id."""
+        """Return the id of one object in the path. Raises :class:`NotFound` for an id that is too long or not
+        printable.
+        """
         return object_id(call, self.title, longest=self.id_length)
 
 
@@ -47,7 +49,9 @@ class TenantResource(Resource, kw_only=True):
 
 
 def object_id(call: Call, title: str, name: str = "id", longest: int = MAX_ID_LENGTH) -> str:
-    """Return an id in the path. Raises :class:`NotFound` for an impossible id, without a query."""
+    """Return the id under ``name`` in the path. Raises :class:`NotFound`, without a query, if it has more
+    than ``longest`` characters or is not printable.
+    """
     given = call.params[name]
     if len(given) > longest or not given.isprintable():
         raise NotFound(title, given[:longest] if given.isprintable() else "given")
@@ -55,19 +59,23 @@ def object_id(call: Call, title: str, name: str = "id", longest: int = MAX_ID_LE
 
 
 def parent_id(resource: Resource, call: Call) -> str | None:
-    """Return the parent's id in the path; None for resources without a parent. Raises :class:`NotFound`."""
+    """Return the parent's id in the path; None for resources without a parent. Raises :class:`NotFound` for
+    an impossible id.
+    """
     parent = resource.parent
     return None if parent is None else object_id(call, parent.title, f"{parent.name}_id")
 
 
 async def find_parent(parent: TenantResource, services: Services, call: Call) -> Any:
-    """Return the parent that the path names. Raises :class:`NotFound`."""
+    """Return the parent that the path names, if the caller may see it. Raises :class:`NotFound`."""
     id_ = object_id(call, parent.title, f"{parent.name}_id")
     return await services.tenants.get(parent.kind, id_, project_id=call.caller.scope)
 
 
 async def find_object(resource: TenantResource, services: Services, call: Call) -> Any:
-    """Return the object that the path names. Raises :class:`NotFound`."""
+    """Return the object that the path names, if the caller may see it and it has the path's parent. Raises
+    :class:`NotFound`.
+    """
     return await services.tenants.get(
         resource.kind,
         resource.id_in(call),

@@ -125,7 +125,9 @@ class Services:
         await self._notify_change(self._driver.failover_requested, change)
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
-        """Send an operator's inquiry (for a plan or an adoption) to an agent. Raises :class:`BusUnavailable`."""
+        """Send an operator's inquiry (for a plan or an adoption) to the agent of a shard. Raises
+        :class:`BusUnavailable`.
+        """
         await self._driver.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:

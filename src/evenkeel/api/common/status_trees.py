@@ -71,7 +71,7 @@ class StatusTree(View, kw_only=True):
 
 
 def pool_contents(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
-    """Return members and monitor of each pool, by pool id."""
+    """Return two dictionaries by pool id: the members of each pool that has some, and the health monitors."""
     members: dict[str, list[Member]] = defaultdict(list)
     for member in tree.members:
         members[member.pool_id].append(member)
@@ -79,7 +79,7 @@ def pool_contents(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict
 
 
 def policies_and_rules(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
-    """Return policies by listener id, and rules by policy id."""
+    """Return two dictionaries: L7 policies by listener id, and L7 rules by policy id."""
     policies: dict[str, list[L7Policy]] = defaultdict(list)
     for policy in tree.l7policies:
         policies[policy.listener_id].append(policy)
@@ -97,7 +97,9 @@ CLOSING_BRACKETS = b"]}"
 
 
 def json_before_children(view: Value) -> bytes:
-    """Return a view as JSON up to the inside of its last list, which is empty."""
+    """Return the JSON of a view whose last attribute is an empty list, without the closing brackets, so that
+    the list's items can follow.
+    """
     return encode(view).removesuffix(CLOSING_BRACKETS)
 
 
@@ -106,14 +108,17 @@ BATCH = 64
 
 
 def encode_items(rows: Sequence[T], view: Callable[[T], Any]) -> Iterator[bytes]:
-    """Generate the inside of a list of views as JSON, a piece for some of the rows."""
+    """Yield the JSON of views, separated by commas and without brackets, a piece for each :data:`BATCH` rows.
+    """
     for begin in range(0, len(rows), BATCH):
         piece = encode([view(row) for row in rows[begin : begin + BATCH]])[1:-1]
         yield b"," + piece if begin else piece
 
 
 def join_item_pieces(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield the pieces of all items, with a comma between one item and the next; each item is an iterator of pieces."""
+    """Yield the pieces of all items, with a comma between one item and the next; each item is an iterator of
+    pieces.
+    """
     for number, part in enumerate(parts):
         if number:
             yield b","
@@ -121,7 +126,7 @@ def join_item_pieces(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
 
 
 def statuses_of(row: Any) -> dict[str, str]:
-    """Return id, name and statuses of any object."""
+    """Return id, name, operating and provisioning status of any object, as keyword arguments of its view."""
     return {
         "id": row.id,
         "name": row.name,
@@ -131,7 +136,7 @@ def statuses_of(row: Any) -> dict[str, str]:
 
 
 def pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
-    """Show a pool without its members."""
+    """Return the statuses of a pool and its monitor, with an empty list of members."""
     return PoolStatus(
         **statuses_of(row),
         health_monitor=None if monitor is None else MonitorStatus(**statuses_of(monitor), type=monitor.type),

@@ -24,5 +24,5 @@ def id_refs(ids: Collection[str]) -> list[IdRef]:
 
 
 def shown_address(row: Member) -> str:
-    """Return the address of a member in the spelling of the request."""
+    """Return the address of a member as its request spelled it, or else in canonical form."""
     return row.given_address or row.address

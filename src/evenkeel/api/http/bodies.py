@@ -42,7 +42,9 @@ class BodyReader(Generic[T]):
         self._decode: Callable[[bytes], T] = (LaxDecoder if lax else msgspec.json.Decoder)(kind).decode
 
     def decode_body(self, raw: bytes) -> T:
-        """Decode a body. Raises :class:`Invalid`, :class:`Unsupported`."""
+        """Decode a body. Raises :class:`Invalid` for invalid JSON, duplicate names in an object, or values
+        that the type does not allow.
+        """
         try:
             # First the decoder: check_names() leaves types and numbers to it.
             body = self._decode(raw)
@@ -103,8 +105,8 @@ def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
 
 
 async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:
-    """Read the whole body. Raises :class:`Refusal`: 413 as soon as it exceeds the limit, 408 if it takes too long to
-    arrive.
+    """Read the whole body. Raises :class:`Refusal`: 413 as soon as it exceeds ``limit_bytes``, 408 if it
+    takes longer than :data:`BODY_TIMEOUT_SECONDS`, or a piece longer than :data:`PIECE_TIMEOUT_SECONDS`.
     """
     declared = headers.get(b"content-length", b"")
     # Only refuses early; the bytes that arrive are counted, whatever was declared.
@@ -138,5 +140,5 @@ async def _read_body(receive: Receive, limit_bytes: int) -> bytes:
 
 
 def body_too_large(limit_bytes: int) -> Refusal:
-    """Build the refusal of a body over the limit."""
+    """Build the refusal (413) of a body over the limit."""
     return Refusal(413, f"The request body is larger than the limit of {limit_bytes} bytes.")

@@ -39,12 +39,14 @@ class Permissions(Protocol):
         ...
 
     def roles_of(self, rule: str) -> tuple[str, ...]:
-        """Return the roles that the rule names."""
+        """Return the roles that the rule and the rules it refers to name."""
         ...
 
 
 class Call:
-    """One API request: its caller, parameters and headers."""
+    """One API request. ``headers`` has lower-case names, ``params`` the path's parameters; ``prefix`` is the
+    path below which a proxy offers the API; ``permissions`` is None for a public route.
+    """
 
     __slots__ = (
         "_query",
@@ -85,30 +87,38 @@ class Call:
 
     @property
     def query(self) -> Query:
-        """Query parameters in order. Raises :class:`BadList`."""
+        """Query parameters in order, as pairs of name and value, parsed at the first access. Raises
+        :class:`BadList` for too many of them or NUL characters.
+        """
         if self._query is None:
             self._query = parsed_query(self._query_string) if self._query_string else []
         return self._query
 
     @property
     def base_url(self) -> str:
-        """Scheme, host and path prefix of the API, from the client's point of view."""
+        """Scheme, host and path prefix of the API, from the client's point of view, without a slash at the
+        end; ``localhost`` for a request without a host.
+        """
         host = self.headers.get(b"host", b"localhost").decode("latin-1")
         return f"{self.scheme}://{host}{self.prefix}"
 
     def query_values(self, name: str) -> list[str]:
-        """Return the non-empty values of a query parameter. Raises :class:`BadList`."""
+        """Return the non-empty values of a query parameter, in order. Raises :class:`BadList` for an invalid
+        query string.
+        """
         return [value for key, value in self.query if key == name and value]
 
     def query_flag(self, name: str) -> bool:
-        """Return a boolean query parameter; absent: False. Raises :class:`BadList`."""
+        """Return a boolean query parameter, of repeated ones the last; False if absent. Raises
+        :class:`BadList` for another value.
+        """
         values = [value for key, value in self.query if key == name]
         return parse_bool(name, values[-1]) if values else False
 
 
 def parsed_query(query_string: bytes) -> Query:
-    """Parse names and values of a query string. Raises :class:`BadList` for too many parameters, or NUL characters
-    (databases refuse them).
+    """Parse a query string into pairs of name and value, in order. Raises :class:`BadList` for too many
+    parameters, or NUL characters (databases refuse them).
     """
     try:
         # latin-1 accepts any bytes; parse_qsl decodes the percent-encoded characters as UTF-8.
@@ -122,7 +132,9 @@ def parsed_query(query_string: bytes) -> Query:
 
 
 def parse_bool(name: str, value: str) -> bool:
-    """Parse a boolean in the spellings that clients use. Raises :class:`BadList`."""
+    """Parse a boolean in the spellings of :data:`FLAG_WORDS`, in any case. Raises :class:`BadList` naming the
+    parameter.
+    """
     if (flag := FLAG_WORDS.get(value.lower())) is not None:
         return flag
     raise BadList(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")

@@ -16,7 +16,7 @@ from evenkeel.core.kit.request_context import note_caller
 
 
 class CallerPermissions:
-    """Statements of the policy about one caller."""
+    """Answers questions about one caller by the policy."""
 
     def __init__(self, policy: Policy, caller: Caller) -> None:
         self._policy = policy
@@ -30,7 +30,7 @@ class CallerPermissions:
             return False
 
     def roles_of(self, rule: str) -> tuple[str, ...]:
-        """Return the roles that the rule names."""
+        """Return the roles that the rule and the rules it refers to name."""
         return self._policy.roles_of(rule)
 
 
@@ -48,7 +48,12 @@ class Gatekeeper:
         self._rate_limit = rate_limit
 
     async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
-        """Return the admitted caller. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
+        """Authenticate a request, count it against the rate limit, and authorize it; returns the admitted
+        caller, and stores the caller in the scope's state and for the log.
+
+        Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`, and :class:`Invalid` for credentials
+        with values that are not allowed.
+        """
         caller = await self._identity.identify(headers, scope)
         connection = scope["state"].get(CONNECTION)
         if connection is not None:

@@ -52,7 +52,8 @@ def keep_text(name: str, value: str) -> str:
 
 
 def parse_address(name: str, value: str) -> str:
-    """Return an address in its stored form; any other text unchanged, so that the filter matches no object."""
+    """Return an address in its stored form; any other text unchanged, so that the filter matches no object.
+    """
     return canonical_address(value) or value
 
 
@@ -62,7 +63,9 @@ def is_integer(text: str) -> bool:
 
 
 def parse_integer(name: str, value: str) -> int:
-    """Parse an integer that a column can hold. Raises :class:`BadList`."""
+    """Parse an integer of at most 32 bits, which a column can hold. Raises :class:`BadList` naming the
+    filter.
+    """
     # The length is checked first: int() of a very long text is slow, and raises above 4,300 digits.
     if is_integer(value) and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
         return number
@@ -70,15 +73,17 @@ def parse_integer(name: str, value: str) -> int:
 
 
 def parse_number(name: str, value: str) -> float:
-    """Parse a small decimal number. Raises :class:`BadList`."""
+    """Parse a decimal number without a sign, of at most 16 characters. Raises :class:`BadList` naming the
+    filter.
+    """
     if len(value) <= 16 and value.replace(".", "", 1).isdecimal():
         return float(value)
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
 
 
 def parse_time(name: str, value: str) -> int:
-    """Parse a time in the API's format, into seconds since the epoch; a zone of UTC may follow. Raises
-    :class:`BadList`.
+    """Parse a time like ``2026-01-02T03:04:05``, in UTC, perhaps with a Z at the end, into seconds since the
+    epoch. Raises :class:`BadList` naming the filter.
     """
     try:
         moment = datetime.strptime(value.removesuffix("Z"), "%Y-%m-%dT%H:%M:%S")
@@ -94,7 +99,10 @@ def parse_optional(parse: Parse) -> Parse:
 
 
 class Filters(Value):
-    """Attributes by which a collection can be filtered and sorted, by the store's names."""
+    """Attributes by which a collection can be filtered and sorted. ``parsers``: parser of filter values by
+    the store's attribute name; ``aliases``: store's names by the API's, where they differ; ``unordered``:
+    attributes that cannot be sorted by.
+    """
 
     parsers: Mapping[str, Parse]
     aliases: Mapping[str, str] = {}
@@ -105,29 +113,35 @@ class Filters(Value):
     """True: the objects belong to projects. False: every caller sees all of them."""
 
     def attribute_of_filter(self, name: str) -> str | None:
-        """Return the store's name of an attribute; None if the list cannot be filtered by it."""
+        """Return the store's name of an attribute that a request names; None if the list cannot be filtered
+        by it.
+        """
         name = self.aliases.get(name, name)
         return name if name in self.parsers else None
 
     def sort_key(self, name: str) -> str | None:
-        """Return the attribute to sort by, for a name in a request; None if the list cannot be sorted by it."""
+        """Return the store's attribute to sort by, for a name in a request; None if the list cannot be sorted
+        by it.
+        """
         name = self.aliases.get(name, name)
         known = name in self.parsers or (self.owned and name == PROJECT_NAMES[0])
         return name if known and name not in self.unordered else None
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all filters, except those for tags."""
+        """Names of all filters in requests, except those for tags."""
         return [*sorted({*self.parsers, *self.aliases}), *(PROJECT_NAMES if self.owned else ())]
 
     @property
     def sort_keys(self) -> list[str]:
-        """Return the names of all sort keys."""
+        """Sorted names of the attributes to sort by, without aliases."""
         return [name for name in sorted({*self.parsers, PROJECT_NAMES[0]}) if self.sort_key(name)]
 
 
 class ListRequest(Value):
-    """A parsed list request: filters, sort keys, page and fields."""
+    """A parsed list request: the store's query (filters, sort keys, page), and the attributes to show;
+    ``fields`` empty: all.
+    """
 
     query: ListQuery
     fields: tuple[str, ...] = ()
@@ -136,7 +150,9 @@ class ListRequest(Value):
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
-    """Parse the list request of a call. Raises :class:`BadList` naming the parameter."""
+    """Parse the filters, order, page and fields of a list request, limited to the caller's projects. Raises
+    :class:`BadList` for a bad value, and :class:`Invalid` for an unknown filter or sort key.
+    """
     wanted: dict[str, list[Any]] = {}
     projects: list[str] = []
     for name, value in call.query:
@@ -168,7 +184,9 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
 
 
 def _tag_filter(call: Call) -> TagFilter | None:
-    """Combine the tags of repeated parameters, each once. Raises :class:`BadList` for too many."""
+    """Combine the tags of repeated parameters, each once; None without tag parameters. Raises
+    :class:`BadList` for too many tags.
+    """
     given: dict[str, dict[str, None]] = {}
     for name, value in call.query:
         if name in _TAGS:
@@ -257,8 +275,8 @@ def page_links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]
 
 
 def select_fields(view: Any, fields: Sequence[str]) -> Any:
-    """Return the view, or a dictionary of only the attributes in ``fields``; unknown names are ignored, like in
-    Octavia.
+    """Return the view, or a dictionary of only the attributes in ``fields`` if there are any; unknown names
+    are ignored, like in Octavia.
     """
     if not fields:
         return view

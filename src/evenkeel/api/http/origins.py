@@ -28,7 +28,9 @@ class OriginRule:
         self._trusted = frozenset(_checked_origin(origin).encode() for origin in trusted)
 
     def check_origin(self, method: str, headers: Headers) -> None:
-        """Refuse a writing request from a web page of another origin. Raises :class:`Refusal` (403)."""
+        """Check the origin of a request. Raises :class:`Refusal` (403) for a writing request from a web page
+        of another origin that is not trusted.
+        """
         if method in _READING_METHODS:
             return
         origin = headers.get(b"origin", b"")

@@ -62,7 +62,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the connection: determine the peer, and wait for a request."""
+        """Start the connection: determine the peer, and begin the time-out of the first request's header."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
         self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
@@ -70,7 +70,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._expect_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Release the connection and stop its timers."""
+        """Release the connection, end pending responses, and stop the timers."""
         self.connection.release()
         self._end_answers()
         self._unset_keepalive_if_required()
@@ -86,7 +86,9 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- reading
 
     def data_received(self, data: bytes) -> None:
-        """Pass received data to the parser, unless it exceeds a limit."""
+        """Pass received data to the parser in chunks; a request that is invalid or exceeds a limit is
+        refused.
+        """
         for begin in range(0, len(data), FEED_BYTES):
             if self.transport.is_closing() or self.parser is None:
                 return
@@ -123,7 +125,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refuse_request(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
 
     def _refuse_request(self, status: int, text: str) -> None:
-        """Send an error and close the connection; only close it if a response is in progress."""
+        """Send an error and close the connection; only close it if a response is in progress. The refusal is
+        counted for the log.
+        """
         self.tally.add(f"{status} {text}", self.connection.address)
         if self.transport.is_closing():
             return
@@ -138,7 +142,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _abort_connection(self) -> None:
-        """Close the connection immediately."""
+        """Close the connection immediately, and end pending responses."""
         self._end_answers()
         self.transport.abort()
 
@@ -161,7 +165,8 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- parser callbacks
 
     def on_message_begin(self) -> None:
-        """Start the limits of a new request."""
+        """Reset the header limits for a new request, and store its peer and connection in the scope's state.
+        """
         super().on_message_begin()
         state = self.scope["state"]
         state[PEER] = self._peer
@@ -170,7 +175,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._header_bytes = self._fed_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Count a part of the request's target against the limits."""
+        """Count a part of the request's target; a target or header over the limit ends parsing with a refusal
+        (414, 431).
+        """
         super().on_url(url)
         limit = self.limits.target_bytes_max
         if len(self.url) > limit:
@@ -178,7 +185,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._count_header_bytes(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count a header line against the limits."""
+        """Count a header line; too many lines or bytes end parsing with a refusal (431)."""
         super().on_header(name, value)
         limit = self.limits.headers_max
         if len(self.headers) > limit:
@@ -197,7 +204,9 @@ class BoundedProtocol(HttpToolsProtocol):
         raise _TooMuch
 
     def on_headers_complete(self) -> None:
-        """Switch from the header's limits to the body's, and limit pipelined requests."""
+        """End the header's limits and begin the request; too many pipelined requests end parsing with a
+        refusal (400).
+        """
         # Before uvicorn's method, which starts the request or appends it to the pipeline.
         if len(self.pipeline) >= PIPELINED_MAX:
             self._refuse_too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
@@ -217,14 +226,18 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- answering
 
     def on_response_complete(self) -> None:
-        """Watch the sent response, and limit an unread body."""
+        """Begin the write time-out of the response, and limit the rest of a body that the response did not
+        wait for.
+        """
         super().on_response_complete()
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._stop_reading_soon()
         self._writing.watch()
 
     def _stop_reading_soon(self) -> None:
-        """Limit the rest of the body after a response that did not wait for it."""
+        """Limit bytes and time of the rest of a body after a response that did not wait for it; close at once
+        if the client still waits for permission to send it.
+        """
         if self.cycle.waiting_for_100_continue:
             self.transport.close()  # the rest cannot be distinguished from another request
             return
@@ -244,7 +257,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def peer_of(transport: asyncio.BaseTransport) -> Peer:
-    """Return the peer of a connection. ``peercert`` is empty unless the certificate was verified."""
+    """Return the peer of a connection: ``host`` is empty if unknown, ``certificate_names`` None without a
+    verified certificate.
+    """
     address = transport.get_extra_info("peername")
     certificate = transport.get_extra_info("peercert")
     return Peer(
@@ -254,7 +269,9 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
 
 
 def names_in_certificate(certificate: dict[str, Any]) -> Iterator[str]:
-    """Yield the host names in a certificate; the common name only if there are none (RFC 6125)."""
+    """Yield the DNS names in a certificate from :meth:`ssl.SSLSocket.getpeercert`; the common name only if
+    there are none (RFC 6125).
+    """
     found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
     if not found:
         found = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]

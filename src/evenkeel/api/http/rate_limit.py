@@ -19,7 +19,9 @@ returns.
 
 
 class RateLimit:
-    """Rate limit by project: ``per_second`` requests on average, bursts of ``burst``; ``per_second`` 0: no limit."""
+    """Rate limit by project: ``per_second`` requests on average, bursts of ``burst`` (at least 1);
+    ``per_second`` 0: no limit.
+    """
 
     def __init__(self, per_second: float, burst: int, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._per_second = per_second
@@ -29,7 +31,9 @@ class RateLimit:
         """``{project id: (remaining requests, time at which these were counted)}``."""
 
     def count_request(self, project_id: ProjectId) -> None:
-        """Count a request. Raises :class:`Refusal` (429) with a Retry-After header."""
+        """Count a request of a project. Raises :class:`Refusal` (429) with a Retry-After header if the
+        project is over its rate; a refused request is not counted.
+        """
         if not self._per_second:
             return
         now = self._monotonic()
@@ -45,7 +49,7 @@ class RateLimit:
 
 
 def too_many_requests(retry_after_seconds: int) -> Refusal:
-    """Build the refusal of a request over the limit."""
+    """Build the refusal (429) of a request over the limit, with a Retry-After of at least one second."""
     wait = max(retry_after_seconds, 1)
     return Refusal(429, f"Too many requests. Try again in {wait} seconds.", headers=((b"retry-after", b"%d" % wait),))
 

@@ -36,8 +36,8 @@ class RequestLog:
         self._begun = time.monotonic()
 
     def log_end(self, status: int, error: Exception | None = None) -> None:
-        """Log the end of the request with its response's status, and count it. ``error``: exception that the status
-        stands for; None: none.
+        """Log the end of the request with its response's status, and count it in the metrics. ``error``:
+        exception that the status stands for; None: none.
         """
         scope = self._scope
         seconds = time.monotonic() - self._begun

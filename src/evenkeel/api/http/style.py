@@ -15,10 +15,12 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class BodyDecoder(Protocol, Generic[Body]):
-    """BodyDecoder for bodies of one type."""
+    """Decoder of request bodies of one type."""
 
     def decode_body(self, raw: bytes) -> Body:
-        """Decode a request's body. Raises :class:`RequestError`."""
+        """Decode a request's body. Raises :class:`RequestError`, worded in the API's style, for a body that
+        the type does not allow.
+        """
         ...
 
 
@@ -32,13 +34,15 @@ class ApiStyle(Protocol):
 
     @property
     def only_json(self) -> bool:
-        """Whether requests must declare and accept JSON bodies in their headers; else these headers are ignored."""
+        """True: requests must declare and accept JSON in their headers. False: these headers are ignored,
+        except for writes of web pages.
+        """
         ...
 
     @property
     def changes_in_error(self) -> bool:
-        """Whether the API accepts changes of objects in ERROR where immutability is strict; if not, only deletes and
-        failovers.
+        """True: objects in ERROR may be changed where immutability is strict. False: they may only be deleted
+        or failed over.
         """
         ...
 
@@ -52,7 +56,7 @@ class ApiStyle(Protocol):
         ...
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """Build the response to any error."""
+        """Build the response to any error in this style."""
         ...
 
     def method_not_allowed(self, allow: Headers) -> Answer:
@@ -91,13 +95,15 @@ OPERATORS = OctaviaStyle(lax=False)
 
 
 class ApiStyles:
-    """The supported styles, by path."""
+    """The supported styles, found by the path of a request."""
 
     def __init__(self, styles: Iterable[ApiStyle]) -> None:
         self._longest_first = sorted(styles, key=lambda style: -len(style.base))
 
     def style_of(self, path: str) -> ApiStyle:
-        """Return the style with the longest base that is a prefix of the path; else Octavia's."""
+        """Return the style with the longest base that is the path or a parent folder of it; Octavia's if
+        there is none.
+        """
         for style in self._longest_first:
             if path == style.base or path.startswith(f"{style.base}/"):
                 return style

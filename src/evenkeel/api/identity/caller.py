@@ -21,7 +21,9 @@ MAX_HEADER_BYTES = 8192
 
 
 class Caller(Value):
-    """The authenticated caller. Policies may refer to every attribute except ``user_name``."""
+    """The authenticated caller of a request. Policy rules may refer to every attribute; an empty text means
+    that the login has no such value.
+    """
 
     project_id: ProjectId
     """Project of the login; empty if the login is for the system or a domain."""
@@ -37,7 +39,7 @@ class Caller(Value):
 
 
 class Peer(Value):
-    """The peer of the connection, independent of proxies' headers."""
+    """The peer of a connection, independent of proxies' headers. ``host``: IP address; empty if unknown."""
 
     host: str = ""
     certificate_names: tuple[str, ...] | None = None
@@ -45,7 +47,7 @@ class Peer(Value):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the peer is on this host."""
+        """True if the peer has a loopback address, so is on this host; False if the address is unknown."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -56,15 +58,20 @@ class Authenticator(Protocol):
     """Port to authentication: identifies the caller of a request."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Identify the caller. ``headers`` has the last of each name, ``scope`` is the ASGI one. Raises
-        :class:`Unauthenticated`; :class:`evenkeel.api.responses.errors.Refusal` (403, 429);
+        """Identify the caller. ``headers`` maps lower-case names to the last value of each; ``scope`` is the
+        ASGI scope.
+
+        Raises :class:`Unauthenticated`; :class:`evenkeel.api.responses.errors.Refusal` (403, 429);
+        :class:`Invalid` for a project id or roles that are not allowed;
         :class:`evenkeel.core.kit.errors.Unavailable` if the caller cannot be identified now.
         """
         ...
 
 
 class Unauthenticated(Refusal):
-    """Credentials are missing or wrong. The body equals that of Keystone's middleware, which clients parse."""
+    """Credentials are missing or wrong (401). ``challenge``: value of the ``WWW-Authenticate`` header. The
+    body equals that of Keystone's middleware, which clients parse.
+    """
 
     def __init__(self, challenge: str) -> None:
         headers = ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
@@ -76,8 +83,8 @@ class IdentityUnavailable(Unavailable):
 
 
 def peer_of(scope: Mapping[str, Any]) -> Peer:
-    """Return the peer that the server stored for the request; if none (the server is in the same process), the address
-    of the ASGI client.
+    """Return the peer that the server stored for the request, or else (the server runs in the same process) a
+    peer with the address of the ASGI client, empty if unknown.
     """
     peer = scope.get("state", {}).get(PEER)
     if isinstance(peer, Peer):
@@ -87,13 +94,16 @@ def peer_of(scope: Mapping[str, Any]) -> Peer:
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """Return the caller's address, by headers of trusted proxies; empty if unknown. Not suitable for authentication."""
+    """Return the client's IP address, which trusted proxies' headers may have set; empty if unknown. Not
+    suitable for authentication.
+    """
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
 def checked_project(project_id: str, field: str) -> ProjectId:
-    """Check and return a project id. Raises :class:`Invalid`.
+    """Return the project id if it has 1 to 36 letters, digits, dashes, underscores and dots, not only signs.
+    Raises :class:`Invalid` naming ``field``.
 
     Project ids become names of device partitions and parts of paths, so their alphabet is restricted.
     """
@@ -108,7 +118,9 @@ def checked_project(project_id: str, field: str) -> ProjectId:
 
 
 def roles_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Return sorted role names, so that equal callers are equal values. Raises :class:`Invalid` for too many."""
+    """Return the distinct role names without spaces around them, sorted, so that equal callers are equal
+    values; empty names are left out. Raises :class:`Invalid` for more than :data:`MAX_ROLES`.
+    """
     roles = tuple(sorted({name.strip() for name in names} - {""}))
     if len(roles) > MAX_ROLES:
         raise Invalid(f"There are {len(roles)} roles. Allowed: at most {MAX_ROLES}.")

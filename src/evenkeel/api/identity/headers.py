@@ -39,15 +39,18 @@ _NAMES = (
 
 
 class TrustedHeaders:
-    """Authentication by trusted headers. ``gateway_names``: one of these must be in the certificate of a remote client;
-    empty: every verified certificate is accepted.
+    """Authentication by trusted headers. ``gateway_names``: names of which one must be in the certificate of
+    a client that presents one; empty: every verified certificate is accepted.
     """
 
     def __init__(self, gateway_names: frozenset[str] = frozenset()) -> None:
         self._gateway_names = gateway_names
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Return the caller in the gateway's headers."""
+        """Return the caller in the gateway's headers. Raises :class:`Refusal` (403) if the peer is no
+        gateway; :class:`Unauthenticated` without a user id or with an unconfirmed status; :class:`Invalid`
+        for headers that are repeated, too long or have values that are not allowed.
+        """
         if not self._is_gateway(peer_of(scope)):
             raise Refusal(403, "Identity headers are accepted from the gateway only; send the request there.")
         _check_headers_unique(scope)

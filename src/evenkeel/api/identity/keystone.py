@@ -50,7 +50,9 @@ MAX_WAITING = 256
 
 
 class TokenValidation(Value):
-    """Result of the middleware for one token."""
+    """Result of the token middleware: the response's HTTP status, the WSGI environment with the headers that
+    the middleware has set, and the challenge of a 401 (empty: none).
+    """
 
     status: int
     environ: Environ
@@ -62,14 +64,16 @@ class CachedToken(Value):
 
     caller: Caller
     until_seconds: float
-    """Expiry of the cache entry, by the system's clock like the token's expiry."""
+    """Expiry of the cache entry, in seconds since the epoch like the token's expiry."""
 
 
 class KeystoneIdentity:
     """Authentication by ``X-Auth-Token``, and optionally ``X-Service-Token``."""
 
     def __init__(self, middleware: Callable[..., Any], *, now: Callable[[], float] = time) -> None:
-        """Initialize the validation. ``middleware``: a WSGI filter factory, called with the application."""
+        """Initialize the validation. ``middleware``: a WSGI filter factory, called with the application.
+        ``now``: returns seconds since the epoch.
+        """
         self._filter = middleware(_authenticated_application)
         self._now = now
         self._key = secrets.token_bytes(32)
@@ -78,7 +82,11 @@ class KeystoneIdentity:
         self._waiting = 0
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Return the caller of the token. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
+        """Return the caller of the token, from the cache or by the middleware in a thread.
+
+        Raises :class:`Unauthenticated`; :class:`IdentityUnavailable` if Keystone does not answer or too many
+        tokens are being validated; :class:`Invalid` for an unsupported project id or too many roles.
+        """
         token, service_token = headers.get(b"x-auth-token", b""), headers.get(b"x-service-token", b"")
         if len(token) + len(service_token) > MAX_HEADER_BYTES:
             token = b""  # cannot be valid; the middleware responds like to a missing token
@@ -126,7 +134,7 @@ class KeystoneIdentity:
 
 def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
     """Create the validation of tokens with the options ``[keystone_authtoken]`` of ``conf``. Raises
-    :class:`ValueError`.
+    :class:`ValueError` if the middleware cannot be created with these options.
     """
     try:
         return KeystoneIdentity(lambda app: AuthProtocol(app, {"oslo_config_config": conf}))
@@ -135,7 +143,9 @@ def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
 
 
 def run_application(application: Callable[..., Any], environ: Environ) -> TokenValidation:
-    """Run a WSGI application, such as the token middleware, and return the result; the response's body is dropped."""
+    """Run a WSGI application, such as the token middleware, to its end; return status, environment and
+    challenge. The response's body is dropped.
+    """
     responses: list[tuple[int, str]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
@@ -179,8 +189,8 @@ def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> 
 
 
 def caller_of(environ: Mapping[str, Any]) -> Caller:
-    """Return the caller in the headers that the middleware has set. Raises :class:`Invalid` for an unsupported project
-    id.
+    """Return the caller in the headers that the middleware has set. Raises :class:`Invalid` for an
+    unsupported project id or too many roles.
     """
 
     def header_value(name: str) -> str:
@@ -200,13 +210,13 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
 
 
 def _is_without_access_rules(token: Mapping[str, Any]) -> bool:
-    """Whether the token is valid for all requests: not if it is of an application credential with access rules."""
+    """Whether the token is valid for all requests; False for an application credential with access rules."""
     credential = token.get("application_credential") or {}
     return credential.get("access_rules") is None
 
 
 def _expiry_seconds(expires_at: str) -> float:
-    """Return the expiry of a token in seconds since the epoch; an unreadable one counts as expired."""
+    """Return the expiry of a token in seconds since the epoch; 0, so expired, for an unreadable time."""
     try:
         return datetime.fromisoformat(expires_at).timestamp()
     except ValueError:

@@ -12,10 +12,12 @@ _ADMINISTRATOR = Caller(project_id=ProjectId(DEFAULT_PROJECT), roles=("admin",),
 
 
 class NoAuthentication:
-    """Accepts every caller. ``X-Project-Id`` names the project of created objects."""
+    """Accepts every caller as an administrator. ``X-Project-Id`` names the project of created objects."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Return an administrator. Raises :class:`evenkeel.core.kit.errors.Invalid` for an invalid project id."""
+        """Return an administrator of the project in ``X-Project-Id``, or of ``default`` without that header.
+        Raises :class:`evenkeel.core.kit.errors.Invalid` for an invalid project id.
+        """
         given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
         if not given:
             return _ADMINISTRATOR

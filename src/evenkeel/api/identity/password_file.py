@@ -38,8 +38,9 @@ FORGIVEN_AFTER_SECONDS = 300.0
 
 
 class FailedLogins:
-    """Counts failed logins by user name, for a bounded number of names. Names that no user can have share one count,
-    because clients choose them and they may be as long as a header.
+    """Counts failed logins by user name, for a bounded number of names; the name with the oldest failure is
+    dropped. Names that no user can have share one count, because clients choose them and they may be as
+    long as a header.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -47,7 +48,9 @@ class FailedLogins:
         self._counts: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def record_failure(self, name: str) -> float:
-        """Count a failure; returns the delay of the answer in seconds."""
+        """Count a failed login and return the delay of its response in seconds, which grows with each
+        failure. Counting starts again :data:`FORGIVEN_AFTER_SECONDS` after the last failure.
+        """
         name = name if is_valid_name(name) else ""
         now = self._clock.monotonic()
         count, last = self._counts.pop(name, (0, now))
@@ -59,12 +62,14 @@ class FailedLogins:
         return DELAY_AFTER_FAILURE.nominal_seconds(count)
 
     def clear_failures(self, name: str) -> None:
-        """Clear the failures after a correct password."""
+        """Forget the failures of a user name, after a correct password."""
         self._counts.pop(name, None)
 
 
 class PasswordFileIdentity:
-    """Authentication by HTTP basic authentication against a password file."""
+    """Authentication by HTTP basic authentication against a password file. ``key``: secret of the digests of
+    cached passwords; None: a random one.
+    """
 
     def __init__(self, file: WatchedFile[dict[str, User]], clock: Clock, *, key: bytes | None = None) -> None:
         self._file = file
@@ -77,8 +82,8 @@ class PasswordFileIdentity:
         self._next_check_seconds = clock.monotonic() + CHECK_SECONDS
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Return the authenticated user. Raises :class:`Unauthenticated`; :class:`Refusal` (429) for too many
-        concurrent logins.
+        """Return the authenticated user. Raises :class:`Unauthenticated`, for a wrong password after a delay;
+        :class:`Refusal` (429) if the queue of password checks is full.
         """
         given = headers.get(b"authorization")
         if given is None or len(given) > MAX_HEADER_BYTES:
@@ -136,7 +141,9 @@ class PasswordFileIdentity:
 
 
 def parse_credentials(header: bytes) -> tuple[str, str]:
-    """Parse an ``Authorization`` header (RFC 7617); return user and password. Raises :class:`Unauthenticated`."""
+    """Parse an ``Authorization`` header (RFC 7617); return user name and password. Raises
+    :class:`Unauthenticated` for another scheme or malformed credentials.
+    """
     try:
         name, password = basic_credentials(header)
         return name.decode(), password.decode()

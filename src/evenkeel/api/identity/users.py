@@ -17,7 +17,7 @@ _ROLE_PATTERN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class User(Value):
-    """A user of the API: one line of the file."""
+    """A user of the API: one line of the password file, with the hash of the password."""
 
     name: str
     project_id: ProjectId
@@ -26,7 +26,9 @@ class User(Value):
 
 
 def checked_user(name: str, project_id: str, roles: Iterable[str], hash: PasswordHash) -> User:
-    """Return a user whose names are allowed. Raises :class:`Invalid` naming the field."""
+    """Return a user whose name, project and roles are allowed; roles are sorted. Raises :class:`Invalid`
+    naming the field.
+    """
     if not is_valid_name(name):
         raise Invalid(f"user: {name[:64]!r} is not 1 to 64 letters, digits, dots, dashes, underscores and @.")
     known = roles_of(roles)
@@ -37,7 +39,7 @@ def checked_user(name: str, project_id: str, roles: Iterable[str], hash: Passwor
 
 
 def format_user_line(user: User) -> str:
-    """Format the user as a line, without its end."""
+    """Format the user as a line of the password file, without a line break."""
     return f"{user.name}:{user.project_id}:{','.join(user.roles)}:{format_hash(user.hash)}"
 
 
@@ -51,7 +53,9 @@ def parse_user_line(line: str) -> User:
 
 
 def parse_users(text: str) -> dict[str, User]:
-    """Parse the users of a file, by name. Raises :class:`Invalid` naming the line's number."""
+    """Parse the text of a password file; return users by name. Raises :class:`Invalid` naming the line's
+    number for a bad line, a duplicate name, or more than :data:`MAX_USERS` users.
+    """
     users: dict[str, User] = {}
     for number, user in parse_lines(text, parse_user_line):
         if user.name in users:
@@ -70,5 +74,7 @@ def read_users(path: Path) -> dict[str, User]:
 
 
 def watched_users(path: Path) -> WatchedFile[dict[str, User]]:
-    """Return the users of a file, reloaded when it changes. Raises :class:`ValueError` naming file and line."""
+    """Return the users of a file, which :meth:`WatchedFile.refresh` reloads after a change. Raises
+    :class:`ValueError` naming file and line.
+    """
     return WatchedFile("identity.password_file", path, read_users)

@@ -102,7 +102,9 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
 
 
 def _agent_type(call: Call) -> str | None:
-    """Return the requested agent type; None: no agent has it."""
+    """Return the requested agent type, LBaaS v2's if none is requested; None: agents have none of the
+    requested types.
+    """
     asked = call.query_values("agent_type")
     if not asked or V2_TYPE in asked:
         return V2_TYPE
@@ -110,7 +112,9 @@ def _agent_type(call: Call) -> str | None:
 
 
 async def list_agents(services: Services, call: Call) -> Answer:
-    """Handle GET /agents: list agents, filtered."""
+    """Handle GET /agents: list agents by id, filtered by query parameters. Raises :class:`NeutronRefusal` for
+    a bad boolean or limit.
+    """
     agent_type = _agent_type(call)
     rows = () if agent_type is None else await services.operators.agents()
     views = [agent_view(row, agent_type or V2_TYPE) for row in rows]
@@ -143,13 +147,15 @@ def _parse_flag(name: str, value: str) -> bool:
 
 
 async def show_agent(services: Services, call: Call) -> Answer:
-    """Handle GET /agents/{id}."""
+    """Handle GET /agents/{id}: show one agent as an agent of LBaaS v2. Raises :class:`NotFound`."""
     view = agent_view(await services.operators.agent(AgentId(object_id(call, "Agent"))))
     return json_answer({"agent": select_fields(view, call.query_values("fields"))})
 
 
 async def change_agent(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:
-    """Handle PUT /agents/{id}: drain or undrain the agent."""
+    """Handle PUT /agents/{id}: drain or undrain the agent; without ``admin_state_up`` nothing changes. Raises
+    :class:`NotFound`.
+    """
     agent_id, up = object_id(call, "Agent"), body.agent.admin_state_up
     if isinstance(up, UnsetType):
         return json_answer({"agent": agent_view(await services.operators.agent(AgentId(agent_id)))})
@@ -157,14 +163,17 @@ async def change_agent(services: Services, call: Call, body: NeutronAgentChangeB
 
 
 async def refuse_agent_delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /agents/{id}: 204 for a stopped agent without shards; else 409."""
+    """Handle DELETE /agents/{id}: delete a stopped agent without load balancers; answers 204. Raises
+    :class:`NotFound`, :class:`Conflict` for any other agent.
+    """
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
     return NO_CONTENT
 
 
 async def list_load_balancers_on_agent(services: Services, call: Call) -> Answer:
-    """Handle GET /agents/{id}/agent-loadbalancers: load balancers that the agent serves or is home to; none for an
-    unknown agent, like in Neutron.
+    """Handle GET /agents/{id}/agent-loadbalancers: list a page of the load balancers that the agent serves or
+    is home to; none for an unknown agent, like in Neutron. Raises :class:`NeutronRefusal` for a bad
+    parameter.
     """
     wanted = parse_list(call, Filters(parsers={}), services.limits)
     try:
@@ -176,16 +185,16 @@ async def list_load_balancers_on_agent(services: Services, call: Call) -> Answer
 
 
 async def show_hosting_agent(services: Services, call: Call) -> Answer:
-    """Handle GET of a load balancer's agent: the agent that serves the load balancer, else its home agent; null if
-    there is none, like in Neutron.
+    """Handle GET /lbaas/loadbalancers/{id}/loadbalancer-hosting-agent: show the agent that serves the load
+    balancer, else its home agent; null without an agent or load balancer, like in Neutron.
     """
     found = await find_acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
     return json_answer(None if found is None else {"agent": agent_view(found)})
 
 
 async def find_acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
-    """Return the agent that serves a load balancer, else its home; None if the load balancer is not placed or does not
-    exist.
+    """Return the agent that serves a load balancer, else its home agent; None if the load balancer is not
+    placed or does not exist.
     """
     try:
         shard = await services.operators.shard_of_load_balancer(load_balancer_id)

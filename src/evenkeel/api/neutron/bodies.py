@@ -34,8 +34,8 @@ class NeutronChange(Request):
 
 
 class NeutronReader(Generic[T]):
-    """Reader for bodies of one type: a struct that wraps the object in one attribute. A second attribute holds a list
-    of objects to create together.
+    """Decoder of bodies of one type: a struct that wraps the object in one attribute. If the type has a
+    second attribute, with a list of objects to create together, a body must have exactly one of both.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -44,7 +44,9 @@ class NeutronReader(Generic[T]):
         self._decode: Callable[[bytes], Any] = LaxDecoder(kind).decode
 
     def decode_body(self, raw: bytes) -> T:
-        """Decode a body. Raises :class:`NeutronRefusal` (400)."""
+        """Decode a body. Raises :class:`NeutronRefusal` (400), with Neutron's error type and text, for a body
+        that the type does not allow.
+        """
         if not raw:
             raise bad_request("Resource body required")
         try:
@@ -166,5 +168,5 @@ def check_tenant(scope: str | None, wanted: HasProject) -> None:
 
 
 def invalid_value(field: str, reason: str) -> NeutronRefusal:
-    """Build the error for a value that is not allowed."""
+    """Build the error (400) for a value of ``field`` that is not allowed."""
     return bad_request(f"Invalid input for {field}. Reason: {reason}")

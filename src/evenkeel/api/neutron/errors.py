@@ -40,7 +40,7 @@ class NeutronErrorAnswer(Value, rename={"error": "NeutronError"}):
 
 
 class NeutronErrorType(NamedTuple):
-    """Type and status of an error in one API."""
+    """Error type (``type``) in one Neutron API, and its HTTP status."""
 
     type: str
     status: int | None = None
@@ -48,7 +48,7 @@ class NeutronErrorType(NamedTuple):
 
 
 class NeutronRefusal(Refusal):
-    """A refusal with an error type of its own."""
+    """A refusal with an error type of its own, ``kind``, in the body."""
 
     def __init__(self, status: int, kind: str, text: str) -> None:
         super().__init__(status, text)
@@ -56,7 +56,7 @@ class NeutronRefusal(Refusal):
 
 
 class ErrorTypes(NamedTuple):
-    """Error types of one API for the core's errors."""
+    """Error types of one API for the core's errors. ``by_code``: by the error's code."""
 
     by_code: Mapping[str, NeutronErrorType]
     missing: Mapping[str, tuple[str, str]]
@@ -64,7 +64,7 @@ class ErrorTypes(NamedTuple):
 
 
 def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:
-    """Build an error with status 400."""
+    """Build an error with status 400 and the error type ``kind``."""
     return NeutronRefusal(400, kind, text)
 
 
@@ -75,14 +75,18 @@ def error_answer(status: int, kind: str, text: str, headers: Headers = ()) -> An
 
 
 def untyped_error(status: int, text: str = "", headers: Headers = ()) -> Answer:
-    """Build the response with an error without a type of its own: it is named after its status."""
+    """Build the response with an error whose type is named after its status; ``text`` empty: the status's
+    usual text.
+    """
     phrase = reason_phrase(status)
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
     return error_answer(status, kind, text or _TEXTS_BY_STATUS.get(status, phrase), headers)
 
 
 def answer_to(error: Exception, names: ErrorTypes, request_id: str) -> Answer:
-    """Build the response to any error; unexpected errors are logged and not disclosed."""
+    """Build the response to any error in Neutron's form. Unexpected errors become a 500 without details and
+    are logged; an unavailable dependency becomes a 503 with Retry-After.
+    """
     if isinstance(error, Refusal):
         return _answer_of_refusal(error)
     if isinstance(error, RequestError):

@@ -120,7 +120,7 @@ _COLLECTIONS = (
 
 
 async def list_versions(services: Services, call: Call) -> Answer:
-    """Handle GET /: list the only API version."""
+    """Handle GET /neutron: list the only API version."""
     link = NeutronVersionLink(href=f"{call.base_url}{BASE}/v2.0/", rel="self")
     return json_answer(NeutronVersions(versions=[NeutronVersion(id="v2.0", status="CURRENT", links=[link])]))
 
@@ -140,7 +140,7 @@ async def list_resources(services: Services, call: Call) -> Answer:
 
 
 async def list_extensions(services: Services, call: Call) -> Answer:
-    """Handle GET /extensions: list supported extensions."""
+    """Handle GET /extensions: list supported extensions, or those with an ``alias`` in the query."""
     asked = call.query_values("alias")
     known = [each for each in EXTENSIONS if not asked or each.alias in asked]
     return json_answer(
@@ -149,7 +149,7 @@ async def list_extensions(services: Services, call: Call) -> Answer:
 
 
 async def show_extension(services: Services, call: Call) -> Answer:
-    """Handle GET /extensions/{id}."""
+    """Handle GET /extensions/{id}: show one supported extension. Raises :class:`NotFound`."""
     for each in EXTENSIONS:
         if each.alias == call.params["id"]:
             return json_answer({"extension": each})
@@ -157,7 +157,8 @@ async def show_extension(services: Services, call: Call) -> Answer:
 
 
 async def list_service_providers(services: Services, call: Call) -> Answer:
-    """Handle GET /service-providers: list providers of load balancers, by name."""
+    """Handle GET /service-providers: list providers of load balancers, or those with a ``name`` in the query.
+    """
     asked = call.query_values("name")
     known = (
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
@@ -169,7 +170,7 @@ async def list_service_providers(services: Services, call: Call) -> Answer:
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:
-    """Show a flavor; its profile is managed by Octavia's API."""
+    """Convert a flavor to Neutron's view, without profiles, which Octavia's API manages."""
     return NeutronFlavorView(
         id=row.id,
         name=row.name,
@@ -181,13 +182,15 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 
 
 async def list_flavors(services: Services, call: Call) -> Answer:
-    """Handle GET /flavors: list flavors of load balancers."""
+    """Handle GET /flavors: list a page of the flavors of load balancers. Raises :class:`NeutronRefusal` for a
+    bad parameter.
+    """
     wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
     page = await read_page(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(list_page_body(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 
 async def show_flavor(services: Services, call: Call) -> Answer:
-    """Handle GET /flavors/{id}."""
+    """Handle GET /flavors/{id}: show one flavor. Raises :class:`NotFound`."""
     row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in(call))
     return json_answer({"flavor": select_fields(flavor_view(row), call.query_values("fields"))})

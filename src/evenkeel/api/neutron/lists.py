@@ -36,8 +36,8 @@ _pages: dict[type[Any], type[Any]] = {}
 
 
 def list_page_type(plural: str, view: type[Any]) -> type[Any]:
-    """Return the type of a response with a page of objects, one for each view; links are present only with neighbouring
-    pages.
+    """Return the type of a response with a page of objects, the same type for each call with a view; links
+    are present only with neighbouring pages.
     """
     if view not in _pages:
         fields: list[Any] = [(plural, list[view]), (f"{plural}_links", list[Link], [])]  # type: ignore[valid-type]
@@ -46,7 +46,9 @@ def list_page_type(plural: str, view: type[Any]) -> type[Any]:
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
-    """Parse the list request of a call. Raises :class:`NeutronRefusal` (400) naming the parameter."""
+    """Parse filters, order, page and fields of a list request, limited to the caller's projects; unknown
+    parameters are ignored. Raises :class:`NeutronRefusal` (400) naming the parameter.
+    """
     wanted: dict[str, list[Any]] = {}
     for name, value in call.query:
         attribute = filters.attribute_of_filter(name)
@@ -82,7 +84,9 @@ def _given_limits(call: Call) -> list[str]:
 
 
 def _page_limit(given: Sequence[str], cap: int) -> int:
-    """Parse the ``limit`` parameter; 0 means no limit, that is, ``cap``, like in Neutron."""
+    """Return the page size for the given values of ``limit``, of which the last counts, at most ``cap``;
+    absent and 0 mean ``cap``, like in Neutron. Raises :class:`NeutronRefusal` for another text.
+    """
     if not given:
         return cap
     if not given[-1].isdecimal() or len(given[-1]) > 20:
@@ -116,8 +120,8 @@ def _is_descending(direction: str) -> bool:
 
 
 async def read_page(call: Call, wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
-    """Read the requested page. After an unknown marker the page is empty; without ``limit`` all objects are on one
-    page, like in Neutron.
+    """Read the requested page with ``read``. After an unknown marker the page is empty; without ``limit`` an
+    unknown marker is ignored, like in Neutron.
     """
 
     async def read_or_refuse(query: ListQuery) -> Page:
@@ -141,8 +145,9 @@ class _Named(NamedTuple):
 def unpaged_list_body(
     call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[Any], str], cap: int
 ) -> dict[str, Any]:
-    """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the chosen
-    ``fields``. Raises :class:`NeutronRefusal` for a bad limit.
+    """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the
+    chosen ``fields``. ``name_of``: returns a row's id; ``cap``: largest page size. Raises
+    :class:`NeutronRefusal` for a bad limit.
     """
     given = _given_limits(call)
     limit = _page_limit(given, cap)
@@ -161,7 +166,9 @@ def unpaged_list_body(
 
 
 def select_fields(view: Any, fields: Sequence[str]) -> Any:
-    """Return the view, or a dictionary of only the attributes in ``fields``; unknown names are ignored."""
+    """Return the view, or a dictionary of only the attributes in ``fields`` if there are any; unknown names
+    and absent attributes are left out.
+    """
     if not fields:
         return view
     if isinstance(view, Mapping):
@@ -171,7 +178,9 @@ def select_fields(view: Any, fields: Sequence[str]) -> Any:
 
 
 def list_page_body(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
-    """Build the body of a page; it has links only where there are neighbouring pages, like in Neutron."""
+    """Build the body of a page of ``views``; it has links only if the request has ``limit`` and there are
+    neighbouring pages, like in Neutron.
+    """
     body: dict[str, Any] = {plural: [select_fields(view, wanted.fields) for view in views]}
     if any(name == "limit" for name, _ in call.query) and (found := page_links(call, page, wanted.query.limit)):
         body[f"{plural}_links"] = found

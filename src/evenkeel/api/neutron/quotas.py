@@ -55,7 +55,7 @@ class NeutronProjectQuotaView(NeutronQuotaView):
 
 
 class NeutronQuotaChange(NeutronChange):
-    """Limits to set; null: back to the default."""
+    """Limits to set; null: back to the default, absent: unchanged."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"tenant_id", "project_id"})
 
@@ -86,7 +86,7 @@ def _quotas_by_neutron_name(quotas: Quotas) -> dict[str, int]:
 
 
 def quota_view(quotas: Quotas) -> NeutronQuotaView:
-    """Show quotas by Neutron's names."""
+    """Convert quotas to Neutron's names."""
     return NeutronQuotaView(**_quotas_by_neutron_name(quotas))
 
 
@@ -96,8 +96,8 @@ def quotas_forbidden() -> Answer:
 
 
 def _project_of_path(call: Call) -> ProjectId:
-    """Return the project in the path. Raises :class:`NeutronRefusal` if it is not the caller's, unless the caller may
-    see all projects.
+    """Return the project in the path. Raises :class:`NeutronRefusal` (403) if it is not the caller's, unless
+    the caller may see all projects; :class:`Invalid` for an impossible id.
     """
     try:
         return project_of(call)
@@ -106,7 +106,9 @@ def _project_of_path(call: Call) -> ProjectId:
 
 
 async def list_quotas(services: Services, call: Call) -> Answer:
-    """Handle GET /quotas: list quotas of projects with limits of their own, for callers who see all projects."""
+    """Handle GET /quotas: list a page of the quotas of projects with limits of their own; 403 for callers who
+    do not see all projects. Raises :class:`NeutronRefusal` for a bad parameter.
+    """
     if call.caller.scope is not None:
         return quotas_forbidden()
     wanted = parse_list(call, FILTERS, services.limits)
@@ -118,13 +120,17 @@ async def list_quotas(services: Services, call: Call) -> Answer:
 
 
 async def show_quotas(services: Services, call: Call) -> Answer:
-    """Handle GET /quotas/{id}: show the quotas of one project."""
+    """Handle GET /quotas/{id}: show the quotas of one project. Raises :class:`NeutronRefusal` (403) for
+    another project than the caller's.
+    """
     row: ProjectQuotas = await services.quotas.quotas_of(_project_of_path(call))
     return json_answer({"quota": select_fields(quota_view(row.quotas), call.query_values("fields"))})
 
 
 async def show_default_quotas(services: Services, call: Call) -> Answer:
-    """Handle GET /quotas/{id}/default: show the default quotas."""
+    """Handle GET /quotas/{id}/default: show the default quotas, equal for every project. Raises
+    :class:`NeutronRefusal` (403) for another project than the caller's.
+    """
     _project_of_path(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 
@@ -135,7 +141,10 @@ async def show_tenant_of_caller(services: Services, call: Call) -> Answer:
 
 
 async def change_quotas(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
-    """Handle PUT /quotas/{id}; answers with all quotas of the project."""
+    """Handle PUT /quotas/{id}: set limits; answers with all quotas of the project. Raises
+    :class:`NeutronRefusal`: 403 for another project than the caller's, 400 if two names of one limit have
+    different values.
+    """
     row = await services.quotas.set_quotas(_project_of_path(call), _limits_of_body(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
 
@@ -153,6 +162,8 @@ def _limits_of_body(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 
 async def reset_quotas(services: Services, call: Call) -> Answer:
-    """Handle DELETE /quotas/{id}: back to the defaults. Idempotent; answers 204."""
+    """Handle DELETE /quotas/{id}: reset a project's limits to the defaults. Idempotent; answers 204. Raises
+    :class:`NeutronRefusal` (403) for another project than the caller's.
+    """
     await services.quotas.set_quotas(_project_of_path(call), dict.fromkeys(TITLES))
     return NO_CONTENT

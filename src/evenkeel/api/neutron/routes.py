@@ -19,7 +19,9 @@ from evenkeel.api.responses.answers import Answer
 
 
 def _operations_with_refusal(refused: Callable[[], Answer], *operations: Operation) -> Iterator[Operation]:
-    """Yield the operations with the response to callers whom the rule does not allow."""
+    """Yield copies of the operations whose response to callers whom the rule does not allow comes from
+    ``refused``.
+    """
     return (replace(operation, refused=refused) for operation in operations)
 
 

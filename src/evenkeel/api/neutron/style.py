@@ -15,7 +15,7 @@ FORMAT_SUFFIX = ".json"
 
 
 def strip_format_suffix(path: str) -> str:
-    """Return the path without a suffix that names the format, if it is one of Neutron's."""
+    """Return the path without the suffix ``.json``, if it is a path of the Neutron APIs."""
     return path.removesuffix(FORMAT_SUFFIX) if path.startswith(f"{BASE}/") else path
 
 
@@ -32,7 +32,9 @@ class NeutronStyle:
         self._names = names
 
     def body_reader(self, kind: type[T]) -> NeutronReader[T]:
-        """Return a lax reader: numbers may be text."""
+        """Return the decoder of request bodies that are a ``kind``: numbers may be text, and errors are
+        Neutron's.
+        """
         reader: NeutronReader[T] = NeutronReader(kind)
         return reader
 

@@ -22,7 +22,9 @@ _COLUMNS = {"id": "vip_port_id", "network_id": "vip_network_id"}
 
 
 async def find_vip_ports(services: Services, call: Call, filters: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return the ports of the load balancers that the caller may see; at most as many as a page has."""
+    """Return Neutron's views of the ports of load balancers that the caller may see and that match all
+    ``filters``; of one page of load balancers at most.
+    """
     if _MARKS.device_owner not in filters.get("device_owner", (_MARKS.device_owner,)):
         return []
     wanted: dict[str, tuple[str, ...]] = {
@@ -38,7 +40,7 @@ async def find_vip_ports(services: Services, call: Call, filters: Mapping[str, S
 
 
 def _ids_behind_prefix(prefix: str, values: Sequence[str]) -> set[str]:
-    """Return the ids of load balancers behind a prefix."""
+    """Return what follows the prefix in those values that have it: ids of load balancers."""
     return {value.removeprefix(prefix) for value in values if value.startswith(prefix)}
 
 

@@ -49,7 +49,9 @@ FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name")
 
 
 async def list_no_amphorae(services: Services, call: Call) -> Answer:
-    """Handle GET /amphorae: an empty list. Raises :class:`BadList` for invalid list parameters."""
+    """Handle GET /amphorae: answer with an empty list. Raises :class:`BadList` for invalid list parameters
+    and any marker.
+    """
     wanted = parse_list(call, FILTERS, services.limits)
     # In an empty list every marker is unknown.
     if (marker := wanted.query.marker) is not None:
@@ -58,7 +60,7 @@ async def list_no_amphorae(services: Services, call: Call) -> Answer:
 
 
 async def unknown_amphora(services: Services, call: Call) -> Answer:
-    """Handle all requests for one amphora. Raises :class:`NotFound`."""
+    """Handle any request for one amphora, which never exists. Raises :class:`NotFound`."""
     raise NotFound(TITLE, object_id(call, TITLE))
 
 

@@ -20,7 +20,9 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def shown_fields(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
-    """Return the attributes that tenants see, except ids of children, which are shown as references."""
+    """Return the attributes of a value class that tenants see, by name, except ids of children, which are
+    shown as references.
+    """
     return {name: field for name, field in fields_of(kind).items() if name not in {*HIDDEN[kind], *LINKS[kind]}}
 
 
@@ -44,8 +46,8 @@ _COPIED_FIELDS_NAME = "COPIED"
 
 
 def derive_view(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
-    """Decorator: add the attributes of a value class that tenants see to a view, except ``without`` and attributes that
-    the view declares. Enumerations are plain text in a view.
+    """Return a decorator that adds to a view the attributes of a value class that tenants see, except
+    ``without`` and attributes that the view declares. Enumerations are plain text in a view.
     """
 
     def derive_class(view: type[V]) -> type[V]:
@@ -75,8 +77,8 @@ def derive_view(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Ca
 
 
 def view_function(view: Callable[..., V]) -> Callable[..., V]:
-    """Return a function that makes the view from an object and, as keyword arguments, the attributes that the view
-    declares itself.
+    """Return a function that makes the view (of :func:`derive_view`) from an object and, as keyword
+    arguments, the attributes that the view declares itself.
     """
     make_view, values = maker(view)
 
@@ -87,9 +89,10 @@ def view_function(view: Callable[..., V]) -> Callable[..., V]:
 
 
 def maker(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tuple[Any, ...]]]:
-    """Return the parts of :func:`view_function`, for views that lists make by the thousand: a direct call takes half of
-    the time. They are the view, to be called with the copied attributes by position and its own by name, and the
-    function that returns the copied attributes of an object.
+    """Return the two parts of :func:`view_function`: the view, to be called with copied attributes by
+    position and its own by name, and the function that returns an object's copied attributes.
+
+    Lists make views by the thousand, and a direct call takes half of the time.
     """
     copied: tuple[str, ...] = getattr(view, _COPIED_FIELDS_NAME)
     return view, attrgetter(*copied)

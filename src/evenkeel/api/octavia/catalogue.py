@@ -57,7 +57,7 @@ class CatalogueResource(Resource, kw_only=True):
 
 
 def _view_function(view: type[Any]) -> Callable[[Any], Any]:
-    """Return the function that shows a stored entry by the attributes of a view."""
+    """Return the function that converts a stored entry to a view by the attributes of the same names."""
     return lambda row: view(**{name: getattr(row, name) for name in view.__struct_fields__})
 
 
@@ -112,7 +112,9 @@ ZONE_PROFILES = CatalogueResource(
 
 
 def _listing_handler(entry: CatalogueResource) -> Handler:
-    """Return the handler that lists entries of the kind. They belong to no project."""
+    """Return the handler that lists a page of entries of the kind, which belong to no project. It raises
+    :class:`BadList`, and :class:`Invalid` for an unknown filter.
+    """
 
     async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, entry.filters, services.limits)
@@ -142,7 +144,9 @@ CATALOGUE = Api(
 
 
 def create_use_case(new: Callable[[Services, Any], Any]) -> Callable[..., Awaitable[Any]]:
-    """Return the use case that stores the entry that ``new`` makes from a request."""
+    """Return the use case that checks and stores the entry that ``new`` makes from a request. It raises the
+    errors of :func:`check_profile` and of the store.
+    """
 
     async def make_entry(services: Services, _call: Call, wanted: Any) -> Any:
         row = new(services, wanted)
@@ -153,7 +157,9 @@ def create_use_case(new: Callable[[Services, Any], Any]) -> Callable[..., Awaita
 
 
 def change_use_case(entry: CatalogueResource) -> Callable[..., Awaitable[Any]]:
-    """Return the use case that changes one entry; null means the default."""
+    """Return the use case that changes one entry; null means the default. It raises :class:`NotFound`, and
+    the errors of :func:`check_profile` and of the store.
+    """
 
     async def change_entry(services: Services, _call: Call, key: str, wanted: Any) -> Any:
         given = {name: getattr(wanted, name) for name in wanted.__struct_fields__}
@@ -170,9 +176,9 @@ def change_use_case(entry: CatalogueResource) -> Callable[..., Awaitable[Any]]:
 
 
 async def check_profile(services: Services, row: Any) -> None:
-    """Check the data of a profile; other kinds of entries are not checked. Raises :class:`Invalid` for an unknown
-    provider or data that is not a JSON object, :class:`Unsupported` for data that the provider's device type does not
-    support.
+    """Check the data of a profile; other kinds of entries are not checked. Raises :class:`Invalid` for an
+    unknown provider, data that is not a JSON object, or an unknown device group, authority or enhanced
+    service; :class:`Unsupported` for data that the provider's device type does not support.
     """
     if isinstance(row, FlavorProfile):
         field, data = "flavor_data", metadata("flavor_data", row.flavor_data)

@@ -28,7 +28,7 @@ QuotaChange = Quota | UnsetType | None
 
 
 class QuotaSet(Request):
-    """Limits to set, under either name; -1: no limit, null: the default."""
+    """Limits to set, under either name; -1: no limit, null: the default, absent: unchanged."""
 
     loadbalancer: QuotaChange = UNSET
     load_balancer: QuotaChange = UNSET
@@ -48,7 +48,7 @@ class QuotaSetBody(Request):
 
 
 class QuotaView(View, kw_only=True):
-    """Limits of a project, each under both of its names."""
+    """Limits of a project, each under both of its names; -1: no limit."""
 
     loadbalancer: int
     load_balancer: int
@@ -62,7 +62,7 @@ class QuotaView(View, kw_only=True):
 
 
 class ProjectQuotaView(QuotaView, kw_only=True):
-    """The limits of a project."""
+    """The limits of a project, with its id under both names."""
 
     tenant_id: str
     project_id: str

@@ -25,7 +25,9 @@ for these, it is never disclosed whether another project has them.
 
 
 def operation_refusing_foreign_objects(operation: Operation) -> Operation:
-    """Return a copy of the operation that answers 403 to requests for other projects' objects."""
+    """Return a copy of the operation whose handler raises :class:`Forbidden` instead of :class:`NotFound` if
+    the requested object, or the parent in the body, belongs to another project.
+    """
     return replace(operation, handle=_refuse_foreign(operation.handle))
 
 
@@ -42,7 +44,7 @@ def _refuse_foreign(handle: Handler) -> Handler:
 
 
 def _named_ids(call: Call, *body: Any) -> Iterator[str]:
-    """Yield the ids of the requested object and its parents."""
+    """Yield the ids in the path, and those of the parents that the body names."""
     yield from call.params.values()
     for root in body:
         for item in (getattr(root, name) for name in root.__struct_fields__):

@@ -24,12 +24,12 @@ def _policy_attributes(row: L7Policy) -> dict[str, Any]:
 
 
 def l7policy_view(row: L7Policy) -> L7PolicyView:
-    """Show an L7 policy, with the ids of its rules."""
+    """Convert an L7 policy to its view, with the ids of its rules."""
     return _policy(row, **_policy_attributes(row), rules=[IdRef(id=item) for item in row.rule_ids])
 
 
 def full_l7policy_view(row: L7Policy, rules: Iterable[L7Rule]) -> FullL7PolicyView:
-    """Show an L7 policy with its rules in full."""
+    """Convert an L7 policy to its view with rules in full."""
     return _full_policy(row, **_policy_attributes(row), rules=[l7rule_view(rule) for rule in rules])
 
 

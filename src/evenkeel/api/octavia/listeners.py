@@ -10,7 +10,7 @@ from evenkeel.core.resources.model import Listener
 
 
 async def show_listener_statistics(services: Services, call: Call) -> Answer:
-    """Handle GET /listeners/{id}/stats: totals of one listener."""
+    """Handle GET /listeners/{id}/stats: show the traffic totals of one listener. Raises :class:`NotFound`."""
     listener_id = object_id(call, LISTENERS.title)
     row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
     totals = await services.tenants.statistics(row.load_balancer_id, listener_id=listener_id)

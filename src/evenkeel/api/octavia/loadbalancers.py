@@ -15,13 +15,17 @@ from evenkeel.core.resources.model import LoadBalancer
 
 
 async def remove_with_cascade_option(services: Services, call: Call, load_balancer_id: str) -> None:
-    """Delete a load balancer; with its children only if the query has ``cascade``."""
+    """Delete a load balancer; with its children only if the query has ``cascade``. Raises :class:`NotFound`,
+    :class:`BadList`, :class:`Invalid` if it has children, :class:`Conflict` if it is held, mirrored or
+    immutable.
+    """
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.query_flag("cascade"))
 
 
 async def fail_over_load_balancer(services: Services, call: Call) -> Answer:
-    """Handle PUT /loadbalancers/{id}/failover: another agent serves the load balancer from now on, or it is applied to
-    its device again. Answers 202.
+    """Handle PUT /loadbalancers/{id}/failover: another agent serves the load balancer from now on, or it is
+    applied to its device again. Answers 202. Raises :class:`NotFound`, :class:`Conflict` if it is held or
+    marked deleted.
     """
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     accepted = await services.tenants.fail_over_load_balancer(
@@ -32,14 +36,16 @@ async def fail_over_load_balancer(services: Services, call: Call) -> Answer:
 
 
 async def handle_resize(services: Services, call: Call, body: LoadBalancerResizeBody) -> Answer:
-    """Handle PUT /loadbalancers/{id}/resize: another flavor of the same provider. Answers 202."""
+    """Handle PUT /loadbalancers/{id}/resize: give the load balancer another flavor of its provider. Answers
+    202. Raises :class:`NotFound`, :class:`Invalid`, :class:`Conflict`.
+    """
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await resize_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.new_flavor_id)
     return Answer(202)
 
 
 async def show_status_tree(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/status: stream the status tree."""
+    """Handle GET /loadbalancers/{id}/status: stream the status tree. Raises :class:`NotFound`."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     tree = await services.tenants.tree(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True
@@ -48,7 +54,9 @@ async def show_status_tree(services: Services, call: Call) -> Answer:
 
 
 async def show_load_balancer_statistics(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/stats: totals over the load balancer's listeners."""
+    """Handle GET /loadbalancers/{id}/stats: show traffic totals over the load balancer's listeners. Raises
+    :class:`NotFound`.
+    """
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
     totals = await services.tenants.statistics(LoadBalancerId(load_balancer_id))

@@ -19,8 +19,11 @@ from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
 async def replace_members(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
-    """Handle PUT /pools/{id}/members: replace the pool's members by those in the body; with ``additive_only`` other
-    members stay. Answers 202.
+    """Handle PUT /pools/{id}/members: replace the pool's members by those in the body; with ``additive_only``
+    other members stay. Answers 202.
+
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    :class:`NetworkUnavailable`; then no member has changed.
     """
     additive_only = call.query_flag("additive_only")
     pool: Pool = await find_parent(POOLS, services, call)

@@ -25,7 +25,7 @@ class ProviderView(Value):
 
 
 class OfferedServiceView(Value):
-    """An enhanced service that tenants may choose."""
+    """An enhanced service that a provider's agents offer to tenants."""
 
     name: str
     parts: dict[str, Any]
@@ -70,7 +70,9 @@ async def list_providers(services: Services, call: Call) -> Answer:
 
 
 async def list_capabilities(services: Services, call: Call) -> Answer:
-    """Handle the request for a provider's capability table, by its device type."""
+    """Handle GET /providers/{id}/capabilities: show the capability table of a provider's device type, and the
+    enhanced services that its agents offer. Raises :class:`Invalid` for an unknown provider.
+    """
     provider = call.params["id"]
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
@@ -89,8 +91,8 @@ async def list_capabilities(services: Services, call: Call) -> Answer:
 
 
 async def list_flavor_capabilities(services: Services, call: Call) -> Answer:
-    """Handle the request for the settings that flavor profiles may contain; the list is empty if anything is
-    allowed.
+    """Handle GET /providers/{id}/flavor_capabilities: list the settings that flavor profiles may contain; the
+    list is empty if anything is allowed. Raises :class:`Invalid` for an unknown provider.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.capabilities_of(device_driver).flavor_metadata
@@ -98,8 +100,9 @@ async def list_flavor_capabilities(services: Services, call: Call) -> Answer:
 
 
 async def list_zone_capabilities(services: Services, call: Call) -> Answer:
-    """Handle the request for the settings that availability zone profiles may contain: the device group, then settings
-    of the device type.
+    """Handle GET /providers/{id}/availability_zone_capabilities: list the settings that availability zone
+    profiles may contain: the device group, then settings of the device type. Raises :class:`Invalid` for
+    an unknown provider.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = zone_settings(services.providers.capabilities_of(device_driver))

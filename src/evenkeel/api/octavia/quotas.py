@@ -27,12 +27,14 @@ def _both_spellings(quotas: Quotas) -> dict[str, int]:
 
 
 def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
-    """Show the limits of a project."""
+    """Convert the limits of a project to their view, each under both names."""
     return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both_spellings(row.quotas))
 
 
 async def list_quotas(services: Services, call: Call) -> Answer:
-    """Handle GET /quotas: list quotas of projects with limits of their own."""
+    """Handle GET /quotas: list a page of the quotas of projects with limits of their own. Raises
+    :class:`BadList`, :class:`Invalid` for an unknown filter.
+    """
     wanted = parse_list(call, FILTERS, services.limits)
     page = await read_page(wanted, services.quotas.list_quotas)
     shown = [select_fields(quota_view(row), wanted.fields) for row in page.items]
@@ -40,14 +42,18 @@ async def list_quotas(services: Services, call: Call) -> Answer:
 
 
 async def show_quotas(services: Services, call: Call) -> Answer:
-    """Handle GET /quotas/{project_id}."""
+    """Handle GET /quotas/{project_id}: show a project's limits, set or default ones. Raises
+    :class:`Forbidden` for another project than the caller's.
+    """
     fields = call.query_values("fields")
     row = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": select_fields(quota_view(row), fields)})
 
 
 async def show_default_quotas(services: Services, call: Call) -> Answer:
-    """Handle GET /quotas/defaults: the default quotas, equal for every project."""
+    """Handle GET /quotas/defaults and GET /quotas/{project_id}/default: show the default quotas, equal for
+    every project. Raises :class:`Forbidden` for another project than the caller's.
+    """
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
         return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_of(call), quotas=quotas))})
@@ -55,19 +61,25 @@ async def show_default_quotas(services: Services, call: Call) -> Answer:
 
 
 async def change_quotas(services: Services, call: Call, body: QuotaSetBody) -> Answer:
-    """Handle PUT /quotas/{project_id}; answers 202 with all quotas of the project."""
+    """Handle PUT /quotas/{project_id}: set limits of a project; answers 202 with all its quotas. Raises
+    :class:`Forbidden` for another project than the caller's, :class:`Invalid` for contradictory limits.
+    """
     row = await services.quotas.set_quotas(project_of(call), limits_of(body.quota))
     return json_answer({"quota": quota_view(row)}, 202)
 
 
 async def reset_quotas(services: Services, call: Call) -> Answer:
-    """Handle DELETE /quotas/{project_id}: back to the defaults. Idempotent; answers 202."""
+    """Handle DELETE /quotas/{project_id}: reset the project's limits to the defaults. Idempotent; answers
+    202. Raises :class:`Forbidden` for another project than the caller's.
+    """
     await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return Answer(202)
 
 
 def project_of(call: Call) -> ProjectId:
-    """Return the project in the path. Raises :class:`Forbidden` if the caller may not see it."""
+    """Return the project in the path. Raises :class:`Invalid` for an impossible id, :class:`Forbidden` if the
+    caller may not see the project.
+    """
     project_id = checked_project(call.params["id"], "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
@@ -75,7 +87,9 @@ def project_of(call: Call) -> ProjectId:
 
 
 def limits_of(body: QuotaSet) -> dict[str, int | None]:
-    """Return the limits in a request, by their first names. Raises :class:`Invalid` if the two names of one differ."""
+    """Return the limits in a request, by their first names; None: the default. Raises :class:`Invalid` if the
+    two names of one differ.
+    """
     limits: dict[str, int | None] = {}
     for name in TITLES:
         values: dict[str, Any] = {each: getattr(body, each) for each in (name, SPELLINGS.get(name, name))}

@@ -13,7 +13,7 @@ _rule = view_function(RateLimitRuleView)
 
 
 def rate_limit_policy_view(row: RateLimitPolicy) -> RateLimitPolicyView:
-    """Show a rate limit policy, with the ids of its rules."""
+    """Convert a rate limit policy to its view, with the ids of its rules."""
     return _policy(row, **_common_attributes(row), rules=[IdRef(id=item) for item in row.rule_ids])
 
 

@@ -172,18 +172,24 @@ TENANT_RESOURCES = (
 
 
 async def remove_child(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
-    """Delete a child of a load balancer."""
+    """Delete the child of a load balancer with this id, if it has the path's parent. Raises
+    :class:`NotFound`, :class:`Conflict`.
+    """
     await remove_object(services, call, resource.kind, id_, parent_id(resource, call))
 
 
 def list_page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
-    """Return the type of a response with a page of objects. ``links``: its attribute with links to other pages."""
+    """Return the type of a response with a page of objects. ``links``: name of the attribute with links to
+    other pages; empty: ``plural`` with ``_links``.
+    """
     fields = [(plural, list[view]), (links or f"{plural}_links", list[Link])]  # type: ignore[valid-type]
     return defstruct(f"{view.__name__}Page", fields, kw_only=True)
 
 
 def list_handler(resource: TenantResource) -> Handler:
-    """Return the handler that lists objects."""
+    """Return the handler that lists a page of the resource's objects. It raises :class:`BadList`,
+    :class:`Invalid` for an unknown filter, and :class:`NotFound` for a parent.
+    """
 
     async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)

@@ -233,12 +233,14 @@ PROVIDER_ROUTES = (
 
 
 async def _id_missing_answer(*_: Any) -> Answer:
-    """Handle a change or delete of a whole collection: 400."""
+    """Handle a change or delete of a whole collection. Raises :class:`Invalid` (400)."""
     raise Invalid('Missing argument: "id"')
 
 
 def _operations_without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Return the changes and deletes that lack the id in the path, which Octavia refuses with 400."""
+    """Return operations on the paths of changes and deletes without the id at their end, which Octavia
+    refuses with 400.
+    """
     known = {(each.method, each.path) for each in operations}
     return tuple(
         Operation(

@@ -45,7 +45,9 @@ _full_monitor = view_function(HealthMonitorAttributes)
 
 
 def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
-    """Show a load balancer, with the ids of its children."""
+    """Convert a load balancer to its view, with the ids of its children, and addresses in the spelling of the
+    request.
+    """
     vip = row.vip
     return _load_balancer(
         *_of_load_balancer(row),
@@ -75,7 +77,7 @@ def _additional_vips(row: LoadBalancer) -> list[AdditionalVipView]:
 
 
 def listener_view(row: Listener) -> ListenerView:
-    """Show a listener, with the ids of its L7 policies and rate limit policies."""
+    """Convert a listener to its view, with the ids of its L7 policies and rate limit policies."""
     reference = row.default_tls_container_ref
     return _listener(
         *_of_listener(row),
@@ -97,13 +99,15 @@ def listener_view(row: Listener) -> ListenerView:
 def full_listener_view(
     row: Listener, policies: Iterable[L7Policy], rules: Mapping[str, Iterable[L7Rule]]
 ) -> FullListenerView:
-    """Show a listener with its L7 policies in full. ``rules``: ``{policy id: rules}``."""
+    """Convert a listener to its view with L7 policies in full. ``rules``: ``{policy id: rules}``."""
     shown = [full_l7policy_view(policy, rules.get(policy.id, ())) for policy in policies]
     return _full_listener(listener_view(row), l7policies=shown)
 
 
 def pool_view(row: Pool) -> PoolView:
-    """Show a pool, with the ids of its children."""
+    """Convert a pool to its view, with the ids of its children, and of listeners that send to it directly or
+    by L7 policies.
+    """
     persistence, senders = row.session_persistence, row.listener_ids
     if row.l7_listener_ids:
         senders = tuple(dict.fromkeys((*senders, *row.l7_listener_ids)))
@@ -124,7 +128,7 @@ def pool_view(row: Pool) -> PoolView:
 
 
 def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor | None) -> FullPoolView:
-    """Show a pool with its members and monitor in full."""
+    """Convert a pool to its view with members and monitor in full."""
     return _full_pool(
         pool_view(row),
         members=[member_view(member) for member in members],
@@ -157,7 +161,7 @@ def _monitor_attributes(row: HealthMonitor) -> dict[str, Any]:
 
 
 def health_monitor_view(row: HealthMonitor) -> HealthMonitorView:
-    """Show a health monitor, with the id of its pool."""
+    """Convert a health monitor to its view, with the id of its pool."""
     return _health_monitor(row, **_monitor_attributes(row), pools=[IdRef(id=row.pool_id)])
 
 

@@ -24,7 +24,7 @@ from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 
 
 def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
-    """Show a load balancer with all children in full: the response to a create."""
+    """Convert a load balancer with all children to the view in the response to a create."""
     members, monitors = pool_contents(tree)
     policies, rules = policies_and_rules(tree)
     parts = {
@@ -35,8 +35,9 @@ def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """Generate :class:`StatusTree` as JSON in pieces. A pool is shown below each listener that sends to it, so the tree
-    may be much larger than the load balancer.
+    """Yield :class:`StatusTree`, below the key ``statuses``, as JSON in pieces. A pool is shown below each
+    listener that sends to it, so the tree may be much larger than the load balancer; pools without a
+    listener are left out.
     """
     members, monitors = pool_contents(tree)
     policies, rules = policies_and_rules(tree)

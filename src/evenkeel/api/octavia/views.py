@@ -72,7 +72,9 @@ class ListenerView(ListenerAttributes, kw_only=True):
 
 
 class PersistenceView(View, kw_only=True):
-    """Session persistence of a pool."""
+    """Session persistence of a pool. ``persistence_timeout`` is in seconds, ``persistence_granularity`` is a
+    netmask.
+    """
 
     type: str
     cookie_name: str | None
@@ -169,7 +171,7 @@ class RateLimitRuleView(View, kw_only=True):
 
 
 class StatisticsView(View, kw_only=True):
-    """Traffic totals of a load balancer or listener."""
+    """Traffic totals of a load balancer or listener; ``active_connections`` is the present number."""
 
     bytes_in: int
     bytes_out: int

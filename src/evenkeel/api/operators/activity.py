@@ -26,7 +26,8 @@ ROUTES_MAX = 10
 
 
 class RouteView(Value):
-    """Requests to one route since the controller started."""
+    """Requests to one route since the controller started. ``failed``: answered with a status of 500 or above.
+    """
 
     method: str
     route: str
@@ -47,8 +48,8 @@ class RequestsView(Value):
 
 
 class TimeToActiveView(Value):
-    """Time from the acceptance of a change to the report that devices have it, over reports that this controller
-    processed.
+    """Time from the acceptance of a change to the report that devices have it, over reports that this
+    controller processed; null without such reports.
     """
 
     count: int
@@ -59,7 +60,7 @@ class TimeToActiveView(Value):
 
 
 class ActivityPointView(Value):
-    """Activity in one interval. Rates are averages per second."""
+    """Activity in one interval. Requests, connections, bytes and request errors are averages per second."""
 
     at: str
     """End of the interval."""
@@ -106,7 +107,10 @@ class ActivityView(Value):
 
 
 async def show_activity(services: Services, call: Call) -> Answer:
-    """Handle GET /activity: show the activity of this controller."""
+    """Handle GET /activity: show the activity of this controller in the last ``hours``, in at most ``points``
+    points. A response for the default span is cached for a few seconds. Raises :class:`BadList` for bad
+    numbers.
+    """
     options = query_options(call, ("hours", "points"))
     if options:
         # Of another span than the usual one, which 20 dashboards would not ask for at once.

@@ -28,7 +28,9 @@ class ActView(Value):
 
 
 def acts_handler(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
-    """Return the handler of GET /acts for the acts among the routes of ``maps``."""
+    """Return the handler of GET /acts, which lists the acts among the routes of ``maps``; ``maps`` is called
+    for each request.
+    """
 
     async def list_acts(services: Services, call: Call) -> Answer:
         query_options(call, ())

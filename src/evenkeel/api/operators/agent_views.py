@@ -9,7 +9,9 @@ from evenkeel.core.status.device_state import DeviceState
 
 
 class DeviceView(Value):
-    """State of one device by its agent's last report."""
+    """State of one device by its agent's last report. ``problem``: why the device cannot be used; empty: it
+    can.
+    """
 
     name: str
     """Address of the device, which identifies it in the device group."""
@@ -106,7 +108,7 @@ def _device_view(device: DeviceState, *, alive: bool) -> DeviceView:
 
 
 def agent_view(agent: Agent) -> AgentView:
-    """Show an agent, without its session id."""
+    """Convert an agent to its view, without its session id."""
     return AgentView(
         id=agent.id,
         environment=agent.environment,

@@ -26,7 +26,9 @@ FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive"
 
 
 async def list_agents(services: Services, call: Call) -> Answer:
-    """Handle GET /agents: list agents, filtered."""
+    """Handle GET /agents: list agents, filtered by query parameters. Raises :class:`BadList` for an unknown
+    environment or state, or another bad value.
+    """
     options = query_options(call, FILTERS)
     rows = await services.operators.agents(environment=options.get("environment"))
     await check_environment(services, rows, options.get("environment"))
@@ -54,19 +56,23 @@ def _agent_answer(row: Agent) -> Answer:
 
 
 async def show_agent(services: Services, call: Call) -> Answer:
-    """Handle GET /agents/{id}."""
+    """Handle GET /agents/{id}: show one agent. Raises :class:`NotFound`."""
     return _agent_answer(await services.operators.agent(AgentId(object_id(call, "Agent"))))
 
 
 async def change_agent(services: Services, call: Call, body: AgentChangeBody) -> Answer:
-    """Handle PUT /agents/{id}: drain or undrain the agent."""
+    """Handle PUT /agents/{id}: drain the agent (``admin_state_up`` false) or undrain it. Raises
+    :class:`NotFound`.
+    """
     return _agent_answer(
         await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), body.agent.admin_state_up)
     )
 
 
 def admin_state_handler(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
-    """Return the handler that drains or undrains an agent."""
+    """Return the handler that undrains an agent if ``up``, else drains it. The handler raises
+    :class:`NotFound`.
+    """
 
     async def set_admin_state(services: Services, call: Call) -> Answer:
         query_options(call, ())
@@ -76,21 +82,26 @@ def admin_state_handler(up: bool) -> Callable[[Services, Call], Awaitable[Answer
 
 
 async def request_failback(services: Services, call: Call) -> Answer:
-    """Handle PUT /agents/{id}/failback: request that shards whose home is the agent are handed back to it."""
+    """Handle PUT /agents/{id}/failback: request that shards whose home is the agent are handed back to it.
+    Raises :class:`NotFound`, :class:`Conflict` where the environment's failback is ``never``.
+    """
     query_options(call, ())
     return _agent_answer(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
 
 
 async def force_agent_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
-    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that its shards move at once, or revoke
-    that.
+    """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that its shards move at once, or
+    revoke that. Raises :class:`NotFound`.
     """
     query_options(call, ())
     return _agent_answer(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
 
 
 async def rebind_agent(services: Services, call: Call, body: RebindBody) -> Answer:
-    """Handle PUT /agents/{id}/rebind: make another agent the home of all shards whose home is this agent."""
+    """Handle PUT /agents/{id}/rebind: make another agent the home of all shards whose home is this agent;
+    shows their number. Raises :class:`NotFound`, :class:`Conflict` if ``to`` is no other agent of its
+    group.
+    """
     query_options(call, ())
     agent_id = object_id(call, "Agent")
     count = await services.operators.rebind_agent(AgentId(agent_id), body.to)
@@ -98,14 +109,19 @@ async def rebind_agent(services: Services, call: Call, body: RebindBody) -> Answ
 
 
 async def delete_agent(services: Services, call: Call) -> Answer:
-    """Handle DELETE /agents/{id}: delete a stopped agent; answers 204."""
+    """Handle DELETE /agents/{id}: delete a stopped agent; answers 204. ``rebind_to``: new home of its shards.
+    Raises :class:`NotFound`, :class:`Conflict` while it is alive, or home to shards with load balancers
+    and has no ``rebind_to``.
+    """
     options = query_options(call, ("rebind_to",))
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
     return NO_CONTENT
 
 
 async def list_load_balancers_on_agent(services: Services, call: Call) -> Answer:
-    """Handle GET /agents/{id}/loadbalancers: load balancers that the agent acts for or is home to."""
+    """Handle GET /agents/{id}/loadbalancers: list a page of the load balancers that the agent acts for or is
+    home to. Raises :class:`NotFound`, :class:`BadList`, :class:`Invalid` for an unknown filter.
+    """
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
     check_statuses(wanted.query)
     agent_id = object_id(call, "Agent")

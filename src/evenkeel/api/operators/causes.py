@@ -44,7 +44,7 @@ class _Consequence(NamedTuple):
     several: str
 
     def count_text(self, count: int) -> str:
-        """Return the consequence with the number of its objects."""
+        """Return the text of the consequence with the number of its objects."""
         return counted(count, self.one, self.several)
 
 
@@ -54,7 +54,9 @@ _WAITING = _Consequence("load balancer is PENDING with a reason", "load balancer
 
 
 class SystemState(Value):
-    """The state of the system from which problems are derived."""
+    """The state of the system from which problems are derived. ``halted``: environments with an open circuit
+    breaker.
+    """
 
     outage: str
     """``message broker`` or ``database``, whichever has an outage because of which no agent can renew its session;
@@ -96,7 +98,7 @@ class _Cause:
         return environment in self._unplaced if number is None else (environment, number) in self.groups
 
     def to_problem(self) -> SystemProblem:
-        """Return the problem with its consequences in the text."""
+        """Return the problem with the numbers of affected objects appended to its text."""
         problem = self._problem
         more = "".join(f"; {what.count_text(count)}" for what, count in self.affected.items() if count)
         return structs.replace(problem, text=problem.text + more)
@@ -150,8 +152,8 @@ def _halt_causes(found: SystemState) -> Iterator[_Cause]:
 
 
 def _silent_agents(found: SystemState) -> Iterator[_Cause]:
-    """Yield a cause for each silent agent, except in environments whose circuit breaker is open (halted). Stopped and
-    drained agents are no problem.
+    """Yield one cause for all silent agents together, except in environments whose circuit breaker is open
+    (halted); nothing if there are none. Stopped and drained agents are no problem.
     """
     halted = {row.name for row in found.halted}
     silent = [row for row in found.agents if row.silent and row.environment not in halted]
@@ -249,7 +251,9 @@ class _PlacesWithoutAgents(TypedDict):
 
 
 def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _PlacesWithoutAgents:
-    """Return the device groups, and the environments, in which all agents are silent."""
+    """Return the device groups (``groups``) and the environments (``unplaced``) that have a silent agent and
+    no live one.
+    """
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}
     return _PlacesWithoutAgents(

@@ -20,7 +20,9 @@ _OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
 
 
 class Requested(NamedTuple):
-    """A request, and what the key manager has under its name."""
+    """A request for a certificate, and the certificate that the key manager has under its name; ``kept``
+    None: not looked up or none.
+    """
 
     certificate: AcmeCertificate
     kept: KeptCertificate | None
@@ -29,8 +31,11 @@ class Requested(NamedTuple):
 async def request_certificate(
     services: Services, store: CertificateStore, body: CertificateNew, scope: ProjectId | None
 ) -> Requested:
-    """Store the request; the answer does not wait for the authority. ``scope``: the tenant's project; None: an
-    operator. Raises :class:`Invalid`, :class:`Conflict` and :class:`Unsupported`.
+    """Store the request, with a self-signed certificate until it is issued if the body says so; the answer
+    does not wait for the authority. ``scope``: the tenant's project; None: an operator.
+
+    Raises :class:`Invalid`, :class:`Conflict` for a name in use, and :class:`Unsupported` if no authority is
+    configured.
     """
     acme = _acme_requests(services)
     new = _checked_request(services, acme, body)
@@ -53,9 +58,9 @@ async def request_certificate(
 async def delete_request(
     services: Services, store: CertificateStore, project_id: ProjectId, name: str, scope: ProjectId | None
 ) -> None:
-    """Delete a request, if there is one, and what the key manager has under the name. ``scope``: the tenant's project;
-    None: an operator. Raises :class:`NotFound` if there is neither, and :class:`Conflict` for a tenant who has not
-    requested it.
+    """Delete a request, if there is one, and what the key manager has under the name. ``scope``: the tenant's
+    project; None: an operator. Raises :class:`NotFound` if there is neither, :class:`Conflict` for a
+    tenant who has not requested it, :class:`Invalid` for the controllers' own project.
     """
     check_project(project_id)
     if await find_kept(store, project_id, name) is not None:
@@ -69,7 +74,9 @@ async def delete_request(
 
 
 async def _check_own(services: Services, project_id: ProjectId, name: str, scope: ProjectId | None) -> None:
-    """Raise :class:`Conflict` if a tenant is about to remove what an operator added."""
+    """Raise :class:`Conflict` if a tenant (``scope`` not None) is about to replace or remove what an operator
+    added.
+    """
     if scope is not None and await services.acme_store.find_requested(project_id, name) is None:
         raise Conflict(f"Certificate {name} of project {project_id} was added by an operator, who alone removes it.")
 
@@ -111,7 +118,9 @@ def _checked_request(services: Services, acme: AcmeRequests, body: CertificateNe
 
 
 def _ascii_name(name: str) -> str:
-    """The name in lower case, with labels of other characters encoded (IDNA 2008, UTS 46). Raises :class:`Invalid`."""
+    """Return a DNS name in lower case, with labels of other characters encoded (IDNA 2008, UTS 46). Raises
+    :class:`Invalid`.
+    """
     if name.isascii():
         return name.lower()
     wildcard = WILDCARD if name.startswith(WILDCARD) else ""

@@ -23,8 +23,9 @@ from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, Ke
 
 
 class CertificateView(Value):
-    """A certificate, CA certificates or a revocation list; for the latter only the identity of the content is shown. A
-    requested certificate that there is nothing of yet has an empty ``sha256``.
+    """A certificate, CA certificates or a revocation list; for the latter only the identity of the content is
+    shown. A requested certificate that is not issued yet has an empty ``sha256``. Nullable facts are null
+    where they do not apply.
     """
 
     reference: str
@@ -57,7 +58,9 @@ class CertificateView(Value):
 
 
 async def list_certificates(services: Services, call: Call) -> Answer:
-    """Handle GET /certificates: list all certificates, or a project's."""
+    """Handle GET /certificates: list stored and requested certificates, all or a project's; a tenant gets
+    none of another project. Raises :class:`Unsupported` without a certificate store.
+    """
     options = query_options(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else call.caller.scope
     store = _certificate_store(services)
@@ -71,7 +74,10 @@ async def list_certificates(services: Services, call: Call) -> Answer:
 
 
 async def add_certificate(services: Services, call: Call, body: CertificateNewBody) -> Answer:
-    """Handle POST /certificates: add a certificate to the key manager, or request one by names; answers 201."""
+    """Handle POST /certificates: add a certificate to the key manager, or request one by names; answers 201,
+    and records an event. Raises :class:`Forbidden` for another project than the tenant's,
+    :class:`Invalid`, :class:`Conflict`, :class:`Unsupported`.
+    """
     store, new, scope = _certificate_store(services), body.certificate, call.caller.scope
     project_id = ProjectId(new.project_id)
     if scope not in (None, project_id):
@@ -98,7 +104,9 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 
 
 async def show_certificate(services: Services, call: Call) -> Answer:
-    """Handle GET /certificates/{project_id}/{name}."""
+    """Handle GET /certificates/{project_id}/{name}: show a stored or requested certificate. Raises
+    :class:`NotFound`, :class:`Unsupported` without a certificate store.
+    """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
     check_project(project_id)
@@ -110,7 +118,10 @@ async def show_certificate(services: Services, call: Call) -> Answer:
 
 
 async def delete_certificate(services: Services, call: Call) -> Answer:
-    """Handle DELETE /certificates/{project_id}/{name}; answers 204."""
+    """Handle DELETE /certificates/{project_id}/{name}: delete a certificate and its request; answers 204, and
+    records an event. Raises :class:`NotFound`, :class:`Conflict` for a tenant and an operator's
+    certificate, :class:`Unsupported`.
+    """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
     await delete_request(services, store, project_id, name, call.caller.scope)
@@ -121,7 +132,10 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
 
 
 async def revoke_certificate(services: Services, call: Call, body: RevocationBody) -> Answer:
-    """Handle PUT /certificates/{project_id}/{name}/revoke; the authority is asked later."""
+    """Handle PUT /certificates/{project_id}/{name}/revoke: have a requested certificate revoked by its
+    authority, later. Raises :class:`NotFound`, :class:`Conflict` if it is not issued or an order is under
+    way, :class:`Unsupported`.
+    """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
     check_project(project_id)
@@ -142,7 +156,9 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
 
 
 def _place_in_path(call: Call) -> tuple[ProjectId, str]:
-    """Project and name of the path. Raises :class:`NotFound` for another project than the tenant's."""
+    """Return project and name of the certificate in the path. Raises :class:`NotFound` for another project
+    than the tenant's.
+    """
     project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
     if call.caller.scope not in (None, project_id):
         raise NotFound("Certificate", name)
@@ -162,7 +178,9 @@ async def _request_certificate(
 
 
 def new_certificate(body: CertificateNew) -> NewCertificate:
-    """Convert the request to the certificate to add. Raises :class:`Invalid`."""
+    """Convert the request to the certificate to add. Raises :class:`Invalid` unless it has exactly one of
+    ``pem`` and ``pkcs12``, in a form that fits the kind.
+    """
     if (body.pem is None) == (body.pkcs12 is None):
         raise Invalid("Validation failure: Either pem or pkcs12 must be given.")
     kind = CertificateKind(body.kind)
@@ -180,7 +198,7 @@ def new_certificate(body: CertificateNew) -> NewCertificate:
 
 
 def certificate_view(row: KeptCertificate) -> CertificateView:
-    """Show a certificate for operators."""
+    """Convert a certificate in the key manager to its view; a revocation list has no facts."""
     view = CertificateView(
         reference=row.reference,
         project_id=row.project_id,
@@ -196,7 +214,9 @@ def certificate_view(row: KeptCertificate) -> CertificateView:
 def _certificate_view(
     services: Services, kept: KeptCertificate | None, requested: AcmeCertificate | None
 ) -> CertificateView:
-    """Show what the key manager has, what was requested, or both of one name."""
+    """Build the view of what the key manager has, what was requested, or both under one name; at least one is
+    not None.
+    """
     if kept is not None:
         view = certificate_view(kept)
     else:

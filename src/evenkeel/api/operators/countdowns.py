@@ -49,7 +49,9 @@ def _unused_port_texts(others: Countdowns) -> Iterator[str]:
 
 
 def duration_text(seconds: float) -> str:
-    """Format seconds as days and hours, hours and minutes, minutes, or seconds below a minute."""
+    """Format seconds as days and hours (from 48 hours on), hours and minutes, minutes, or seconds below a
+    minute.
+    """
     minutes = int(seconds) // 60
     if minutes >= 48 * 60:
         return f"{minutes // (24 * 60)} d {minutes // 60 % 24} h"

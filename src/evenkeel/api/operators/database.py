@@ -11,22 +11,25 @@ from evenkeel.api.responses.answers import Answer, json_answer
 
 
 async def show_database(services: Services, call: Call) -> Answer:
-    """Handle GET /database: show the database's current history."""
+    """Handle GET /database: show the database's current history. Raises :class:`BadList` for query
+    parameters.
+    """
     query_options(call, ())
     return json_answer({"database": views.database_view(await services.operators.history())})
 
 
 async def begin_new_history(services: Services, call: Call) -> Answer:
-    """Handle POST /database/new-history: begin a new history after commits were lost, so that all agents check
-    everything.
+    """Handle POST /database/new-history: begin a new history after commits were lost, so that all agents
+    check everything; shows the new history.
     """
     query_options(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})
 
 
 async def accept_history(services: Services, call: Call) -> Answer:
-    """Handle POST /database/histories/{id}/accept: declare that this database is right, although agents have seen a
-    history that it never had; removals from devices go on.
+    """Handle POST /database/histories/{id}/accept: declare that this database is right, although agents have
+    seen a history that it never had; removals from devices go on. Raises :class:`NotFound` unless such a
+    history was reported.
     """
     query_options(call, ())
     history = await services.operators.accept_history(object_id(call, "Unknown history"))

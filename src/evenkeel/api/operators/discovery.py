@@ -36,7 +36,7 @@ class Versions(Value):
 
 
 class Health(Value):
-    """Liveness: this process and its database answer."""
+    """Response of the liveness check: this process and its database answer."""
 
     status: str
     """``ok``, or ``read_only``: the database accepts no writes."""
@@ -61,8 +61,9 @@ async def list_versions(services: Services, call: Call) -> Answer:
 
 
 async def check_health(services: Services, call: Call) -> Answer:
-    """Handle GET /healthz: 200 if the database answers, else 503. A database that accepts no writes answers reads, from
-    any controller alike.
+    """Handle GET /healthz: 200 if the database answers. A database that accepts no writes counts as
+    answering, because no other controller could do more. Raises :class:`Unavailable` (503) if it does not
+    answer.
     """
     await services.ping()
     return json_answer(Health(status="read_only" if services.write_problem() else "ok"))

@@ -49,7 +49,9 @@ class EnhancedServiceView(Value):
 
 
 async def list_enhanced_services(services: Services, call: Call) -> Answer:
-    """Handle GET /enhanced_services: list services by environment and name, with every agent of the environment."""
+    """Handle GET /enhanced_services: list services by environment and name, with every agent of the
+    environment. Raises :class:`BadList` for an unknown environment.
+    """
     options = query_options(call, ("environment", "name"))
     name = options.get("name")
     rows = await services.operators.enhanced_services(options.get("environment"))
@@ -59,7 +61,9 @@ async def list_enhanced_services(services: Services, call: Call) -> Answer:
 
 
 async def show_enhanced_service(services: Services, call: Call) -> Answer:
-    """Handle GET /environments/{name}/enhanced_services/{enhanced_service}."""
+    """Handle GET /environments/{name}/enhanced_services/{enhanced_service}: show one service at all agents.
+    Raises :class:`NotFound`.
+    """
     query_options(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]
     if not is_valid_name(name):

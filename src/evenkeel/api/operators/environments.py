@@ -16,7 +16,7 @@ from evenkeel.core.resources.statuses import FailbackMode
 
 
 def _environment_name(call: Call) -> str:
-    """Return the name in the path. Raises :class:`NotFound` for an impossible one."""
+    """Return the name of an environment in the path. Raises :class:`NotFound` for an impossible name."""
     given = call.params["name"]
     if not is_environment_name(given):
         shown = given[:MAX_ENVIRONMENT_NAME_CHARACTERS]
@@ -29,7 +29,7 @@ def _environment_answer(row: Environment, status: int = 200) -> Answer:
 
 
 async def _stored_environment(services: Services, name: str) -> Environment:
-    """Return an environment. Raises :class:`NotFound`."""
+    """Return the stored environment with this name. Raises :class:`NotFound`."""
     for row in await services.operators.environments():
         if row.name == name:
             return row
@@ -45,20 +45,24 @@ async def list_environments(services: Services, call: Call) -> Answer:
 
 
 async def show_environment(services: Services, call: Call) -> Answer:
-    """Handle GET /environments/{name}."""
+    """Handle GET /environments/{name}: show one environment. Raises :class:`NotFound`."""
     query_options(call, ())
     return _environment_answer(await _stored_environment(services, _environment_name(call)))
 
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
-    """Handle POST /environments; answers 201. Idempotent."""
+    """Handle POST /environments: create an environment; answers 201. Idempotent. Raises :class:`Invalid` for
+    VIP networks that do not exist, :class:`Conflict` if the environment exists with another device driver.
+    """
     wanted = body.environment.to_environment()
     await check_lists(services, {name: getattr(wanted, name) for name in FIELDS})
     return _environment_answer(await services.operators.add_environment(wanted), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
-    """Handle PUT /environments/{name}."""
+    """Handle PUT /environments/{name}: change the given attributes. Raises :class:`NotFound`,
+    :class:`Invalid` for VIP networks that do not exist, :class:`NetworkUnavailable`.
+    """
     name = _environment_name(call)
     changes = {field: value for field, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
@@ -71,13 +75,17 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 
 
 async def resume_environment(services: Services, call: Call) -> Answer:
-    """Handle PUT /environments/{name}/resume: close the environment's circuit breaker."""
+    """Handle PUT /environments/{name}/resume: close the environment's circuit breaker. Raises
+    :class:`NotFound`.
+    """
     query_options(call, ())
     return _environment_answer(await services.operators.resume_environment(_environment_name(call)))
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:
-    """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204."""
+    """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204. Raises
+    :class:`NotFound`, :class:`Conflict` while it has agents or load balancers.
+    """
     query_options(call, ())
     await services.operators.delete_environment(_environment_name(call))
     services.providers.forget_providers()

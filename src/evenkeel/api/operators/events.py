@@ -15,7 +15,7 @@ INT63_MAX = (1 << 63) - 1
 
 async def list_events(services: Services, call: Call) -> Answer:
     """Handle GET /events: list events, oldest first, or stream new events to a client that accepts
-    ``text/event-stream``.
+    ``text/event-stream``. Raises :class:`BadList` for a bad parameter.
     """
     if MEDIA_TYPE in call.headers.get(b"accept", b""):
         return await event_stream(services, call)
@@ -37,7 +37,10 @@ def _refuse_empty(name: str, value: str | None, allowed: str) -> str | None:
 
 
 async def event_stream(services: Services, call: Call) -> Answer:
-    """Stream server-sent events after ``Last-Event-ID``, or ``after``; without either new events only."""
+    """Return a stream of events after the id in ``Last-Event-ID``, or else in ``after``; without either, of
+    new events only. Raises :class:`BadList`, :class:`TooManyListeners`, and :class:`Unavailable` if the
+    database is.
+    """
     options = query_options(call, ("after",))
     after = last_event_id(call.headers.get(b"last-event-id"))
     if after is None and "after" in options:

@@ -24,7 +24,9 @@ from evenkeel.core.tls.certificates import ReferenceQuery
 
 
 async def show_hosting(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/agent."""
+    """Handle GET /loadbalancers/{id}/agent: show which agents serve a load balancer, its state in words, and
+    what remedies its problems. Raises :class:`NotFound`.
+    """
     load_balancer_id = object_id(call, "Load Balancer")
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     shard = await services.operators.shard_of_load_balancer(LoadBalancerId(load_balancer_id))
@@ -53,7 +55,9 @@ async def _move_step(services: Services, load_balancer_id: LoadBalancerId) -> st
 async def _explanation_with_remedy(
     services: Services, root: LoadBalancer, shard: Shard | None, shown: views.HostingView
 ) -> views.HostingView:
-    """Add commands that remedy devices out of reach, or else problems with certificates."""
+    """Return the view with commands that remedy devices out of reach, or else with problems of certificates
+    and their remedy.
+    """
     if (root.operating_reason or root.status_reason) and shard is not None:
         if (group := await _group_out_of_reach(services, shard)) is None:
             return shown
@@ -72,8 +76,8 @@ async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | 
 
 
 async def _certificate_trouble(services: Services, root: LoadBalancer) -> CertificateTrouble:
-    """Describe the certificates of a load balancer that cannot be read, or else one that its authority does not issue,
-    or else those that expire soon.
+    """Describe the certificates of a load balancer that cannot be read, or else one that its authority does
+    not issue, or else those that expire soon; an empty trouble if there are none.
     """
     query = ReferenceQuery(load_balancer_id=root.id, unreadable=True)
     unreadable = await services.operators.references(query, limit=NAMED_OF_ONE_MAX)

@@ -15,7 +15,9 @@ _PREFIX_PATTERN = re.compile(r"[0-9a-f-]{4,36}")
 
 
 async def complete_ids(services: Services, call: Call) -> Answer:
-    """Handle GET /ids: list ids that begin with a prefix."""
+    """Handle GET /ids: list ids that begin with ``prefix``, by kind. Raises :class:`BadList` unless the
+    prefix has 4 to 36 characters of an id.
+    """
     prefix = query_options(call, ("prefix",)).get("prefix", "")
     if not _PREFIX_PATTERN.fullmatch(prefix):
         raise BadList(

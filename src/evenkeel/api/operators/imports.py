@@ -25,7 +25,9 @@ class ImportView(Value):
 
 
 async def put_import(services: Services, call: Call, body: ImportPut) -> Answer:
-    """Handle PUT /imports/loadbalancers/{id}. Idempotent."""
+    """Handle PUT /imports/loadbalancers/{id}: import a load balancer, or check that with ``apply`` false.
+    Idempotent. Raises :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`.
+    """
     query_options(call, ())
     load_balancer_id = path_id(call)
     result = await import_load_balancer(services, load_balancer_id, body)
@@ -41,7 +43,9 @@ class HeldView(Value):
 
 
 async def put_held(services: Services, call: Call, body: HeldPut) -> Answer:
-    """Handle PUT /imports/loadbalancers/{id}/held. Idempotent."""
+    """Handle PUT /imports/loadbalancers/{id}/held: release a held load balancer to its devices, or take it
+    from them. Idempotent. Raises :class:`NotFound`, :class:`Conflict`.
+    """
     query_options(call, ())
     load_balancer_id = path_id(call)
     await set_held(services, load_balancer_id, body.held)
@@ -49,7 +53,9 @@ async def put_held(services: Services, call: Call, body: HeldPut) -> Answer:
 
 
 async def discard_import(services: Services, call: Call) -> Answer:
-    """Handle DELETE /imports/loadbalancers/{id}."""
+    """Handle DELETE /imports/loadbalancers/{id}: delete a held load balancer without its VIP's port; answers
+    204. Raises :class:`NotFound`, :class:`Conflict` if it is not held.
+    """
     query_options(call, ())
     await discard_held(services, path_id(call))
     return NO_CONTENT

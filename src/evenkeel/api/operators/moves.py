@@ -39,7 +39,7 @@ class MovePlanView(Value):
 
 
 class MoveView(Value):
-    """The last move of a load balancer. Times in seconds since 1970, by the database's clock."""
+    """The last move of a load balancer. Times in seconds since the epoch, by the database's clock."""
 
     load_balancer_id: str
     name: str
@@ -63,7 +63,9 @@ class MoveView(Value):
 
 
 async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) -> Answer:
-    """Handle POST /moves: plan a move; with ``apply`` begin it."""
+    """Handle POST /moves: plan a move; with ``apply`` begin it. Raises :class:`Invalid`, :class:`NotFound`,
+    and :class:`Conflict` if there is nothing to move, or a planned move that is to begin has problems.
+    """
     query_options(call, ())
     wanted = body.move
     found = await plan_moves(
@@ -80,7 +82,9 @@ async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) ->
 
 
 async def list_moves(services: Services, call: Call) -> Answer:
-    """Handle GET /moves: list the last moves, those under way first."""
+    """Handle GET /moves: list the last moves, those under way first; ``load_balancer_id`` selects one load
+    balancer's.
+    """
     options = query_options(call, ("load_balancer_id",))
     id_ = LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None
     rows = await services.operators.moves(load_balancer_id=id_)
@@ -88,12 +92,16 @@ async def list_moves(services: Services, call: Call) -> Answer:
 
 
 async def finish_move(services: Services, call: Call) -> Answer:
-    """Handle PUT /moves/{id}/finish: the VIP's traffic goes to the new devices, so the old ones may remove it."""
+    """Handle PUT /moves/{id}/finish: the VIP's traffic goes to the new devices, so the old ones may remove
+    the load balancer. Raises :class:`NotFound`, :class:`Conflict`.
+    """
     return await _end_move(services, call, back=False)
 
 
 async def move_back(services: Services, call: Call) -> Answer:
-    """Handle PUT /moves/{id}/back: cancel the move, so that the old device group serves the load balancer again."""
+    """Handle PUT /moves/{id}/back: cancel the move, so that the old device group serves the load balancer
+    again. Raises :class:`NotFound`, :class:`Conflict` if it is too late.
+    """
     return await _end_move(services, call, back=True)
 
 

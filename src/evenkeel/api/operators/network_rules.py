@@ -42,7 +42,9 @@ def apply_network_change(network: DeclaredNetwork, body: NetworkChange) -> Decla
 
 
 def validate_network(network: DeclaredNetwork) -> DeclaredNetwork:
-    """Check the network, and return it with addresses in canonical form. Raises :class:`Invalid`."""
+    """Check the network's attributes against its type, and return it with tunnel endpoints in canonical form.
+    Raises :class:`Invalid` naming field and value.
+    """
     type_ = network.network_type
     if type_ in TUNNELS and network.physical_network is not None:
         raise invalid_input("physical_network", network.physical_network, f"A {type_} network has none.")

@@ -19,12 +19,14 @@ async def list_networks(services: Services, call: Call) -> Answer:
 
 
 async def show_network(services: Services, call: Call) -> Answer:
-    """Handle GET /networks/{id}."""
+    """Handle GET /networks/{id}: show a declared network. Raises :class:`NotFound`."""
     return json_answer({"network": views.network_view(await _find_network(services, call))})
 
 
 async def create_network(services: Services, call: Call, body: NetworkNewBody) -> Answer:
-    """Handle POST /networks: declare a network; answers 201."""
+    """Handle POST /networks: declare a network; answers 201. Raises :class:`Invalid`, and :class:`Conflict`
+    if the id, the name or the segment exists.
+    """
     row = network_from_body(body.network, new_id=services.new_id)
     await services.operators.add_network(row)
     return json_answer({"network": views.network_view(row)}, 201)
@@ -32,7 +34,8 @@ async def create_network(services: Services, call: Call, body: NetworkNewBody) -
 
 async def change_network(services: Services, call: Call, body: NetworkChangeBody) -> Answer:
     """Handle PUT /networks/{id}: change a network, and have the load balancers on devices attached to it
-    applied again.
+    applied again. Raises :class:`NotFound`, :class:`Invalid`, and :class:`Conflict` if the name or the
+    segment exists.
     """
     row = apply_network_change(await _find_network(services, call), body.network)
     for change in await services.operators.update_network(row):
@@ -41,7 +44,9 @@ async def change_network(services: Services, call: Call, body: NetworkChangeBody
 
 
 async def delete_network(services: Services, call: Call) -> Answer:
-    """Handle DELETE /networks/{id}; answers 204."""
+    """Handle DELETE /networks/{id}: delete a declared network; answers 204. Raises :class:`NotFound`,
+    :class:`Conflict` while devices are attached to it.
+    """
     await services.operators.delete_network(object_id(call, "Network"))
     return NO_CONTENT
 

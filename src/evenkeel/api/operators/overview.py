@@ -34,7 +34,9 @@ class ControllerView(Value):
 
 
 class RevisionView(Value):
-    """A change of a load balancer, with the user who requested it and the agent that applied it."""
+    """A change of a load balancer, with the user who requested it and the agent that applied it. ``epoch``:
+    of the agent's ownership; null: not applied yet.
+    """
 
     revision: int
     accepted_at: str
@@ -118,21 +120,26 @@ class TopologyView(Value):
 
 
 async def list_controllers(services: Services, call: Call) -> Answer:
-    """Handle GET /controllers: list controllers with a heartbeat in the last ten minutes, except stopped ones."""
+    """Handle GET /controllers: list controllers with a heartbeat in the last ten minutes, except stopped
+    ones. Raises :class:`BadList` for query parameters.
+    """
     query_options(call, ())
     return json_answer({"controllers": [_controller_view(row) for row in await services.operators.controllers()]})
 
 
 async def list_revisions(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/history: the last 50 revisions, newest first."""
+    """Handle GET /loadbalancers/{id}/history: list the last 50 revisions, newest first. Raises
+    :class:`NotFound`.
+    """
     query_options(call, ())
     rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))
     return json_answer({"history": [_revision_view(row) for row in rows]})
 
 
 async def show_topology(services: Services, call: Call) -> Answer:
-    """Handle GET /topology: show controllers, device groups with their agents and devices, and the
-    shards between them.
+    """Handle GET /topology: show controllers, device groups with their agents and devices, and the shards
+    between them; of one ``environment`` if that is given. Raises :class:`BadList` for an unknown
+    environment.
     """
     environment = query_options(call, ("environment",)).get("environment")
     if environment is not None:

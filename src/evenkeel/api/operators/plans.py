@@ -94,7 +94,10 @@ class AgentSilent(Unavailable):
 
 
 async def show_plan(services: Services, call: Call) -> Answer:
-    """Handle POST /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it."""
+    """Handle POST /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it, up to 25
+    s. Raises :class:`NotFound`, :class:`Conflict` without a live agent, :class:`AgentSilent`,
+    :class:`BusUnavailable`.
+    """
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
     shard = await services.operators.shard_of_load_balancer(load_balancer_id)
     inquiry = Inquiry(inquiry_id=services.new_id(), load_balancer_id=load_balancer_id)
@@ -102,10 +105,12 @@ async def show_plan(services: Services, call: Call) -> Answer:
 
 
 async def adopt_or_plan(services: Services, call: Call, body: AdoptionBody) -> Answer:
-    """Handle POST /shards/{id}/adoption: plan to take over a tenant's partition from another program (F5's agent); with
-    ``apply`` the agent does so.
+    """Handle POST /shards/{id}/adoption: plan to take over a tenant's partition from another program (F5's
+    agent), or with ``give_back`` to return it; with ``apply`` the agent does so, and two events are
+    recorded.
 
-    With ``give_back`` the plan, or the act, is the reverse: the partition is given back to that program.
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Conflict` for a common shard, without a live agent, or
+    if the agent refuses; :class:`AgentSilent`, :class:`BusUnavailable`.
     """
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id == COMMON_PROJECT:
@@ -129,7 +134,10 @@ async def adopt_or_plan(services: Services, call: Call, body: AdoptionBody) -> A
 
 
 async def list_orphans(services: Services, call: Call) -> Answer:
-    """Handle POST /shards/{id}/orphans: list load balancers and partitions on devices that the database lacks."""
+    """Handle POST /shards/{id}/orphans: list load balancers and partitions on devices that are missing in the
+    database. Raises :class:`NotFound`, :class:`Conflict` for a tenant's shard or without a live agent,
+    :class:`AgentSilent`, :class:`BusUnavailable`.
+    """
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are found by the common shard of a device group.")
@@ -164,8 +172,8 @@ def _orphan_view(name: str, devices: str, seconds: float, recorded: OrphanedLoad
 
 
 async def remove_orphan(services: Services, call: Call) -> Answer:
-    """Handle DELETE /orphans/{id}: have the orphan removed with the next complete pass, without waiting for the grace
-    time.
+    """Handle DELETE /orphans/{id}: have the orphan removed with the next complete pass, without waiting for
+    the grace time; answers 204. Raises :class:`NotFound` unless it was reported recently.
     """
     await services.request_full_resync(
         await services.operators.remove_orphan(LoadBalancerId(object_id(call, "Orphan")))
@@ -202,8 +210,9 @@ async def _request_plan(
     shard: Shard | None,
     inquiry: Inquiry,
 ) -> PlanView:
-    """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent, or for a
-    whole partition that the agent refuses to plan or adopt; :class:`AgentSilent` without an answer.
+    """Request a plan from the acting agent, and wait for it. Raises :class:`Conflict` without a live agent,
+    or for a whole partition that the agent refuses to plan or adopt; :class:`AgentSilent` without an
+    answer, or with too many waiting requests; :class:`BusUnavailable`.
     """
     load_balancer_id = inquiry.load_balancer_id
     what = f"load balancer {load_balancer_id}" if load_balancer_id else "the shard"
@@ -237,7 +246,9 @@ async def _wait_for_answer(
     owner: ShardOwner,
     inquiry: Inquiry,
 ) -> PlanAnswer:
-    """Wait for the agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
+    """Send the inquiry and poll the database for the agent's answer. Raises :class:`AgentSilent` after 25 s
+    (100 s for an adoption), :class:`BusUnavailable` if it cannot be sent.
+    """
     # Stored before it is sent: an answer is written only into the row of its inquiry.
     await services.operators.add_plan_inquiry(inquiry.inquiry_id, owner.shard_id, inquiry.load_balancer_id)
     await services.send_inquiry(owner, inquiry)

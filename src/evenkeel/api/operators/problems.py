@@ -63,8 +63,8 @@ _DEVICES = ProblemObject("devices", "", "devices")
 
 
 def outages(broker: str, database: str) -> Iterator[SystemProblem]:
-    """Yield a problem for each outage. ``broker``: why the broker accepts no messages; ``database``: why the database
-    accepts no writes; empty: it does.
+    """Yield a problem for each outage. ``broker``: why the broker accepts no messages; ``database``: why the
+    database accepts no writes; empty: there is no such outage.
     """
     if broker:
         yield SystemProblem(
@@ -86,7 +86,9 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
 
 
 def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds: float) -> Iterator[SystemProblem]:
-    """Yield problems with the product's own server certificates. ``certificates``: those that expire soon."""
+    """Yield a problem for each of at most :data:`CERTIFICATES_NAMED_MAX` own server certificates, and one for
+    the rest. ``certificates``: those that expire soon; ``now_seconds``: seconds since the epoch.
+    """
     for one in certificates[:CERTIFICATES_NAMED_MAX]:
         days = one.days_left_stage(now_seconds)
         yield SystemProblem(

@@ -20,8 +20,8 @@ STATUSES: Mapping[str, tuple[str, ...]] = {
 
 
 def operator_only(handler: Handler) -> Handler:
-    """Return a handler that requires a caller who may see all projects, independent of policy files, because operators
-    see all tenants' objects.
+    """Return a handler that raises :class:`Forbidden` unless the caller may see all projects, independent of
+    policy files, because operators see all tenants' objects.
     """
 
     async def refuse_others(services: Services, call: Call, *body: object) -> Answer:
@@ -33,7 +33,9 @@ def operator_only(handler: Handler) -> Handler:
 
 
 def query_options(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the query parameters, each known and present at most once. Raises :class:`BadList`."""
+    """Return the values of the query parameters by name. Raises :class:`BadList` for one that is not among
+    ``allowed`` or is repeated.
+    """
     options: dict[str, str] = {}
     for name, value in call.query:
         if name not in allowed or name in options:
@@ -49,13 +51,13 @@ def parse_number_within(name: str, given: str, low: int, high: int) -> int:
 
 
 def invalid_parameter(name: str, given: str, rule: str) -> BadList:
-    """Return the error for the value of a query parameter; ``rule``: a sentence about allowed values."""
+    """Build the error for the value of a query parameter; ``rule``: a sentence about allowed values."""
     return BadList(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. {rule}")
 
 
 def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str = "") -> BadList:
-    """Return the error for a value of a query parameter that is not among ``allowed``; ``more``: text about what may
-    follow a value.
+    """Build the error for a value of a query parameter that is not among ``allowed``, of which at most
+    :data:`VALUES_NAMED_MAX` are named; ``more``: text about what may follow a value.
     """
     cut = f", … ({len(allowed)})" if len(allowed) > VALUES_NAMED_MAX else ""
     named = ", ".join(allowed[:VALUES_NAMED_MAX]) or "none exists yet"
@@ -63,8 +65,8 @@ def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str =
 
 
 async def check_environment(services: Services, found: Iterable[object], given: str | None) -> None:
-    """Raise :class:`BadList` if nothing was found because no environment has the given name; pass if something was
-    found.
+    """Raise :class:`BadList` if nothing was found because no environment has the given name (None: none was
+    given); pass if something was found.
     """
     if given is None or any(True for _ in found):
         return

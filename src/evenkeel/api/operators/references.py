@@ -51,7 +51,9 @@ class RefreshView(Value):
 
 
 async def list_references(services: Services, call: Call) -> Answer:
-    """Handle GET /references: list references by expiry."""
+    """Handle GET /references: list at most :data:`REFERENCES_MAX` references by expiry, filtered by query
+    parameters. Raises :class:`BadList` for a bad parameter.
+    """
     options = query_options(call, ("project_id", "load_balancer_id", "expiring_days", "unreadable"))
     days = options.get("expiring_days")
     query = ReferenceQuery(
@@ -65,8 +67,8 @@ async def list_references(services: Services, call: Call) -> Answer:
 
 
 async def refresh_references(services: Services, call: Call, body: RefreshBody) -> Answer:
-    """Handle POST /references/refresh: the controllers read the references within seconds. Answers 202. Raises
-    :class:`NotFound` for a reference that no listener or pool has.
+    """Handle POST /references/refresh: the controllers read the references again within seconds. Answers 202
+    with their number. Raises :class:`NotFound` for a reference that no listener or pool has.
     """
     reference = body.refresh.reference
     count = await services.operators.refresh_references(reference)
@@ -101,7 +103,9 @@ class CertificateTrouble(NamedTuple):
 
 
 def expiry_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
-    """Describe the certificates of one load balancer that expire, earliest first."""
+    """Describe the certificates of one load balancer that expire or have expired, earliest first; an empty
+    trouble for no rows.
+    """
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:
         return CertificateTrouble()
@@ -137,7 +141,7 @@ def unissued_trouble(request: AcmeCertificate, reference: str, *, awaited: bool)
 
 
 def unrequested_trouble(row: ReferencedCertificate) -> CertificateTrouble:
-    """Describe a certificate of one load balancer that listeners wait for although no request is left."""
+    """Describe a certificate of one load balancer that listeners wait for although the request is gone."""
     return CertificateTrouble(
         f"{row.kind.words} {row.reference} is missing, and its listeners wait: {row.problem or 'it is not requested'}",
         "delete the listener, or give it another reference; a new listener with the reference requests it again",
@@ -156,8 +160,8 @@ def _refresh_command(row: ReferencedCertificate) -> str:
 def reference_problems(
     expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate], *, days: int
 ) -> Iterator[SystemProblem]:
-    """Yield problems with references, for the system's status. ``expiring``: references that
-    expire within ``days``.
+    """Yield at most two problems with references, for the system's status: one for ``expiring``, which expire
+    within ``days``, and one for ``unreadable``.
     """
     if expiring:
         yield _reference_problem(

@@ -19,27 +19,33 @@ START_AGENT = "systemctl restart evenkeel-agent"
 
 
 def start_agents_remedy(silent: Sequence[AgentLiveness]) -> str:
-    """Return commands to run on the hosts of silent agents."""
+    """Return a text with the command that starts silent agents, and their hosts, at most
+    :data:`OBJECTS_NAMED_MAX`.
+    """
     hosts = dict.fromkeys(row.host for row in silent[:OBJECTS_NAMED_MAX])
     return f"on {', '.join(hosts)}: {START_AGENT}"
 
 
 def start_commands(silent: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
-    """Return the commands of :func:`start_agents_remedy`, each with its host."""
+    """Return the command that starts an agent, once for each host of silent agents, at most
+    :data:`OBJECTS_NAMED_MAX`.
+    """
     return tuple(
         ProblemCommand(START_AGENT, host) for host in dict.fromkeys(row.host for row in silent[:OBJECTS_NAMED_MAX])
     )
 
 
 def replace_agents_remedy(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> str:
-    """Return commands that make live agents of the same groups the homes of lost agents' shards; empty if there is no
-    live agent.
+    """Return commands, separated by semicolons, that delete lost agents and make live agents of the same
+    groups the homes of their shards; empty if there is no such live agent.
     """
     return "; ".join(each.command for each in replace_commands(silent, agents))
 
 
 def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> tuple[ProblemCommand, ...]:
-    """Return the commands of :func:`replace_agents_remedy`, one value for each."""
+    """Return a command for each of the silent agents, at most :data:`OBJECTS_NAMED_MAX`, that deletes it and
+    makes a live agent of its group the home of its shards; none for an agent without one.
+    """
     commands = []
     for row in silent[:OBJECTS_NAMED_MAX]:
         others = (one for one in agents if one.alive and _device_group_of_agent(one) == _device_group_of_agent(row))
@@ -50,7 +56,9 @@ def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLive
 
 
 def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
-    """Return commands that show why the devices of a group that no agent reaches do not answer."""
+    """Return a text with hosts and commands that show why the devices of a group that no agent reaches do not
+    answer; if no device is known, the command that starts the group's agents.
+    """
     if not group.reach.away:
         hosts = [row.host for row in agents if _device_group_of_agent(row) == (group.environment, group.number)]
         where = f"on {', '.join(hosts[:OBJECTS_NAMED_MAX])}" if hosts else "on a host of the group"
@@ -64,7 +72,9 @@ def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
 
 
 def device_commands(group: GroupReach, agents: Iterable[AgentLiveness]) -> tuple[ProblemCommand, ...]:
-    """Return the commands of :func:`device_remedy`, each with its host."""
+    """Return commands, with the host of each, that show why the devices of a group do not answer; if no
+    device is known, those that start the group's agents.
+    """
     known = [row for row in agents if _device_group_of_agent(row) == (group.environment, group.number)]
     if not group.reach.away:
         return tuple(ProblemCommand(START_AGENT, row.host) for row in known[:OBJECTS_NAMED_MAX])

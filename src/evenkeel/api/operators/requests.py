@@ -66,7 +66,7 @@ class ForceDownBody(Request):
 
 
 class RebindBody(Request):
-    """Body of PUT /agents/{id}/rebind."""
+    """Body of PUT /agents/{id}/rebind and /shards/{id}/rebind. ``to``: id of the new home agent."""
 
     to: ObjectId
 
@@ -113,7 +113,7 @@ class EnvironmentNew(Request):
     vip_networks_denied: VipNetworkIds = []
 
     def to_environment(self) -> Environment:
-        """Return the environment to store."""
+        """Return the environment to store, with lists of networks without duplicates."""
         return Environment(
             name=self.name,
             device_driver=self.device_driver,
@@ -266,7 +266,7 @@ class CertificateNew(Request):
 
 
 class Refresh(Request):
-    """The references to read again: a single reference, or all."""
+    """The reference to key managers to read again; null: all references."""
 
     reference: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
 

@@ -53,7 +53,7 @@ def _object_routes(name: str, view: type[Any], key: str = "{id}") -> ObjectRoute
 
 
 def _get_document(name: str, view: type[Any], handle: Handler, summary: str, *parameters: Parameter) -> Operation:
-    """Declare GET of one document about the whole system."""
+    """Declare GET of one document about the whole system, wrapped in ``name``."""
     return Operation(
         method="GET",
         path=f"/{name}",

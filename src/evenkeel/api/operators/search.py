@@ -64,7 +64,10 @@ class FoundLoadBalancerView(Value):
 
 
 async def find_load_balancers(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers: search the load balancers of all projects."""
+    """Handle GET /loadbalancers: search the load balancers of all projects by text and attributes, in pages;
+    shows the total, too. Raises :class:`BadList` for a bad parameter, :class:`Invalid` if the search takes
+    too long.
+    """
     options = query_options(call, _NAMES)
     text = options.get("q", "").strip()
     if len(text) > TEXT_MAX or not text.isprintable():
@@ -121,8 +124,8 @@ def _parse_sort(given: str) -> tuple[tuple[str, bool], ...]:
 
 
 async def _parse_group_number(services: Services, options: Mapping[str, str]) -> int | None:
-    """Return the number of the device group to search; None: all groups. Raises an error for an unknown group or
-    environment.
+    """Return the number of the device group to search; None: all groups. Raises :class:`BadList` for an
+    unknown group or environment, or a group without an environment.
     """
     environment, number = options.get("environment"), options.get("group_number")
     if not environment:

@@ -18,7 +18,9 @@ LISTENER_FIGURES = ("connections", "active_connections", "bytes_in", "bytes_out"
 
 
 class TrafficView(Value):
-    """Traffic of a load balancer in one interval. Rates are averages per second."""
+    """Traffic of a load balancer in one interval. ``connections`` (new ones), bytes and errors are averages
+    per second; active connections and members are numbers at its end.
+    """
 
     connections: float
     """New connections per second."""
@@ -37,7 +39,9 @@ class PointView(TrafficView):
 
 
 class ListenerPointView(Value):
-    """The traffic of one listener in the interval that ended at ``at``. Rates are averages per second."""
+    """The traffic of one listener in the interval that ended at ``at``. ``connections`` (new ones), bytes and
+    errors are averages per second.
+    """
 
     at: str
     connections: float
@@ -56,7 +60,7 @@ class ListenerSeriesView(Value):
 
 
 class SeriesView(Value):
-    """A time series; unknown points are missing."""
+    """The time series of a load balancer's traffic; unknown points are missing."""
 
     interval: float
     """Seconds between two points."""
@@ -70,7 +74,9 @@ class SeriesView(Value):
 
 
 async def show_traffic(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/series: the points that this controller holds."""
+    """Handle GET /loadbalancers/{id}/series: show the points that this controller holds. Raises
+    :class:`NotFound`.
+    """
     query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     # Series are only in memory, where an unknown id looks like a load balancer without points.
@@ -97,7 +103,9 @@ def _listener_view(point: TrafficPoint) -> ListenerPointView:
 
 
 def traffic_figures(sample: TrafficSample) -> dict[str, Any]:
-    """Return ``{attribute: value}`` of a :class:`TrafficView` from a sample."""
+    """Return the attributes of a :class:`TrafficView` from a sample, with rates rounded to :data:`DECIMALS`
+    decimals.
+    """
     return {
         "connections": round(sample.connections, DECIMALS),
         "active_connections": sample.active_connections,

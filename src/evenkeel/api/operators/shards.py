@@ -11,7 +11,9 @@ from evenkeel.core.kit.ids import AgentId, ShardId
 
 
 async def list_shards(services: Services, call: Call) -> Answer:
-    """Handle GET /shards: list shards, by environment or agent."""
+    """Handle GET /shards: list shards, all or by environment and agent. Raises :class:`BadList` for an
+    unknown environment.
+    """
     options = query_options(call, ("environment", "agent_id"))
     agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
     rows = await services.operators.shards(environment=options.get("environment"), agent_id=agent_id)
@@ -22,7 +24,9 @@ async def list_shards(services: Services, call: Call) -> Answer:
 
 
 async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answer:
-    """Handle PUT /shards/{id}/rebind: make another agent the home of one shard."""
+    """Handle PUT /shards/{id}/rebind: make another agent the home of one shard. Raises :class:`NotFound`,
+    :class:`Conflict` if ``to`` is no agent of the shard's group.
+    """
     query_options(call, ())
     shard = await services.operators.rebind_shard(ShardId(object_id(call, "Shard")), body.to)
     halted = views.halted_reasons(await services.operators.environments())

@@ -60,7 +60,9 @@ class StatusView(Value):
 
 
 class Readiness(Value):
-    """Kinds of problems, without names, because clients need no authentication for them."""
+    """Response of the readiness check: kinds of problems, without names, because clients need no
+    authentication for it.
+    """
 
     status: str
     """Overall status: ``ok`` or ``problems``."""
@@ -68,7 +70,9 @@ class Readiness(Value):
 
 
 async def show_status(services: Services, call: Call) -> Answer:
-    """Handle GET /status: a summary of the whole system."""
+    """Handle GET /status: show a summary of the whole system. Simultaneous requests share one read. Raises
+    :class:`BadList` for query parameters, :class:`Unavailable` without the database.
+    """
     query_options(call, ())
     return await services.status.get(lambda: _get_status(services))
 
@@ -78,7 +82,9 @@ async def _get_status(services: Services) -> Answer:
 
 
 async def check_readiness(services: Services, call: Call) -> Answer:
-    """Handle GET /healthz/ready: 200 if the system has no problem, else 503 with the kinds of its problems."""
+    """Handle GET /healthz/ready: 200 if the system has no problem, else 503 with the kinds of its problems.
+    The result is cached for :data:`READINESS_SECONDS`.
+    """
     kinds = await services.problem_kinds.get(lambda: _problem_kinds(services))
     shown = Readiness(status="problems" if kinds else "ok", problems=list(kinds))
     return json_answer(shown, status=503 if kinds else 200)

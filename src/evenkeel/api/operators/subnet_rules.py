@@ -45,14 +45,18 @@ def subnet_from_body(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
 
 
 def device_ranges(network: IpNetwork, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return ``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
+    """Return the attributes ``device_addresses`` and ``reserved``, which includes them, in canonical form.
+    Raises :class:`Invalid` for a text that is no address or range of the network.
+    """
     own = tuple(_parse_reserved("device_addresses", text, network) for text in devices)
     others = (_parse_reserved("reserved", text, network) for text in reserved)
     return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
 
 
 def set_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
-    """Return the subnet with ``devices`` in place of its addresses for devices. Raises :class:`Invalid`."""
+    """Return the subnet with ``devices`` in place of its addresses for devices. Raises :class:`Invalid` for a
+    text that is no address or range of the subnet.
+    """
     others = [text for text in subnet.reserved if text not in subnet.device_addresses]
     return replace(subnet, **device_ranges(_parse_network(subnet.cidr), devices, others))
 
@@ -77,7 +81,9 @@ def _address_within(field: str, value: str | None, network: IpNetwork) -> Addres
 
 
 def _parse_reserved(field: str, text: str, network: IpNetwork) -> str:
-    """Return an address or range in canonical form. Raises :class:`Invalid`."""
+    """Return an address or range in canonical form. Raises :class:`Invalid` if it is none, or not inside the
+    network.
+    """
     try:
         found = parsed_range(text)
     except ValueError as error:
@@ -89,7 +95,9 @@ def _parse_reserved(field: str, text: str, network: IpNetwork) -> str:
 
 
 def _first_and_last_host(network: IpNetwork) -> tuple[Address, Address]:
-    """Return the first and the last host address."""
+    """Return the first and the last host address of a network: without the network's and, of IPv4, the
+    broadcast address.
+    """
     first, last = network[0], network[-1]
     # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).
     if network.prefixlen >= network.max_prefixlen - 1:
@@ -98,7 +106,9 @@ def _first_and_last_host(network: IpNetwork) -> tuple[Address, Address]:
 
 
 def _range_beside_gateway(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
-    """Return the larger range of host addresses on one side of the gateway; all of them without a gateway."""
+    """Return the first and the last address of the larger range of hosts on one side of the gateway; all of
+    them without a gateway. Raises :class:`Invalid` if there is no other address.
+    """
     if gateway is None or not int(first) <= int(gateway) <= int(last):
         return first, last
     below, above = int(gateway) - int(first), int(last) - int(gateway)

@@ -18,13 +18,17 @@ async def list_subnets(services: Services, call: Call) -> Answer:
 
 
 async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> Answer:
-    """Handle POST /subnets: add an address pool; answers 201."""
+    """Handle POST /subnets: add an address pool; answers 201. Raises :class:`Invalid`, and :class:`Conflict`
+    if the id or name exists.
+    """
     row = await services.operators.add_subnet(subnet_from_body(body.subnet, new_id=services.new_id))
     return json_answer({"subnet": views.subnet_view(row)}, 201)
 
 
 async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) -> Answer:
-    """Handle PUT /subnets/{id}: set the addresses for devices."""
+    """Handle PUT /subnets/{id}: set the addresses for devices. Raises :class:`NotFound`, :class:`Invalid`,
+    and :class:`Conflict` if a load balancer or device has an address that this forbids.
+    """
     id_ = object_id(call, "Subnet")
     known = next((row for row in await services.operators.subnets() if row.id == id_), None)
     if known is None:
@@ -35,6 +39,8 @@ async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) 
 
 
 async def delete_subnet(services: Services, call: Call) -> Answer:
-    """Handle DELETE /subnets/{id}; answers 204."""
+    """Handle DELETE /subnets/{id}: delete an address pool; answers 204. Raises :class:`NotFound`,
+    :class:`Conflict` while a load balancer uses it.
+    """
     await services.operators.delete_subnet(object_id(call, "Subnet"))
     return NO_CONTENT

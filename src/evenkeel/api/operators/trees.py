@@ -50,7 +50,7 @@ class PolicyNode(Value, kw_only=True):
 
 
 class RateLimitRuleNode(Value, kw_only=True):
-    """A rate limit rule's statuses, and what it limits."""
+    """Statuses of a rate limit rule, and what it limits; ``interval`` is in seconds."""
 
     id: str
     name: str
@@ -103,7 +103,9 @@ class LoadBalancerNode(Value, kw_only=True):
 
 
 async def show_tree(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/tree: stream the load balancer and all its children."""
+    """Handle GET /loadbalancers/{id}/tree: stream the load balancer and all its children. Raises
+    :class:`NotFound`.
+    """
     query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
@@ -112,8 +114,9 @@ async def show_tree(services: Services, call: Call) -> Answer:
 
 
 def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str = "") -> Iterator[bytes]:
-    """Generate :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces. ``bare_tags``: whether listeners'
-    tags without prefix choose enhanced services. ``waits``: why listeners wait for a certificate.
+    """Yield :class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces. ``bare_tags``: whether
+    listeners' tags without prefix choose enhanced services. ``waits``: why listeners wait for a
+    certificate; empty: none does.
     """
     members, monitors = pool_contents(tree)
     policies, rules = policies_and_rules(tree)
@@ -154,7 +157,7 @@ _EMPTY_LISTS = b'"listeners":[],"pools":[]}'
 
 
 def _rate_limits(tree: LoadBalancerTree) -> dict[str, list[RateLimitPolicyNode]]:
-    """Return ``{listener id: rate limit policies}``."""
+    """Return the rate limit policies, with their rules, by listener id."""
     found: dict[str, list[RateLimitPolicyNode]] = {}
     rules: dict[str, list[RateLimitRuleNode]] = {}
     for rule in tree.rate_limit_rules:

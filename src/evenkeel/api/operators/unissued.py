@@ -16,7 +16,9 @@ NAMED_OF_ONE_MAX = 100
 
 
 async def used_references(services: Services, root: LoadBalancer) -> tuple[ReferencedCertificate, ...]:
-    """Return the references of the load balancer's listeners and pools, those that expire first at the front."""
+    """Return the references of the load balancer's listeners and pools, those that expire first at the front,
+    at most :data:`NAMED_OF_ONE_MAX`.
+    """
     query = ReferenceQuery(load_balancer_id=root.id)
     return tuple(await services.operators.references(query, limit=NAMED_OF_ONE_MAX))
 
@@ -24,8 +26,8 @@ async def used_references(services: Services, root: LoadBalancer) -> tuple[Refer
 async def unissued_certificates(
     services: Services, root: LoadBalancer, references: Iterable[ReferencedCertificate]
 ) -> CertificateTrouble:
-    """Describe a certificate of the load balancer that its authority does not issue: first one that listeners wait
-    for. ``references``: the load balancer's.
+    """Describe a certificate of the load balancer that its authority does not issue: first one that listeners
+    wait for. ``references``: the load balancer's. An empty trouble if there is none.
     """
     used = {each.reference: each for each in references}
     if not used:
@@ -55,7 +57,9 @@ async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
 
 
 async def _unissued_requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:
-    """Requested certificates of the project that have a problem or were never issued, by reference."""
+    """Return the requested certificates of the load balancer's project that have a problem or were never
+    issued, by reference; empty without a certificate store.
+    """
     if services.certificates is None:
         return {}
     requested = await services.acme_store.list_requested(root.project_id)

@@ -146,7 +146,7 @@ class ShardCounts(Value):
 
 
 class HaltedView(Value):
-    """An environment whose circuit breaker is open."""
+    """An environment whose circuit breaker is open, since when and why."""
 
     environment: str
     since: str | None
@@ -154,7 +154,7 @@ class HaltedView(Value):
 
 
 class ReboundView(Value):
-    """The result of a rebind."""
+    """The result of making another agent, ``to``, the home of an agent's shards."""
 
     agent_id: AgentId
     to: str
@@ -174,7 +174,7 @@ class DevicesView(Value):
 
 
 class IdsView(Value):
-    """Ids of objects by kind."""
+    """Ids that begin with a prefix, by kind of object."""
 
     loadbalancers: tuple[str, ...]
     agents: tuple[str, ...]
@@ -202,7 +202,7 @@ class DatabaseView(Value):
 
 
 def database_view(row: History) -> DatabaseView:
-    """Show the history of the database."""
+    """Convert the history of the database, with unknown histories, to its view."""
     unknown = [
         UnknownHistoryView(history_id=one.id, noted_at=format_time(one.noted_at), agent_id=one.agent_id)
         for one in row.unknown
@@ -228,17 +228,19 @@ def environment_view(row: Environment) -> EnvironmentView:
 
 
 def halted_reasons(rows: Iterable[Environment]) -> dict[str, str]:
-    """Return the reasons of open circuit breakers, by environment."""
+    """Return the reasons of open circuit breakers, by environment's name; environments with a closed one are
+    left out.
+    """
     return {row.name: row.halted_reason for row in rows if row.halted_at is not None}
 
 
 def halted_view(row: Environment) -> HaltedView:
-    """Show an environment whose circuit breaker is open."""
+    """Convert an environment whose circuit breaker is open to its view."""
     return HaltedView(environment=row.name, since=format_time_or_none(row.halted_at), reason=row.halted_reason)
 
 
 def devices_view(row: GroupReach) -> DevicesView:
-    """Show a device group with unreachable devices."""
+    """Convert a device group with unreachable devices to its view."""
     return DevicesView(
         environment=row.environment,
         group_number=row.number,
@@ -267,7 +269,9 @@ def network_view(row: DeclaredNetwork) -> NetworkView:
 
 
 def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> ShardView:
-    """Show a shard; ``alive``: ids of live agents, ``halted``: result of :func:`halted_reasons`."""
+    """Convert a shard to its view; ``alive``: ids of live agents, ``halted``: result of
+    :func:`halted_reasons`.
+    """
     return ShardView(
         id=row.id,
         environment=row.environment,
@@ -296,7 +300,9 @@ def hosting_view(
     write_problem: str,
     ahead: int,
 ) -> HostingView:
-    """Show the agents and the state of a load balancer. ``ahead``: number of load balancers in line before it."""
+    """Build the view of a load balancer's agents and state. ``shard`` None: not placed; ``agents``: by id;
+    ``ahead``: number of load balancers in line before it. ``remedy`` stays empty.
+    """
     home = agents.get(shard.home_agent_id) if shard else None
     acting = agents.get(shard.acting_agent_id or "") if shard else None
     alive = frozenset(agent.id for agent in agents.values() if agent.alive)

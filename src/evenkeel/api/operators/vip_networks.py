@@ -20,8 +20,9 @@ def list_changes(changes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 async def check_lists(
     services: Services, lists: Mapping[str, Collection[str]], before: Environment | None = None
 ) -> None:
-    """Check that networks or subnets have these ids, because a misspelt one would deny nothing. Ids that ``before`` has
-    are not looked up: their networks may be gone. Raises :class:`Invalid`, :class:`NetworkUnavailable`.
+    """Check that networks or subnets have these ids, given by attribute, because a misspelt one would deny
+    nothing. Ids that ``before`` has are not looked up: their networks may be gone. Raises
+    :class:`Invalid`, :class:`NetworkUnavailable`.
     """
     new = {name: set(ids) - set(() if before is None else getattr(before, name)) for name, ids in lists.items()}
     wanted = set().union(*new.values())

@@ -35,7 +35,7 @@ HEADERS = (
 
 
 class PageFile(Value):
-    """A file with its headers, ready to be sent."""
+    """A file of the dashboard with the values of its headers, ready to be sent."""
 
     content: bytes
     media_type: bytes
@@ -54,7 +54,7 @@ class PageFile(Value):
 
 
 def read_files() -> dict[str, PageFile]:
-    """Read all files, by name; they are small."""
+    """Read the dashboard's files of known types into memory; return them by file name."""
     found = {}
     for file in files(__package__).joinpath("static").iterdir():
         content = file.read_bytes()
@@ -66,7 +66,7 @@ def read_files() -> dict[str, PageFile]:
 
 
 def page_handlers() -> Iterator[HTTPRouteHandler]:
-    """Yield the handlers of ``/ui`` and of the files below it."""
+    """Yield the handlers of ``/ui`` and of the files below it, which are read once."""
     served = read_files()
 
     async def serve_file(request: Request[Any, Any, Any]) -> ASGIApp:

@@ -189,7 +189,7 @@ def _catalogue_rules(kind: str, called: str, read: str) -> Iterator[RuleDefault]
 
 
 def default_rules() -> tuple[RuleDefault, ...]:
-    """Return all rules, rules of roles first."""
+    """Return all default policy rules: first those that define roles, then those of routes."""
     return (
         *(_rule_default(*row) for row in _ROLES),
         *(rule for row in _TENANT_KINDS.items() for rule in _tenant_rules(*row)),
@@ -207,5 +207,5 @@ def default_rules() -> tuple[RuleDefault, ...]:
 
 
 def all_roles() -> frozenset[str]:
-    """Return the roles that the default rules name."""
+    """Return the names of all roles in the checks of the default rules."""
     return frozenset(role for rule in default_rules() for role in _ROLE_PATTERN.findall(rule.check_str))

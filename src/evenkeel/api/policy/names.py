@@ -31,10 +31,14 @@ _OWN_ACTIONS = {"list": "get", "show": "get", "change": "update"}
 
 
 def octavia_rules(kind: str) -> Callable[[str], str]:
-    """Return the function that names the rule of an operation on ``kind``; other actions are Octavia's own words."""
+    """Return a function from an operation on ``kind`` to the name of Octavia's policy rule: list, show,
+    create and change are converted to Octavia's words, others (delete, failover) are used as given.
+    """
     return lambda operation: octavia_rule(kind, _OCTAVIA_ACTIONS.get(operation, operation))
 
 
 def own_rules(kind: str) -> Callable[[str], str]:
-    """Return the function that names the rule of an operation on ``kind`` which Octavia does not have."""
+    """Return a function from an operation on ``kind`` to the name of Even Keel's own policy rule; list and
+    show have the same rule, ``get``.
+    """
     return lambda operation: own_rule(kind, _OWN_ACTIONS.get(operation, operation))

@@ -1,9 +1,9 @@
 """Decision whether a caller may send a request, and which projects' objects it may access.
 
-Rules are oslo.policy's and see a caller's attributes and one target, ``project_id``. Each is evaluated twice: for the
-caller's own project, and for another one. A caller allowed for another project sees all projects; one allowed only for
-its own project sees that one. So the store's filter by project isolates tenants, and a rule can only disable that
-filter or refuse the request.
+Rules are oslo.policy's and see a caller's attributes and one target, ``project_id``. Each is evaluated for
+another project, and, if that is not allowed, for the caller's own. A caller allowed for another project sees
+all projects; one allowed only for its own project sees that one. So the store's filter by project isolates
+tenants, and a rule can only disable that filter or refuse the request.
 
 Decisions are cached per (rule, caller); files are checked every few seconds, not for every request.
 """
@@ -55,7 +55,9 @@ class Admitted(Value):
 
 
 class Policy:
-    """The current policy rules. ``enforcer`` has its defaults registered; see :func:`open_policy`."""
+    """The current policy rules and cached decisions. ``enforcer`` has its defaults registered; see
+    :func:`open_policy`.
+    """
 
     def __init__(self, enforcer: Any, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._enforcer = enforcer
@@ -65,7 +67,10 @@ class Policy:
         self._next_check_seconds = monotonic() + CHECK_SECONDS
 
     def admit(self, rule: str, caller: Caller) -> Admitted:
-        """Authorize a request and return its scope. Raises :class:`Forbidden`."""
+        """Authorize a request by a rule and return the caller with the projects in scope. Reloads changed
+        policy files every :data:`CHECK_SECONDS`. Raises :class:`Forbidden`, which also an unknown rule
+        causes.
+        """
         if self._monotonic() >= self._next_check_seconds:
             self._check_files()
         key = (rule, caller)
@@ -80,7 +85,9 @@ class Policy:
         return verdict
 
     def roles_of(self, rule: str) -> tuple[str, ...]:
-        """Return the roles that the rule and the rules it refers to name, in order."""
+        """Return the roles that the rule and the rules it refers to name, each once, the rule's own first;
+        roles that a check excludes (``not role:…``) are left out.
+        """
         found: dict[str, None] = {}
         seen: set[str] = set()
         waiting = [rule]
@@ -97,7 +104,7 @@ class Policy:
         return tuple(found)
 
     def allows(self, rule: str, caller: Caller) -> bool:
-        """Whether the rule allows the caller for any project."""
+        """Whether the rule allows the caller for its own project or for all."""
         try:
             self.admit(rule, caller)
         except Forbidden:
@@ -131,7 +138,9 @@ class Policy:
         return check is not None and bool(check(target, credentials, self._enforcer, rule))
 
     def _check_files(self) -> None:
-        """Reload changed policy files; invalid files leave the rules unchanged."""
+        """Reload changed policy files and clear cached decisions; invalid files are logged and leave the
+        rules unchanged.
+        """
         self._next_check_seconds = self._monotonic() + CHECK_SECONDS
         try:
             self._enforcer.load_rules()
@@ -145,8 +154,11 @@ class Policy:
 
 
 def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
-    """Open the policy: the defaults, overridden by the files that ``[oslo_policy]`` of ``conf`` names; None: only the
-    defaults. Raises :class:`ValueError` for a missing or unreadable file, and for one that refers to unknown rules.
+    """Open the policy: the defaults, overridden by the files that ``[oslo_policy]`` of ``conf`` names; None:
+    only the defaults.
+
+    Raises :class:`ValueError` for an unreadable file, a missing one unless it is the default ``policy.yaml``,
+    and rules that refer to unknown rules or check by HTTP.
     """
     own = conf
     if own is None:
@@ -170,7 +182,7 @@ def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
 
 @functools.cache
 def default_policy() -> Policy:
-    """Return the policy without files, which all applications of a process may share."""
+    """Return the policy without files, one object for all applications of a process."""
     return open_policy()
 
 

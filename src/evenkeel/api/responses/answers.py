@@ -50,7 +50,7 @@ class Unauthorized(Value):
 
 
 class Answer:
-    """An ASGI response. ``body`` None: no content."""
+    """An ASGI response with a JSON body; ``body`` None: no content."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -84,7 +84,9 @@ class StreamedAnswer(Answer):
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response (ASGI); as an ordinary one if it fits one chunk."""
+        """Send the response (ASGI), in chunks of at least :data:`CHUNK_BYTES`; as an ordinary one with a
+        length if it is smaller than one chunk.
+        """
         chunk = self._next_chunk()
         if len(chunk) < CHUNK_BYTES:
             await Answer(self.status, chunk, self.headers)(scope, receive, send)
@@ -128,7 +130,9 @@ NO_CONTENT = Answer(204)
 def fault_answer(
     status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = (), debuginfo: str | None = None
 ) -> Answer:
-    """Build the response with a fault; ``faultcode`` is ``Server`` from status 500 on, else ``Client``."""
+    """Build the response with a fault; ``faultcode`` is ``Server`` from status 500 on, else ``Client``.
+    ``debuginfo``: a code for programs; None: none.
+    """
     code: Literal["Client", "Server"] = "Server" if status >= 500 else "Client"
     return Answer(status, encode(Fault(faultcode=code, faultstring=text, debuginfo=debuginfo)), headers)
 
@@ -139,6 +143,6 @@ def problem_answer(status: int, text: str, *, headers: tuple[tuple[bytes, bytes]
 
 
 def unauthenticated_answer(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """Return the answer 401 to a caller without a valid login; ``headers`` contain the challenge."""
+    """Build the response 401 to a caller without a valid login; ``headers`` contain the challenge."""
     body = Unauthorized(error=LoginNeeded(code=401, title=reason_phrase(401), message=text))
     return Answer(401, encode(body), headers)

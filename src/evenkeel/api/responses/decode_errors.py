@@ -40,12 +40,14 @@ attribute's name with ``_``.
 
 
 def argument_root(kind: type[Any]) -> str:
-    """Return the attribute of a body that wraps the object."""
+    """Return the name of the attribute that wraps the object in a request's body, such as ``loadbalancer``:
+    the first attribute of the body's type.
+    """
     return str(inspect.type_info(kind).fields[0].encode_name)  # type: ignore[attr-defined]
 
 
 def argument_of(kind: type[Any]) -> str:
-    """Return Octavia's name of a whole body."""
+    """Return the name of a whole body in Octavia's error texts, such as ``load_balancer`` or ``pool_``."""
     name = argument_root(kind)
     return _ARGUMENTS.get(name, f"{name}_")
 
@@ -53,8 +55,9 @@ def argument_of(kind: type[Any]) -> str:
 def explain_decode_error(
     error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, octavia: bool = False
 ) -> RequestError:
-    """Build the error for a body that is valid JSON, but not a ``kind``. ``octavia``: places are
-    named like in Octavia.
+    """Build the error for a body that is not a ``kind``, with field, value and allowed values. ``octavia``:
+    places and null values are worded like in Octavia. Raises :class:`msgspec.DecodeError` if ``raw`` is
+    not valid JSON.
     """
     text = str(error)
     path = _parse_path(text)
@@ -81,7 +84,7 @@ class DecodeFailure(NamedTuple):
     """The place in a body that does not fit its type, with the value there and the allowed types."""
 
     field: str
-    """Innermost named part of the path."""
+    """Innermost named part of the path; ``body`` if no part has a name."""
     value: Any
     allowed: list[inspect.Type]
     """Allowed types, except null."""
@@ -90,12 +93,14 @@ class DecodeFailure(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """Values that the field allows, in words."""
+        """A sentence about the values that the field allows."""
         return " or ".join(_describe_allowed(kind, self.value) for kind in self.allowed) or "Value should be null."
 
 
 def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
-    """Find the location that the decoder's error ``text`` names in the decoded ``body``."""
+    """Find the place in the decoded ``body`` that the decoder's error ``text`` names; the whole body if
+    ``text`` names none.
+    """
     path = _parse_path(text)
     node: inspect.Type = inspect.type_info(kind)
     value = body
@@ -121,7 +126,7 @@ def _parse_path(text: str) -> list[Step]:
 
 
 def _argument_name(path: list[Step]) -> str:
-    """Return the innermost named part of the path."""
+    """Return the innermost named part of the path; ``body`` if no part has a name."""
     return next((step for step in reversed(path) if isinstance(step, str)), "body")
 
 
@@ -131,7 +136,9 @@ def _unknown_attribute(argument: str, name: str, allowed: list[str]) -> RequestE
 
 
 def _attributes_of_type(kind: type[Any], argument: str) -> list[str]:
-    """Return the attributes of the first struct called ``argument`` below ``kind``, breadth first."""
+    """Return the attribute names of the first struct called ``argument`` below ``kind``, breadth first; empty
+    if there is none.
+    """
     waiting = [inspect.type_info(kind)]
     while waiting:
         node = waiting.pop(0)
@@ -167,7 +174,7 @@ def _bad_value(at: DecodeFailure) -> RequestError:
 
 
 def shown_value(value: Any) -> str:
-    """Return a value of a body as text."""
+    """Return a string of a body unchanged, and any other value as JSON text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -261,7 +268,9 @@ def _described_text(node: inspect.StrType, value: Any) -> str:
 
 
 def _broken_text(node: inspect.Type, value: Any) -> str:
-    """Describe a wrong type or length of a text in Octavia's words; empty if both are right."""
+    """Describe a wrong type or length of a text in Octavia's words; empty if both are right, or if Octavia's
+    sentence about the attribute's format applies instead.
+    """
     text = node.type if isinstance(node, inspect.Metadata) else node
     if not isinstance(text, inspect.StrType):
         return ""

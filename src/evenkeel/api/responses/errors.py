@@ -22,12 +22,12 @@ STATUS_OF: dict[type[RequestError], int] = {
 
 
 class BadList(RequestError):
-    """A list parameter is invalid."""
+    """A query parameter is invalid: 400 with the body of a :class:`Problem`."""
 
 
 class Refusal(RequestError):
-    """The request was refused before it was processed: unauthenticated, over the rate limit, too large, wrong type,
-    forbidden.
+    """The request was refused before it was processed: unauthenticated, over the rate limit, too large, too
+    slow, wrong type, forbidden. ``status`` is the HTTP status; ``headers`` are added to the response.
     """
 
     def __init__(self, status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
@@ -55,13 +55,15 @@ def invalid_input(field: str, value: object, allowed: str) -> Invalid:
 
 
 def shorten(value: object, limit: int = 200) -> str:
-    """Return the value as text, cut to ``limit`` characters so that responses stay small."""
+    """Return the value as text, cut to ``limit`` characters and an ellipsis so that responses stay small."""
     text = str(value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def answer_to(error: Exception, request_id: str) -> Answer:
-    """Build the response to any error; unexpected errors are logged and not disclosed."""
+    """Build the response to any error. Unexpected errors become a 500 without details and are logged; an
+    unavailable dependency becomes a 503 with Retry-After.
+    """
     if isinstance(error, Refusal):
         return _answer_of_refusal(error)
     if isinstance(error, BadList):
@@ -98,5 +100,5 @@ def _routing_answer(error: HTTPException) -> Answer:
 
 
 def method_not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """Build the response to a method that the path does not support."""
+    """Build the response 405 to a method that the path does not support; ``allow``: the Allow header."""
     return problem_answer(405, "The method is not allowed for the requested URL.", headers=allow)

@@ -19,7 +19,8 @@ WSME, which parses bodies in Octavia.
 
 @functools.cache
 def flag_names(kind: Any) -> frozenset[str]:
-    """Return the names of the boolean attributes of a struct and of the structs in it."""
+    """Return the names, in JSON, of the boolean attributes of a struct type and of all structs nested in it.
+    """
     names: set[str] = set()
     _collect_flag_names(inspect.type_info(kind), names, set())
     return frozenset(names)
@@ -62,7 +63,9 @@ class LaxDecoder(Generic[T]):
         self._kind: Any = kind
 
     def decode(self, raw: bytes) -> T:
-        """Decode a body. Raises :class:`msgspec.ValidationError`, like the decoders of msgspec."""
+        """Decode a body. Raises :class:`msgspec.ValidationError` for JSON of another type, and
+        :class:`msgspec.DecodeError` for invalid JSON.
+        """
         try:
             return self._strict(raw)
         except msgspec.ValidationError:
@@ -80,7 +83,9 @@ class LaxDecoder(Generic[T]):
 
 
 def convert_flags(body: Any, names: frozenset[str]) -> bool:
-    """Replace words at these names by booleans, anywhere in the decoded body; returns whether there was one."""
+    """Replace words for booleans under these names by booleans, anywhere in the decoded body, in place;
+    returns whether there was one.
+    """
     found, waiting = False, [body]
     while waiting:
         node = waiting.pop()

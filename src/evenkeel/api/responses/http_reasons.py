@@ -13,5 +13,7 @@ _OF_RFC_7231 = {
 
 
 def reason_phrase(status: int) -> str:
-    """Return the reason phrase of a status, for example ``Request Entity Too Large`` for 413."""
+    """Return the reason phrase of a status, for example ``Request Entity Too Large`` for 413. Raises
+    :class:`ValueError` for an unknown status.
+    """
     return _OF_RFC_7231.get(status) or HTTPStatus(status).phrase

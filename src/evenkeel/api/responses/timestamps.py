@@ -11,10 +11,10 @@ def _format_second(seconds: int) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Format seconds since the epoch like ``2026-01-02T03:04:05``."""
+    """Format seconds since the epoch like ``2026-01-02T03:04:05``, in UTC and without fractions."""
     return _format_second(int(seconds))
 
 
 def format_time_or_none(seconds: float | None) -> str | None:
-    """Return the text of a time, or None for None."""
+    """Format seconds since the epoch like :func:`format_time`; None for None."""
     return None if seconds is None else _format_second(int(seconds))

@@ -33,21 +33,24 @@ def check_authority(services: Services, name: str) -> None:
 
 
 def add_authority_to_tree(tree: LoadBalancerTree, authority: str) -> LoadBalancerTree:
-    """Return a requested load balancer whose listeners' references have the authority of its flavor. Raises
-    :class:`Invalid`.
+    """Return a requested load balancer whose listeners' references ``acme://…`` name the authority of its
+    flavor (empty: the project's). Raises :class:`Invalid` for a malformed or too long reference.
     """
     return replace(tree, listeners=tuple(add_authority_to_listener(row, authority) for row in tree.listeners))
 
 
 def add_authority_to_listener(row: Listener, authority: str) -> Listener:
-    """Return a requested listener whose references have the authority. Raises :class:`Invalid`."""
+    """Return a requested listener whose references ``acme://…`` name the authority (empty: the project's).
+    Raises :class:`Invalid` for a malformed or too long reference.
+    """
     given = _acme_references_of(row)
     return replace(row, **_add_authority_to_references(given, authority)) if requests_certificates(given) else row
 
 
 async def add_flavors_authority(services: Services, row: Listener) -> Listener:
-    """Return a requested listener whose references have the authority of its load balancer's flavor. Without such
-    references nothing is read. Raises :class:`Invalid`.
+    """Return a requested listener whose references ``acme://…`` name the authority of its load balancer's
+    flavor. Without such references nothing is read. Raises :class:`Invalid` for a malformed or too long
+    reference, :class:`NotFound` for the load balancer.
     """
     if not requests_certificates(_acme_references_of(row)):
         return row
@@ -57,14 +60,17 @@ async def add_flavors_authority(services: Services, row: Listener) -> Listener:
 async def add_flavors_authority_to_changes(
     services: Services, load_balancer_id: LoadBalancerId, changes: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return a listener's changes, in which references have the authority of its load balancer's flavor. Raises
-    :class:`Invalid`.
+    """Return a listener's changes, in which references ``acme://…`` name the authority of its load balancer's
+    flavor. Raises :class:`Invalid` for a malformed or too long reference, :class:`NotFound` for the load
+    balancer.
     """
     return changes | _add_authority_to_references(changes, await read_authority(services, load_balancer_id))
 
 
 async def read_authority(services: Services, load_balancer_id: LoadBalancerId) -> str:
-    """Return the authority that the load balancer's flavor names; empty if it names none."""
+    """Return the certificate authority that the load balancer's flavor names; empty if it names none. Raises
+    :class:`NotFound` for the load balancer.
+    """
     return acme_authority_of(await flavor_data_of(services, load_balancer_id))
 
 
@@ -83,7 +89,9 @@ class ResizedListener(NamedTuple):
 async def resized_listeners(
     services: Services, load_balancer_id: LoadBalancerId, authority: str
 ) -> list[ResizedListener]:
-    """Return the listeners whose references another flavor changes, which names this authority."""
+    """Return the listeners of the load balancer whose references change with a flavor that names this
+    authority (empty: none). Raises :class:`Invalid` if a reference would be too long.
+    """
     page = await services.tenants.list(Listener, ListQuery(filters={"load_balancer_id": (load_balancer_id,)}))
     changed: list[ResizedListener] = []
     for row in page.items:
@@ -96,7 +104,7 @@ async def resized_listeners(
 
 
 def requests_certificates(given: Mapping[str, Any]) -> bool:
-    """Whether the attributes have references ``acme://…``."""
+    """Whether these attributes of a listener, by name, have references ``acme://…``."""
     return any(is_acme_reference(each) for each in (given.get(DEFAULT) or "", *(given.get(SNI) or ())))
 
 

@@ -22,9 +22,9 @@ _KINDS_WITH_CLEARED_TAGS = (L7Policy, L7Rule)
 
 
 def derive_change_request(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
-    """Decorator: add the attributes of the create request ``new`` that an update may set to a change request, besides
-    its own. Absent attributes stay unchanged; null is allowed where ``new`` allows it. ``instead``: types that differ
-    in a change.
+    """Return a decorator that adds to a change request the attributes of the create request ``new`` that an
+    update may set, besides its own. Absent attributes stay unchanged; null is allowed where ``new`` allows
+    it. ``instead``: types that differ in a change.
     """
 
     def derive_class(change: type[R]) -> type[R]:
@@ -42,8 +42,8 @@ def derive_change_request(new: type[Any], kind: type[Any], **instead: Any) -> Ca
 
 
 def values_to_create(body: Any, kind: type[Any], *besides: str) -> Attributes:
-    """Return ``{attribute: value}`` of a create request, without attributes left to the value class's defaults, and
-    without ``besides``, which the caller converts.
+    """Return ``{attribute: value}`` of a create request, without null and absent attributes, for which the
+    value class has defaults, and without ``besides``, which the caller converts.
     """
     return {
         name: attribute.convert(value)
@@ -53,7 +53,9 @@ def values_to_create(body: Any, kind: type[Any], *besides: str) -> Attributes:
 
 
 def values_to_change(body: Any, kind: type[Any]) -> Attributes:
-    """Return ``{attribute: value}`` of a change request, with null replaced by the default."""
+    """Return ``{attribute: value}`` of a change request, without absent attributes, and with null replaced by
+    the default; null leaves tags unchanged, except those of L7 policies and rules.
+    """
     changes: Attributes = {}
     for name, attribute in _common_attributes(type(body), kind).items():
         value = getattr(body, name)
@@ -63,7 +65,9 @@ def values_to_change(body: Any, kind: type[Any]) -> Attributes:
 
 
 def _is_null(name: str, value: Any) -> bool:
-    """Whether a value means null: also an empty reference does, because clients clear references with it."""
+    """Whether a value means null; also an empty reference does, because clients clear references with an
+    empty text.
+    """
     return value is None or (value == "" and name in REFERENCES)
 
 

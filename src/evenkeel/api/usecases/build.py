@@ -137,7 +137,7 @@ def monitor_row(
     body: requests.NestedHealthMonitor, place: ParentPlace, *, pool_id: str, new_id: NewId
 ) -> HealthMonitor:
     """Convert a requested health monitor, with defaults of HTTP attributes for types HTTP and HTTPS. Raises
-    :class:`Invalid`.
+    :class:`Invalid` for contradictory attributes, or another project than the load balancer's.
     """
     check_project(body, place)
     http = http_check_defaults(body.type)
@@ -228,7 +228,10 @@ def planned_ip_family(vip: VipPlan) -> str | None:
 def tree_from_body(
     body: requests.LoadBalancerNew, place: ParentPlace, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
-    """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to allocate it."""
+    """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to
+    allocate it. Raises :class:`Invalid`, and :class:`Conflict` for two listeners on one port or two
+    members at one address and port.
+    """
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
     made = _build_listeners(body.listeners or (), pools, place, planned_ip_family(vip), new_id)
@@ -262,7 +265,9 @@ def tree_from_body(
 
 
 def _check_names(pools: Sequence[requests.NestedPool]) -> None:
-    """Check that names of pools in one request are unique, because listeners and policies refer to pools by them."""
+    """Check that names of pools in one request are unique, because listeners and policies refer to pools by
+    name. Raises :class:`Invalid`.
+    """
     names = [pool.name for pool in pools if pool.name is not None]
     if len(set(names)) < len(names):
         raise Invalid(
@@ -278,7 +283,9 @@ def _build_listeners(
     vip_address: str | None,
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
-    """Convert the listeners; new pools that the listeners or their policies bring along are appended to ``pools``."""
+    """Convert the listeners; new pools that the listeners or their policies bring along are appended to
+    ``pools``. Raises :class:`Invalid`, and :class:`Conflict` for two listeners on one port.
+    """
     # A copy, because `pools` grows below: a name refers to a pool of the request's list, not to one that another
     # listener brought along.
     named = list(pools)
@@ -304,7 +311,9 @@ def _nested_policies(
     place: ParentPlace,
     new_id: NewId,
 ) -> list[PolicyRows]:
-    """Convert the policies of a listener of the same request; their new pools are appended to ``pools``."""
+    """Convert the policies of a listener of the same request, sorted and numbered by position; their new
+    pools are appended to ``pools``. Raises :class:`Invalid`.
+    """
     made = []
     for item in body.l7policies or ():
         if item.name not in place.enhanced_services:

@@ -67,6 +67,8 @@ async def check_chaining(
 
 
 def new_members(tree: LoadBalancerTree, before: LoadBalancerTree | None) -> list[Member]:
-    """Return the members whose addresses the load balancer did not send to in ``before``; None: all members are new."""
+    """Return the members whose addresses the load balancer did not send to in ``before``; all members if
+    ``before`` is None.
+    """
     there = () if before is None else {member.address for member in before.members if not member.deleted}
     return [member for member in tree.members if member.address not in there]

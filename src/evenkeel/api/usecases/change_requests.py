@@ -15,8 +15,9 @@ from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer,
 
 @derive_change_request(MemberNew, Member)
 class MemberBatchItem(Request):
-    """One member of a batch. Of an existing member, an absent name, absent tags and an absent subnet stay; all other
-    absent attributes go back to their default."""
+    """One member of a batch. Of an existing member, an absent name, absent tags, an absent subnet and an
+    absent ``request_sriov`` leave the stored value; all other absent attributes go back to their default.
+    """
 
     address: Address
     protocol_port: Port
@@ -37,7 +38,9 @@ class HealthMonitorChange(Request):
 
 
 class PersistenceChange(Request):
-    """A change of session persistence: a new one if ``type`` is present, else the changed attributes of the pool's."""
+    """A change of session persistence: a new one if ``type`` is present, else changes of some attributes of
+    the pool's. The time-out is in seconds.
+    """
 
     type: PersistenceType | UnsetType = UNSET
     cookie_name: CookieName | UnsetType | None = UNSET

@@ -36,7 +36,9 @@ def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
-    """Return the changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
+    """Return the listener's attributes to change, by name; ``allowed_cidrs`` unchecked, because the check
+    needs the VIP.
+    """
     changes = values_to_change(body, Listener)
     if isinstance(headers := changes.get("insert_headers"), requests.InsertHeaders):
         changes["insert_headers"] = headers.as_dict()
@@ -57,9 +59,9 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 def changed_persistence(
     change: change_requests.PersistenceChange, now: SessionPersistence | None
 ) -> SessionPersistence:
-    """Return the session persistence of a pool after a change of some of its attributes. ``now``: before the change,
-    None: there is none. Raises :class:`Invalid` without a type where there is none before, or for a granularity that is
-    no address.
+    """Return a pool's session persistence after a change of some of its attributes. ``now``: before the
+    change; None: there is none. Raises :class:`Invalid` if neither has a type, or for a granularity that
+    is no address.
     """
     given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     if "type" not in given_:
@@ -84,7 +86,9 @@ def member_changes(
 
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
-    """Return the changes of a health monitor; the result is checked as a whole."""
+    """Return the attributes of a health monitor to change. Raises :class:`Invalid` if the monitor would have
+    contradictory attributes after the change.
+    """
     changes = values_to_change(body, HealthMonitor)
     if current.type in HTTP_MONITORS:
         for name in HTTP_CHECK_DEFAULTS:
@@ -112,8 +116,9 @@ def batch_rows(
     new_id: NewId,
     monitored: bool,
 ) -> tuple[Member, ...]:
-    """Convert a batch request to members: new members, and existing members (same address and port), whose attributes
-    of :data:`BATCH_DEFAULTS` go back to their default where the request does not name them.
+    """Convert a batch request to members: new members, and existing members (same address and port), whose
+    attributes of :data:`BATCH_DEFAULTS` go back to their default where the request does not name them.
+    Raises :class:`Invalid`, also for two items with one address and port.
     """
     here = {(row.address, row.protocol_port): row for row in existing if not row.deleted}
     rows = []

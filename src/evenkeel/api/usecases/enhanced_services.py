@@ -39,7 +39,7 @@ _NAMES_LISTED_MAX = 20
 
 
 class OfferedServices:
-    """Names of the enhanced services that agents of one provider offer."""
+    """Enhanced services that agents of one provider offer, and checks of requested names against them."""
 
     __slots__ = ("_bare", "_offered", "names", "provider", "table")
 
@@ -57,8 +57,8 @@ class OfferedServices:
 
     def check_tags(self, after: Iterable[str], before: Iterable[str] = ()) -> None:
         """Check tags that ``before`` lacks and that name an enhanced service or set its parameters. Raises
-        :class:`Unsupported` where the device type has none, :class:`Invalid` for an unknown name or parameter, and for
-        a number beyond its bounds.
+        :class:`Unsupported` where the device type has none, :class:`Invalid` for an unknown name or
+        parameter, a number beyond its bounds, or a parameter set twice.
         """
         after, stored = tuple(after), frozenset(before)
         known = set(services_in_tags(stored))
@@ -94,7 +94,9 @@ class OfferedServices:
         self._check_names(FLAVOR_KEY, names, "")
 
     def check_tree(self, tree: LoadBalancerTree) -> None:
-        """Check all names in a new load balancer. Raises :class:`Invalid`."""
+        """Check all names of enhanced services in a new load balancer's tags and flavor, and log tags without
+        effect. Raises :class:`Invalid` or :class:`Unsupported`.
+        """
         self.check_tags(tree.load_balancer.tags)
         for listener in tree.listeners:
             self.check_tags(listener.tags)
@@ -146,8 +148,8 @@ def _wrong_parameter(text: str) -> Invalid:
 
 
 def flavor_names(text: str) -> tuple[str, ...]:
-    """Return the names of enhanced services in a flavor's data. Raises :class:`Invalid` unless they are a list of
-    texts.
+    """Return the names of enhanced services in a flavor's data, a JSON text. Raises :class:`Invalid` unless
+    they are a list of at most :data:`PER_LISTENER_MAX` different texts.
     """
     given = metadata("flavor_data", text).get(FLAVOR_KEY, [])
     if (

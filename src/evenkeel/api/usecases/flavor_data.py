@@ -10,8 +10,8 @@ from evenkeel.core.resources.model import LoadBalancer
 
 
 async def flavor_data_of(services: Services, load_balancer_id: LoadBalancerId) -> Mapping[str, Any]:
-    """Return the data of the load balancer's flavor; empty without a flavor. Raises :class:`NotFound` for the load
-    balancer.
+    """Return the data of the load balancer's flavor; empty without a flavor, or if the flavor is gone. Raises
+    :class:`NotFound` for the load balancer.
     """
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)

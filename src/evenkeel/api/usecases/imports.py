@@ -36,7 +36,9 @@ from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 
 
 class ImportResult(NamedTuple):
-    """Result of an import."""
+    """Result of an import. ``outcome``: ``new`` (could be created) or ``imported``, ``present`` (equals the
+    given one), ``differs``, and for a held load balancer ``outdated`` (could be updated) or ``updated``.
+    """
 
     outcome: Outcome
     differences: tuple[str, ...] = ()
@@ -44,10 +46,12 @@ class ImportResult(NamedTuple):
 
 
 async def import_load_balancer(services: Services, load_balancer_id: LoadBalancerId, body: ImportPut) -> ImportResult:
-    """Create the given load balancer unless it exists; compare an existing one, and make it equal to the given one if
-    it is held (not yet switched over to our devices). Idempotent.
+    """Create the given load balancer unless it exists; compare an existing one, and make it equal to the
+    given one if it is held (not yet switched over to our devices). Without ``body.apply`` nothing is
+    stored. Idempotent.
 
-    Raises :class:`Invalid`, :class:`Unsupported` or :class:`Conflict` if it cannot be created; nothing is stored then.
+    Raises :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` or :class:`Unavailable` if it cannot be
+    created; nothing is stored then.
     """
     wanted = body.loadbalancer
     _check_catalogue(wanted)
@@ -107,8 +111,9 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
 
 
 async def set_held(services: Services, load_balancer_id: LoadBalancerId, held: bool) -> None:
-    """Release a held load balancer to its devices (``held`` False), or take it from them. Idempotent. Raises
-    :class:`NotFound` or :class:`Conflict`.
+    """Release a held load balancer to its devices (``held`` False), or take it from them; recorded as an
+    operator's act. Nothing happens if it is so already. Raises :class:`NotFound`, and :class:`Conflict` if
+    it mirrors another system's or is being deleted.
     """
     change = await services.imports.set_held(load_balancer_id, held)
     if change is None:
@@ -139,8 +144,9 @@ async def _record_import(services: Services, change: Change, kind: str, done: st
 async def _update_held(
     services: Services, tree: LoadBalancerTree, table: Capabilities, result: ImportResult
 ) -> ImportResult:
-    """Store the given tree in place of a held load balancer's, and return the result: ``updated``, or ``present`` if
-    another request did so first.
+    """Store the given tree in place of a held load balancer's, and return the result: ``updated``, or
+    ``present`` if another request did so first. Raises the errors of
+    :meth:`ReferenceReader.read_and_check` and of the store.
     """
     certificates = await services.references.read_and_check(
         new_referrers(tree), tree.load_balancer.project_id, table, requesting=False
@@ -165,7 +171,8 @@ def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
 
 
 def _import_with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
-    """Return the given load balancer; where it names no VIP network or port, with those of the stored load balancer."""
+    """Return the given load balancer, with the VIP's network and port of the stored one where it names none.
+    """
     vip = there.tree.load_balancer.vip
     if vip is None:
         return wanted
@@ -196,7 +203,9 @@ def _compare_with_stored(there: StoredLoadBalancer, given: LoadBalancerTree) -> 
 async def _plan_vip(
     services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId, project_id: ProjectId
 ) -> VipPlan:
-    """Return the allocation plan of a VIP that exists already. Raises :class:`Invalid` naming the attribute."""
+    """Return the allocation plan of a VIP that exists already. Raises :class:`Invalid` naming the attribute,
+    :class:`Conflict` for an address in use, :class:`NetworkUnavailable`.
+    """
     if services.network.has_ports:
         return await checked_plan(services, await _plan_on_port(services, wanted, load_balancer_id), "vip_address")
     additional = [
@@ -228,7 +237,8 @@ async def _plan_vip(
 
 async def _plan_on_port(services: Services, wanted: ImportedLoadBalancer, load_balancer_id: LoadBalancerId) -> VipPlan:
     """Return the plan of a VIP on the existing port that the import names at the network service. Raises
-    :class:`Invalid`.
+    :class:`Invalid` if there is no such port, or it lacks network or addresses of the VIPs;
+    :class:`NetworkUnavailable`.
     """
     port_id = wanted.vip_port_id
     if port_id is None:

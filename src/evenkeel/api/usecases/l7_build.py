@@ -32,10 +32,11 @@ def policy_rows(
     new_id: NewId,
     settle: Settle = normalise_targets,
 ) -> PolicyRows:
-    """Convert a requested policy with its rules, at the requested position. ``redirect_pool_id``: pool to which it
-    redirects; None: none. ``settle`` converts the requested policy to the one to store. Raises :class:`Invalid` for an
-    attribute that is not allowed, another project than the load balancer's, or rules of a policy that stands for an
-    enhanced service.
+    """Convert a requested policy with its rules, at the requested position. ``redirect_pool_id``: pool to
+    which it redirects; None: none. ``settle`` converts the requested policy to the one to store.
+
+    Raises :class:`Invalid` for an attribute that is not allowed, another project than the load balancer's, or
+    rules of a policy that stands for an enhanced service.
     """
     check_project(body, place)
     enhanced_service = body.name in place.enhanced_services

@@ -28,8 +28,9 @@ completely.
 
 
 def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
-    """Return the changes of a policy; the result is checked as a whole. A target without an action
-    implies its action.
+    """Return the attributes of a policy to change; a target without an action implies its action, and
+    attributes that depend on each other come together. Raises :class:`Invalid` if the policy would be
+    invalid after the change.
     """
     changes = values_to_change(body, L7Policy)
     if not changes.keys() & set(_ACTION_ATTRIBUTES):
@@ -42,8 +43,9 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
 
 
 def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
-    """Return the changes to store for LBaaS v2, where a target is stored whatever the action is, and only the request
-    changes it.
+    """Return the attributes of a policy to change for LBaaS v2, where a target is stored whatever the action
+    is, and only the request changes it. Raises :class:`Invalid` if the policy would be invalid after the
+    change.
     """
     changes = values_to_change(body, L7Policy)
     if not changes.keys() & set(_ACTION_ATTRIBUTES):
@@ -61,7 +63,9 @@ def _implied_action(changes: Changes) -> Any:
 
 
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
-    """Return the changes of a rule; the result is checked as a whole."""
+    """Return the attributes of a rule to change; those of the comparison come together, and ``key`` becomes
+    None for a type without key. Raises :class:`Invalid` if the rule would be invalid after the change.
+    """
     changes = values_to_change(body, L7Rule)
     if not changes.keys() & set(_COMPARISON_ATTRIBUTES):
         return changes

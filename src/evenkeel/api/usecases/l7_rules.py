@@ -47,8 +47,8 @@ def check_action_supported(action: str) -> None:
 
 
 def normalise_targets(policy: L7Policy) -> L7Policy:
-    """Return the policy with only the attribute that its action needs, and a code for redirects. Other targets are
-    dropped, like in Octavia.
+    """Return the policy with only the target that its action needs, and with a code if it redirects to a URL
+    (302 by default). Other targets are dropped, like in Octavia.
     """
     wanted = L7_TARGETS.get(policy.action)
     targets = {name: getattr(policy, name) if name == wanted else None for name in L7_TARGETS.values()}
@@ -56,7 +56,9 @@ def normalise_targets(policy: L7Policy) -> L7Policy:
 
 
 def add_default_redirect_code(policy: L7Policy) -> L7Policy:
-    """Return the policy with a code for redirects, and all its targets, like in LBaaS v2."""
+    """Return the policy with all its targets, like in LBaaS v2, and with a code if it redirects to a URL (302
+    by default), else without.
+    """
     return replace(policy, redirect_http_code=_redirect_code(policy))
 
 

@@ -24,7 +24,10 @@ from evenkeel.core.resources.model import L7Policy, L7Rule, Listener, LoadBalanc
 async def make_l7policy(
     services: Services, call: Call, wanted: l7_requests.L7PolicyNew, settle: Settle = normalise_targets
 ) -> L7Policy:
-    """Create an L7 policy with its rules; returns the stored policy."""
+    """Create an L7 policy with its rules and new pool; returns the stored policy. ``settle``: converts the
+    requested policy to the one to store. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`,
+    :class:`Conflict`, :class:`QuotaMet`, :class:`KeyManagerUnavailable`.
+    """
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.providers.find_served_object(LoadBalancer, listener.load_balancer_id, scope)
@@ -55,7 +58,10 @@ async def change_l7policy(
     body: l7_requests.L7PolicyChange,
     changes_of: Callable[[l7_requests.L7PolicyChange, L7Policy], Changes] = policy_changes,
 ) -> L7Policy:
-    """Change an L7 policy; returns the stored policy. Reads it first, because the result is checked as a whole."""
+    """Change an L7 policy; returns the stored policy. ``changes_of``: returns the attributes to change, given
+    body and current policy, which is read first. Raises :class:`NotFound`, :class:`Invalid`,
+    :class:`Unsupported`, :class:`Conflict`.
+    """
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     changes = changes_of(body, current)
     if "name" in changes:
@@ -78,7 +84,10 @@ async def _check_device_can(services: Services, call: Call, current: L7Policy, c
 
 
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
-    """Add a rule to the policy; returns the stored rule."""
+    """Add a rule to the policy; returns the stored rule. Raises :class:`Invalid`, also for a policy that
+    stands for an enhanced service; :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    :class:`NotFound` if the policy is gone.
+    """
     if policy.enhanced_service:
         raise refuse_rules(policy.name)
     scope = call.caller.scope
@@ -95,8 +104,8 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
 async def change_l7rule(
     services: Services, call: Call, policy_id: str, rule_id: str, body: l7_requests.L7RuleChange
 ) -> L7Rule:
-    """Change a rule of the policy; returns the stored rule. Reads it first, because the result is checked as a
-    whole.
+    """Change a rule of the policy; returns the stored rule. Reads it first, because the result is checked as
+    a whole. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`.
     """
     scope = call.caller.scope
     current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)

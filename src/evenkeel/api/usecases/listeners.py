@@ -50,8 +50,11 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 async def make_listener(
     services: Services, call: Call, wanted: requests.ListenerNew, *, idle: IdleAttributes = NOTHING_IDLE
 ) -> Listener:
-    """Create a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they have no
-    effect.
+    """Create a listener with its L7 policies and new pools; returns the stored listener. ``idle``: TLS
+    attributes that it may have although they have no effect.
+
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    :class:`KeyManagerUnavailable`; then nothing is stored.
     """
     scope = call.caller.scope
     served = await services.providers.find_served_object(LoadBalancer, wanted.loadbalancer_id, scope)
@@ -94,7 +97,10 @@ async def make_listener(
 async def _default_pool(
     services: Services, served: ServedObject, wanted: requests.ListenerNew, place: ParentPlace, new_pools: list[NewPool]
 ) -> str | None:
-    """Return the checked id of the new listener's default pool; a new pool is appended to ``new_pools``."""
+    """Return the checked id of the new listener's default pool, None if it has none; a new pool is appended
+    to ``new_pools``. Raises :class:`Invalid`, :class:`Unsupported`, and :class:`NotFound` for a pool that
+    the load balancer does not have.
+    """
     if wanted.default_pool is not None:
         if wanted.default_pool_id is not None:
             raise exclusive_fields_error("default_pool", "default_pool_id")
@@ -115,8 +121,9 @@ async def _build_policies(
     place: ParentPlace,
     new_pools: list[NewPool],
 ) -> list[PolicyRows]:
-    """Build the L7 policies of the new listener, checked against the provider, in their order; new pools are appended
-    to ``new_pools``.
+    """Build the L7 policies of the new listener, checked against the provider, sorted and numbered by
+    position; new pools are appended to ``new_pools``. Raises :class:`Invalid`, :class:`Unsupported`,
+    :class:`NotFound` for a pool.
     """
     made: list[PolicyRows] = []
     targets: list[str] = []
@@ -137,8 +144,8 @@ def new_policy(
     new_id: NewId,
     settle: Settle = normalise_targets,
 ) -> tuple[PolicyRows, NewPool | None]:
-    """Convert a requested L7 policy with its rules. Returns its rows, and the new pool that the request brings along;
-    None if it brings none.
+    """Convert a requested L7 policy with its rules. Returns its rows, and the new pool that the request
+    brings along; None if it brings none. Raises :class:`Invalid` for attributes that are not allowed.
     """
     pool_id, new_pool = body.redirect_pool_id, None
     if (pool := body.redirect_pool) is not None:
@@ -160,7 +167,7 @@ async def check_device_can_apply_policy(
     services: Services, served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
 ) -> None:
     """Check that the provider supports the policy, with its new pool, on a listener of that protocol. Raises
-    :class:`Unsupported`, :class:`Invalid` or :class:`NotFound`.
+    :class:`Unsupported`, :class:`Invalid`, or :class:`NotFound` for a pool to which it redirects.
     """
     await check_target_pools(services, served, _unchecked_target_pools(served, rows, protocol, new_pool), protocol)
 
@@ -168,8 +175,8 @@ async def check_device_can_apply_policy(
 def _unchecked_target_pools(
     served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None
 ) -> list[str]:
-    """Check the policy except for existing target pools; return the ids of these, which the caller checks afterwards in
-    one query.
+    """Check the policy except for existing target pools; return the ids of these (one or none), which the
+    caller checks afterwards in one query. Raises :class:`Unsupported` or :class:`Invalid`.
     """
     if not rows.policy.enhanced_service:
         served.raise_first_problem(l7policy_problems(served.table, asdict(rows.policy)))
@@ -185,8 +192,9 @@ def _unchecked_target_pools(
 async def check_target_pools(
     services: Services, served: ServedObject, pool_ids: Collection[str], protocol: str
 ) -> None:
-    """Check that all pools are of the same load balancer and a listener of that protocol may send
-    to them. One query.
+    """Check that a listener of that protocol may send to the pools, in one query. Raises :class:`NotFound`
+    for a pool that the load balancer does not have, :class:`Invalid` or :class:`Unsupported` for protocols
+    that do not fit.
     """
     if not pool_ids:
         return
@@ -208,8 +216,9 @@ async def change_listener(
     *,
     idle: IdleAttributes = NOTHING_IDLE,
 ) -> Listener:
-    """Change a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they have no
-    effect.
+    """Change a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they
+    have no effect. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`,
+    :class:`KeyManagerUnavailable`.
     """
     changes = listener_changes(body)
     if requests_certificates(changes):
@@ -237,8 +246,9 @@ async def _check_changes(
     changes: Changes,
     idle: IdleAttributes,
 ) -> Sequence[CheckedCertificate]:
-    """Check changes against the current listener, where needed, and against the provider; normalize CIDRs, and complete
-    TLS attributes, which are written together. Return the certificates that were read.
+    """Check changes against the current listener, where needed, and against the provider; return the
+    certificates that were read. In ``changes``, CIDRs are normalized and TLS attributes, which are written
+    together, completed. Raises the errors of :func:`change_listener`.
     """
     about_tls = changes.keys() & LISTENER_TLS.keys()
     users: list[ChangedReferrer] = []

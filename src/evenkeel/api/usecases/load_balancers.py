@@ -34,9 +34,11 @@ async def make_load_balancer(
     *,
     any_subnet: bool = False,
 ) -> LoadBalancerTree:
-    """Create a load balancer with its children; returns the stored tree. ``mark``: makes the name and owner of the
-    VIP's port from the load balancer's id. ``any_subnet``: also a subnet of another project that is not shared may be
-    used.
+    """Create a load balancer with its children; returns the stored tree. ``mark``: makes the name and owner
+    of the VIP's port from the load balancer's id. ``any_subnet``: subnets of all projects may be used.
+
+    Raises :class:`RequestError` (:class:`Forbidden` for another project than the caller's) and
+    :class:`Unavailable`; then nothing is stored, and a port that was created is released.
     """
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
@@ -87,7 +89,10 @@ async def make_load_balancer(
 async def change_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, body: change_requests.LoadBalancerChange
 ) -> LoadBalancer:
-    """Change a load balancer; returns the stored load balancer."""
+    """Change a load balancer; returns the stored load balancer. Without changes nothing is written. Raises
+    :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, and
+    :class:`NetworkUnavailable` if options of the VIP's port cannot be checked.
+    """
     changes = load_balancer_changes(body)
     scope = call.caller.scope
     if not changes:
@@ -110,8 +115,9 @@ async def change_load_balancer(
 async def resize_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, flavor_id: str
 ) -> None:
-    """Give a load balancer another flavor of its provider, or the same flavor again. Raises :class:`Invalid` for a
-    flavor that it cannot have; then nothing has changed.
+    """Give a load balancer another flavor of its provider, or the same flavor again. Raises
+    :class:`NotFound`, :class:`Conflict`, and :class:`Invalid` for a flavor that the load balancer cannot
+    have; then nothing has changed.
     """
     scope = call.caller.scope
     current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
@@ -146,7 +152,10 @@ async def resize_load_balancer(
 async def remove_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, *, cascade: bool
 ) -> None:
-    """Delete a load balancer; with children only if ``cascade``."""
+    """Mark a load balancer deleted; one that is marked already stays so. Raises :class:`NotFound`,
+    :class:`Invalid` if it has children and not ``cascade``, :class:`Conflict` if it is held, mirrored or
+    immutable.
+    """
     accepted = await services.tenants.delete_load_balancer(
         load_balancer_id, cascade=cascade, project_id=call.caller.scope
     )

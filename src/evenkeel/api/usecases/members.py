@@ -35,7 +35,10 @@ async def check_sriov(
 
 
 async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
-    """Add a member to the pool; returns the stored member."""
+    """Add a member to the pool; returns the stored member. Raises :class:`NotFound` for its subnet,
+    :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` for an address and port that the pool has,
+    :class:`QuotaMet`, :class:`NetworkUnavailable`.
+    """
     row = member_row(
         wanted,
         ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
@@ -58,7 +61,9 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
 async def change_member(
     services: Services, call: Call, pool_id: str, member_id: str, body: change_requests.MemberChange
 ) -> Member:
-    """Change a member of the pool; returns the stored member."""
+    """Change a member of the pool; returns the stored member. Raises :class:`NotFound`, :class:`Invalid`,
+    :class:`Unsupported`, :class:`Conflict`.
+    """
     changes = member_changes(body, services.addresses)
     if needs_check(changes):
         served = await services.providers.find_served_object(Member, member_id, call.caller.scope)

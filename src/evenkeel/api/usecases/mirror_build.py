@@ -56,7 +56,9 @@ Part = (
 
 
 def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> LoadBalancerTree:
-    """Convert the request to a whole load balancer. Raises :class:`Invalid`."""
+    """Convert the request to a whole load balancer. Raises :class:`Invalid`, and :class:`Conflict` for two
+    listeners on one port or two members at one address and port.
+    """
     _check_ids(body, place.load_balancer_id)
     root = _build_load_balancer(body, place)
     pools = {item.id: _build_pool(item, place) for item in body.pools or ()}
@@ -78,7 +80,8 @@ def partial_tree(
     body: Part, root: LoadBalancer, place: ParentPlace, listener_protocol: ListenerProtocol | None
 ) -> LoadBalancerTree:
     """Convert one object with its children to a tree of the load balancer that contains nothing else.
-    ``listener_protocol``: protocol of an L7 policy's listener; None: not known. Raises :class:`Invalid`.
+    ``listener_protocol``: protocol of an L7 policy's listener; None: not known. Raises :class:`Invalid`,
+    and :class:`Conflict` for two members at one address and port.
     """
     tree = LoadBalancerTree(load_balancer=root)
     match body:
@@ -109,7 +112,9 @@ def partial_tree(
 
 
 def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> Vip | None:
-    """Convert the VIP; None if the VIP has no address yet."""
+    """Convert the VIP; None if the VIP has no address yet. Raises :class:`Invalid` for an address that is not
+    allowed.
+    """
     if body.vip_address is None:
         return None
     return Vip(
@@ -203,7 +208,9 @@ def _build_policy(
 
 
 def _check_target_pool(field: str, pool_id: str | None, protocol: ListenerProtocol, pools: Pools | None) -> None:
-    """Check that a listener of this protocol may send to the pool. ``pools``: ``{id: pool}``; None: not known."""
+    """Check that a listener of this protocol may send to the pool. ``pools``: ``{id: pool}``; None: not
+    known, so nothing is checked. Raises :class:`Invalid`.
+    """
     if pool_id is None or pools is None:
         return
     if pool_id not in pools:
@@ -212,7 +219,9 @@ def _check_target_pool(field: str, pool_id: str | None, protocol: ListenerProtoc
 
 
 def _check_ids(body: MirroredParts, load_balancer_id: str) -> None:
-    """Check that all ids in the request differ, and that the load balancer's id equals the id in the path."""
+    """Check that all ids in the request differ, and that the load balancer's id, if it is in the body, equals
+    the id in the path. Raises :class:`Invalid`.
+    """
     if body.id not in (None, load_balancer_id):
         raise invalid_input("id", body.id, f"It should be the path's, which is {load_balancer_id}.")
     repeated = [id_ for id_, count in Counter([load_balancer_id, *_object_ids(body)]).items() if count > 1]

@@ -73,7 +73,9 @@ async def _plan_vip(
 async def _wait_for_concurrent_creation(
     services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId
 ) -> VipPlan:
-    """Wait for the port that another request with the same id makes. Raises :class:`NetworkUnavailable`."""
+    """Wait about two seconds for the port that another request with the same id makes, and return its plan.
+    Raises :class:`NetworkUnavailable` if the port does not appear.
+    """
     mark = octavia_port(load_balancer_id)
     claim = PortClaim(claim_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
     for pause_seconds in (*PAUSES_SECONDS, 0.0):

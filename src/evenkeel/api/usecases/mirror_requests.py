@@ -188,7 +188,9 @@ class WantedMirrorVip(Request):
 
 
 class VipPortNew(Request, kw_only=True):
-    """Body of POST /mirror/vip-ports: what is wanted of the port of a load balancer that is not stored yet."""
+    """Body of POST /mirror/vip-ports: network, addresses and options of the port of a load balancer that is
+    not stored yet.
+    """
 
     provider: Provider
     loadbalancer_id: MirrorId
@@ -203,9 +205,9 @@ class VipPortNew(Request, kw_only=True):
 
 
 class MirrorPut(Request):
-    """Body of PUT /mirror/loadbalancers/{id}. ``snapshot``: time of the state by the clock of the other system's
-    database, in seconds. ``digest``: its checksum; opaque. ``change``: identity of the operation that is pending;
-    opaque.
+    """Body of PUT /mirror/loadbalancers/{id}. ``snapshot``: time of the state by the clock of the other
+    system's database, in seconds since the epoch. ``digest``: the state's checksum; opaque. ``change``:
+    identity of the operation that is pending; opaque; None: none.
     """
 
     snapshot: Snapshot
@@ -245,7 +247,9 @@ class MetadataCheck(Request):
 
 
 class MirrorLease(Request):
-    """Body of PUT /mirror/lease. ``seconds``: how long the holder keeps the lease; 0 gives it back."""
+    """Body of PUT /mirror/lease. ``seconds``: time for which ``holder`` keeps the provider's lease; 0 gives
+    it back.
+    """
 
     provider: Provider
     holder: Annotated[str, Meta(min_length=1, max_length=HOLDER_CHARACTERS_MAX, pattern=NO_NUL)]

@@ -36,8 +36,8 @@ class Surroundings(NamedTuple):
 
 
 async def read_surroundings(services: Services, check: MirrorCheck, body: Any) -> Surroundings:
-    """Read the stored objects around the object that is checked; without any if its load balancer is unknown or another
-    provider's. ``body``: the object, decoded.
+    """Read the stored objects around the object that is checked; without any if its load balancer is unknown
+    or another provider's. ``body``: the object, decoded.
     """
     served = await _find_served(services, check)
     if served is None:
@@ -70,7 +70,7 @@ async def _read_listeners(services: Services, check: MirrorCheck, id_: str | Non
 
 
 async def _read_stored(services: Services, kind: type[Any], id_: str | None) -> Any:
-    """Return the object; None if there is none."""
+    """Return the stored object of any project; None if ``id_`` is None or there is no such object."""
     if id_ is None:
         return None
     try:

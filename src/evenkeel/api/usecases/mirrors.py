@@ -34,10 +34,11 @@ class PutResult(NamedTuple):
 
 
 async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, body: MirrorPut) -> PutResult:
-    """Make a mirrored load balancer equal to the given state; create it if there is none. Nothing is written if they
-    are equal already.
+    """Make a mirrored load balancer equal to the given state; create it if there is none. Nothing is written
+    if they are equal already.
 
-    Raises :class:`MirrorConflict`, :class:`Invalid` or :class:`Unsupported`; then nothing has changed.
+    Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`, :class:`KeyManagerUnavailable`,
+    and :class:`NotFound` if it was removed meanwhile; then nothing has changed.
     """
     wanted = body.loadbalancer
     project_id = checked_project(wanted.project_id, "project_id")
@@ -77,8 +78,9 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
 
 
 async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> None:
-    """Delete a mirrored load balancer with its children; nothing happens if there is none. Raises
-    :class:`MirrorConflict`.
+    """Delete a mirrored load balancer with its children; nothing happens if there is none. ``snapshot``:
+    seconds, as in :class:`MirrorPut`. Raises :class:`MirrorConflict` if a newer snapshot is stored, or it
+    is no mirror of the provider.
     """
     change = await services.mirrors.remove_mirrored(load_balancer_id, provider, snapshot)
     if change is not None:
@@ -87,8 +89,9 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
 
 @contextmanager
 def _translate_conflicts() -> Iterator[None]:
-    """Context manager that turns contradictions inside the request into :class:`Invalid`, and a VIP address in use into
-    :class:`MirrorConflict`, so that the caller can tell these two from conflicts with the stored state.
+    """Context manager that turns contradictions inside the request (:class:`Conflict`, :class:`NotFound`)
+    into :class:`Invalid`, and a VIP address in use into :class:`MirrorConflict`, so that the caller can
+    distinguish both from conflicts with the stored state.
     """
     try:
         yield
@@ -109,7 +112,7 @@ def _put_result(change: Change) -> PutResult:
 
 def _plan_vip(services: Services, root: LoadBalancer) -> VipPlan:
     """Return the plan of the VIP, which the other system has allocated; the port is not ours, so it is never
-    deleted.
+    deleted. Raises :class:`Invalid` without a VIP.
     """
     if root.vip is None:
         raise Invalid("vip_address: a mirrored load balancer needs a VIP")

@@ -17,7 +17,9 @@ MOVES_PER_REQUEST = 500
 
 
 class PlannedMove(Value):
-    """Plan of one load balancer's move."""
+    """Plan of one load balancer's move. ``steps``: sentences in the order of the move; empty if there are
+    problems.
+    """
 
     load_balancer: MovableLoadBalancer
     steps: tuple[str, ...] = ()
@@ -30,7 +32,9 @@ class PlannedMove(Value):
 
 
 class MovePlan(Value):
-    """Plans of all load balancers that one request moves to another device group."""
+    """Plans of all load balancers that one request moves to another device group. ``home_agent_id``: agent
+    that is to be home of the shard there; None: no agent is up.
+    """
 
     target: DeviceGroupPlace
     moves: tuple[PlannedMove, ...]
@@ -49,12 +53,13 @@ async def plan_moves(
     to_environment: str | None,
     to_group: int | None,
 ) -> MovePlan:
-    """Plan to move one load balancer (``load_balancer_id``), or all load balancers of a project in ``environment``, to
-    a device group. ``environment`` None: the default provider's. ``to_environment`` None: the same environment, where
-    ``to_group`` is needed; ``to_group`` None: the only device group of another environment.
+    """Plan to move one load balancer (``load_balancer_id``), or all load balancers of a project in
+    ``environment``, to a device group. ``environment`` None: the default provider's. ``to_environment``
+    None: the same environment, where ``to_group`` is needed; ``to_group`` None: the only device group of
+    another environment.
 
-    Raises :class:`Invalid` for arguments that do not fit, :class:`NotFound`, :class:`Conflict` if there is nothing to
-    move.
+    Raises :class:`Invalid` for arguments that do not fit, :class:`NotFound`, :class:`Conflict` if there is
+    nothing to move, or more than :data:`MOVES_PER_REQUEST`.
     """
     if (load_balancer_id is None) == (project_id is None):
         raise Invalid("move: either load_balancer_id or project_id is needed.")
@@ -124,8 +129,8 @@ async def _least_loaded_agent(services: Services, target: DeviceGroupPlace) -> A
 
 
 async def _version_problems(services: Services) -> tuple[str, ...]:
-    """Return reasons against a move: an older controller does not know moves, and would let both sides answer for the
-    VIP.
+    """Return a reason against a move if controllers of several versions run, else nothing: an older
+    controller does not know moves, and would let both sides answer for the VIP.
     """
     problem = await version_problem(services)
     return (problem,) if problem else ()
@@ -208,7 +213,9 @@ def _move_steps(
 
 
 async def begin_moves(services: Services, plan: MovePlan, *, whole_project: bool) -> None:
-    """Begin the planned moves. Raises :class:`Conflict` naming the first problem."""
+    """Begin the planned moves. Raises :class:`Conflict` naming the first problem of the plan, or of the state
+    that the store finds; then no move has begun.
+    """
     for problem in plan.problems:
         raise Conflict(f"Nothing was moved: {problem}.")
     for move in plan.moves:
@@ -231,8 +238,8 @@ async def begin_moves(services: Services, plan: MovePlan, *, whole_project: bool
 
 
 async def end_move(services: Services, load_balancer_id: LoadBalancerId, *, back: bool) -> None:
-    """Finish a move, or with ``back`` let the old device group serve the load balancer again. Raises :class:`NotFound`,
-    :class:`Conflict`.
+    """Finish a move, or with ``back`` let the old device group serve the load balancer again. Raises
+    :class:`NotFound`, and :class:`Conflict` if it is not being moved or cannot end so.
     """
     for change in await services.operators.end_move(load_balancer_id, back=back):
         await services.change_accepted(change, waits=False)

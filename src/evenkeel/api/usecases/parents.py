@@ -39,7 +39,9 @@ class HasProject(Protocol):
 
 
 def project_of(body: HasProject, default: str) -> str:
-    """Return the project that a body names, by either of its two names. Raises :class:`Invalid` if they differ."""
+    """Return the project that a body names, by either of its two names, or ``default``. Raises
+    :class:`Invalid` if the names differ.
+    """
     project_id, tenant_id = body.project_id or default, body.tenant_id or body.project_id or default
     if body.project_id and project_id != tenant_id:
         raise invalid_input("tenant_id", tenant_id, f"It should be the same as project_id, which is {project_id}.")
@@ -63,5 +65,5 @@ def is_admin_up(admin_state_up: bool | None) -> bool:
 
 
 def vnic_type_of(request_sriov: bool | None) -> VnicType:
-    """Return a member's vnic type for ``request_sriov``."""
+    """Return the vnic type of a member's port: ``direct`` if the request wants SR-IOV, else ``normal``."""
     return "direct" if request_sriov else "normal"

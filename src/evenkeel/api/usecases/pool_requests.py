@@ -32,7 +32,9 @@ from evenkeel.core.resources.model import HealthMonitorType, LbAlgorithm, Persis
 
 
 class Persistence(Request):
-    """Session persistence of a pool. ``persistence_granularity`` is a netmask."""
+    """Session persistence of a pool. ``persistence_timeout`` is in seconds, ``persistence_granularity`` is a
+    netmask.
+    """
 
     type: PersistenceType
     cookie_name: CookieName | None = None
@@ -65,7 +67,7 @@ class MemberNew(Request):
 
 
 class NestedHealthMonitor(Request):
-    """A health monitor inside a new pool. Times in seconds."""
+    """A health monitor inside a new pool. ``delay`` and ``timeout`` are in seconds."""
 
     type: HealthMonitorType
     delay: MonitorSeconds
@@ -85,7 +87,7 @@ class NestedHealthMonitor(Request):
 
 
 class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
-    """A health monitor of a pool."""
+    """A new health monitor of an existing pool."""
 
     pool_id: Uuid
 

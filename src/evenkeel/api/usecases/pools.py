@@ -37,8 +37,11 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *, any_cookies: bool = False) -> Pool:
-    """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: accept session persistence
-    by cookies with every pool protocol, not only with HTTP.
+    """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: accept session
+    persistence by cookies with every pool protocol, not only with HTTP.
+
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    :class:`KeyManagerUnavailable`, :class:`NetworkUnavailable`; then nothing is stored.
     """
     served, listener = await _find_parent(services, call, wanted)
     place = ParentPlace(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
@@ -68,7 +71,10 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
 async def _find_parent(
     services: Services, call: Call, wanted: requests.PoolNew
 ) -> tuple[ServedObject, Listener | None]:
-    """Return what serves the new pool (its load balancer's provider), and its listener if it has one."""
+    """Return what serves the new pool (its load balancer's provider), and its listener, None if the request
+    names none. Raises :class:`NotFound` for a parent, and :class:`Invalid` without one or if the two do
+    not belong together.
+    """
     scope = call.caller.scope
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
@@ -109,7 +115,10 @@ def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | 
 async def change_pool(
     services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
 ) -> Pool:
-    """Change a pool; returns the stored pool."""
+    """Change a pool; returns the stored pool. ``any_cookies``: accept session persistence by cookies with
+    every pool protocol. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`,
+    :class:`Conflict`, :class:`KeyManagerUnavailable`.
+    """
     changes, certificates = await check_and_convert_changes(services, call, pool_id, body, any_cookies=any_cookies)
     row: Pool = await write_changes(services, call, Pool, pool_id, changes, None, certificates)
     return row
@@ -137,8 +146,9 @@ async def _check_changes(
     changes: Changes,
     any_cookies: bool,
 ) -> list[ChangedReferrer]:
-    """Check changes against the current pool, where needed, and against the provider; complete TLS attributes, which
-    are written together. Return the changed pool if it may have new references.
+    """Check changes against the current pool, where needed, and against the provider; TLS attributes, which
+    are written together, are completed in ``changes``. Return the changed pool if it may have new
+    references, else nothing. Raises :class:`Invalid` or :class:`Unsupported`.
     """
     about_tls = changes.keys() & POOL_TLS.keys()
     algorithm = changes.get("lb_algorithm") if served.table.pool_algorithms else None
@@ -161,7 +171,9 @@ async def _check_changes(
 
 
 async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
-    """Check that the changed pool may keep its health monitor."""
+    """Check that the provider supports the pool's health monitor also after the change of the pool. Raises
+    :class:`Unsupported`.
+    """
     if pool.health_monitor_id is None or pool.protocol not in served.table.pool_monitors:
         return
     monitor: HealthMonitor = await services.tenants.get(
@@ -173,7 +185,9 @@ async def _check_monitor(services: Services, call: Call, served: ServedObject, p
 async def _check_persistence(
     services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
 ) -> None:
-    """Check that the session persistence is possible in the pool, and behind the listeners that send to the pool."""
+    """Check that the provider supports the session persistence in the pool, and behind the listeners that
+    send to the pool. Raises :class:`Unsupported`.
+    """
     served.raise_first_problem(persistence_problems(served.table, pool.protocol, persistence))
     behind = served.table.session_persistence.get(persistence.type, ())
     # The listeners need not be read if the type works behind every protocol.
@@ -185,7 +199,9 @@ async def _check_persistence(
 
 
 async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
-    """Create a pool's health monitor; returns the stored monitor."""
+    """Create a pool's health monitor; returns the stored monitor. Raises :class:`NotFound` for the pool,
+    :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` if the pool has a monitor, :class:`QuotaMet`.
+    """
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
     place = ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
@@ -203,7 +219,9 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
 async def change_health_monitor(
     services: Services, call: Call, monitor_id: str, body: change_requests.HealthMonitorChange
 ) -> HealthMonitor:
-    """Change a health monitor; returns the stored monitor. Reads it first, because the result is checked as a whole."""
+    """Change a health monitor; returns the stored monitor. Reads it first, because the result is checked as a
+    whole. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`.
+    """
     current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
     if needs_check(changes):

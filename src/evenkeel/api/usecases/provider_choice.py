@@ -23,7 +23,9 @@ from evenkeel.core.resources.model import DataPath, LoadBalancerTree, VnicType
 
 
 class ProviderChoice(Value):
-    """Provider, device group and flavor of one request for a load balancer."""
+    """Provider, flavor and availability zone for one new load balancer, and what follows from their data.
+    ``zone_group_number`` None: any device group.
+    """
 
     provider: str
     flavor_id: str | None = None
@@ -52,8 +54,9 @@ class ProviderChoice(Value):
 
 
 async def choose_place(services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer) -> ProviderChoice:
-    """Choose the provider that the request names, else its flavor's, else the default one. Raises :class:`Invalid` for
-    a flavor or zone that does not exist, is disabled, or is of another provider.
+    """Choose the provider that the request names, else its flavor's, else the default one; with flavor and
+    availability zone. Raises :class:`Invalid` for a flavor or zone that does not exist, is disabled, or is
+    of another provider, and without any provider.
     """
     choice = await _flavor_choice(services, wanted)
     if wanted.availability_zone is None:

@@ -21,7 +21,10 @@ _RULE_ATTRIBUTES_TO_CHECK = frozenset({"metric", "threshold", "interval", "urls"
 async def make_rate_limit_policy(
     services: Services, call: Call, wanted: requests.RateLimitPolicyNew
 ) -> RateLimitPolicy:
-    """Create a rate limit policy, which has no rules yet; returns the stored policy."""
+    """Create a rate limit policy, which has no rules yet; returns the stored policy. Raises :class:`NotFound`
+    for the listener, :class:`Invalid`, :class:`Unsupported`, and :class:`Conflict` if the listener has the
+    maximum number.
+    """
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     check_project(wanted, ParentPlace(listener.load_balancer_id, listener.project_id, services.addresses, services.tls))
@@ -44,7 +47,9 @@ async def make_rate_limit_policy(
 async def change_rate_limit_policy(
     services: Services, call: Call, policy_id: str, body: requests.RateLimitPolicyChange
 ) -> RateLimitPolicy:
-    """Change a rate limit policy; returns the stored policy."""
+    """Change a rate limit policy; returns the stored policy. Raises :class:`NotFound`, :class:`Unsupported`,
+    :class:`Conflict`.
+    """
     changes = values_to_change(body, RateLimitPolicy)
     if changes.keys() & _POLICY_ATTRIBUTES_TO_CHECK:
         current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
@@ -56,7 +61,10 @@ async def change_rate_limit_policy(
 async def make_rate_limit_rule(
     services: Services, call: Call, policy: RateLimitPolicy, wanted: requests.RateLimitRuleNew
 ) -> RateLimitRule:
-    """Add a rule to the policy; returns the stored rule."""
+    """Add a rule to the policy; returns the stored rule. Raises :class:`Invalid`, :class:`Unsupported`,
+    :class:`Conflict` if the policy has the maximum number of rules, :class:`NotFound` if the policy is
+    gone.
+    """
     check_project(wanted, ParentPlace(policy.load_balancer_id, policy.project_id, services.addresses, services.tls))
     row = RateLimitRule(
         id=services.new_id(),
@@ -78,8 +86,8 @@ async def make_rate_limit_rule(
 async def change_rate_limit_rule(
     services: Services, call: Call, policy_id: str, rule_id: str, body: requests.RateLimitRuleChange
 ) -> RateLimitRule:
-    """Change a rule of the policy; returns the stored rule. Reads it first, because the result is checked as a
-    whole.
+    """Change a rule of the policy; returns the stored rule. Reads it first if the result has to be checked as
+    a whole. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`.
     """
     scope = call.caller.scope
     changes = values_to_change(body, RateLimitRule)

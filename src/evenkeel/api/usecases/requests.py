@@ -72,7 +72,7 @@ class InsertHeaders(Request, rename=_HEADERS_BY_ATTRIBUTE):
     x_not_after: Switch | None = None
 
     def as_dict(self) -> dict[str, str]:
-        """Return the requested headers by name."""
+        """Return the requested headers by name, with ``"true"`` or ``"false"``."""
         values = {header: getattr(self, name) for name, header in _HEADERS_BY_ATTRIBUTE.items()}
         return {header: value for header, value in values.items() if value is not None}
 
@@ -81,7 +81,7 @@ class InsertHeaders(Request, rename=_HEADERS_BY_ATTRIBUTE):
 
 
 class ListenerParts(Request):
-    """Attributes of every new listener. Time-outs in milliseconds."""
+    """Attributes of every new listener. Time-outs are in milliseconds, ``hsts_max_age`` is in seconds."""
 
     protocol: ListenerProtocol
     protocol_port: Port
@@ -139,7 +139,9 @@ class ListenerNew(ListenerParts, kw_only=True):
 
 
 class AdditionalVip(Request):
-    """An additional address of a load balancer. ``port_id``: must be the VIP's port, which all addresses share."""
+    """An additional address of a load balancer. ``ip_address`` None: one of the subnet is allocated;
+    ``port_id``: must be the VIP's port, which all addresses share.
+    """
 
     subnet_id: ObjectId
     ip_address: Address | None = None

@@ -41,8 +41,8 @@ def checked_address(field: str, value: str) -> str:
 
 
 def member_address(field: str, value: str, addresses: AddressRules) -> str:
-    """Return the address of a member or monitor in canonical form. Raises :class:`Invalid`, naming ``field``, for a
-    text that is no address, or an address to which ``addresses`` lets no device connect.
+    """Return the address of a member or monitor in canonical form. Raises :class:`Invalid`, naming ``field``,
+    for a text that is no IP address, or an address that ``addresses`` forbids.
     """
     normal = checked_address(field, value)
     if problem := addresses.member_problem(normal):
@@ -60,8 +60,8 @@ def given_spelling_if_different(value: str | None, normal: str | None) -> str | 
 
 
 def checked_vip_address(field: str, value: str, addresses: AddressRules) -> str:
-    """Return a requested VIP in canonical form. Raises :class:`Invalid`, naming ``field``, for a text that is no
-    address, or an address at which ``addresses`` lets no device listen.
+    """Return a requested VIP in canonical form. Raises :class:`Invalid`, naming ``field``, for a text that is
+    no IP address, or an address that ``addresses`` forbids.
     """
     normal = checked_address(field, value)
     if problem := addresses.vip_problem(normal):
@@ -116,9 +116,9 @@ def check_persistence(persistence: SessionPersistence) -> None:
 
 
 def check_pool_rules(pool: Pool, *, any_cookies: bool = False) -> None:
-    """Check a pool's session persistence against its protocol, and its TLS attributes. Raises :class:`Invalid`.
-    ``any_cookies``: the API does not check the protocol for persistence by cookies and leaves that to the provider,
-    like LBaaS.
+    """Check a pool's session persistence against its protocol, and its TLS attributes. ``any_cookies``:
+    persistence by cookies is accepted with every protocol and left to the provider, like in LBaaS. Raises
+    :class:`Invalid`.
     """
     check_pool_tls(pool)
     persistence = pool.session_persistence
@@ -139,7 +139,9 @@ def check_pool_rules(pool: Pool, *, any_cookies: bool = False) -> None:
 
 
 def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) -> None:
-    """Check that only UDP and SCTP pools have persistence time-out and granularity. Raises :class:`Invalid`."""
+    """Check that only UDP and SCTP pools have persistence time-out and granularity, and that the granularity
+    is a netmask. Raises :class:`Invalid`.
+    """
     for name in ("persistence_timeout", "persistence_granularity"):
         if getattr(persistence, name) is not None and protocol not in DATAGRAM_PROTOCOLS:
             raise Invalid(
@@ -185,8 +187,9 @@ def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
 
 
 def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: IdleAttributes = NOTHING_IDLE) -> None:
-    """Check a listener. Headers are inserted into HTTP only, headers about client certificates only where TLS is
-    terminated; see also :mod:`.tls_rules`.
+    """Check a listener's TLS attributes and inserted headers: headers need HTTP, and headers about client
+    certificates TLS termination. ``idle``: TLS attributes that the listener may have without effect.
+    Raises :class:`Invalid`.
     """
     check_listener_tls(listener, idle=idle)
     if insert_headers and listener.protocol not in L7_PROTOCOLS:
@@ -209,7 +212,7 @@ UDP_CONNECT_DELAY_MIN_SECONDS = 3
 
 
 def check_monitor_fits_pool(pool_protocol: str, monitor_type: str) -> None:
-    """Check that a pool of the protocol may have a monitor of the type."""
+    """Check that a pool of the protocol may have a monitor of the type. Raises :class:`Invalid`."""
     allowed = MONITORS_OF_POOL.get(pool_protocol)
     if allowed is not None and monitor_type not in allowed:
         raise Invalid(
@@ -224,13 +227,15 @@ def check_monitor_fits_pool(pool_protocol: str, monitor_type: str) -> None:
 
 
 def http_check_defaults(monitor_type: str) -> dict[str, Any]:
-    """Return the defaults of HTTP attributes; empty for types without them."""
+    """Return the HTTP attributes of a monitor with their defaults; each is None for a type other than HTTP
+    and HTTPS.
+    """
     return HTTP_CHECK_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_CHECK_DEFAULTS)
 
 
 def check_monitor(monitor: HealthMonitor) -> None:
-    """Check times, HTTP attributes and host header for contradictions. The timeout may be longer than the delay: checks
-    may overlap.
+    """Check a monitor's delay, HTTP attributes and host header for contradictions. The timeout may be longer
+    than the delay: checks may overlap. Raises :class:`Invalid`.
     """
     if monitor.type == "UDP-CONNECT" and monitor.delay < UDP_CONNECT_DELAY_MIN_SECONDS:
         raise Invalid(
@@ -259,7 +264,9 @@ def _check_expected_codes(codes: str) -> None:
 
 
 def check_listener_ports(listeners: Sequence[Listener]) -> None:
-    """Check that no two listeners of a load balancer are on one port; TCP, UDP and SCTP have ports of their own."""
+    """Check that no two listeners of a load balancer are on one port; TCP, UDP and SCTP have ports of their
+    own. Raises :class:`Conflict`.
+    """
     if double := _first_duplicate((port_space(row.protocol), row.protocol_port) for row in listeners):
         first = next(row for row in listeners if (port_space(row.protocol), row.protocol_port) == double)
         raise Conflict(

@@ -81,9 +81,9 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
 
 
 def check_tls_allowed(body: Any, rules: TlsRules, after: TlsObject, before: TlsObject | None = None) -> None:
-    """Check that a request uses no TLS version or cipher that the operator forbids; those in ``before`` may stay.
-    ``after``: the object with defaults; ``before``: None if the object is new. Raises :class:`Invalid`, in Octavia's
-    words.
+    """Check that a request uses no TLS version or cipher that the operator forbids, and no unknown cipher;
+    settings that equal those in ``before`` may stay. ``after``: the object with defaults; ``before``: None
+    if the object is new. Raises :class:`Invalid`, in Octavia's words.
     """
     if versions := rules.forbidden_versions(body.tls_versions or ()):
         raise Invalid(
@@ -124,7 +124,9 @@ def kept_idle_references(before: Listener, after: Listener) -> IdleAttributes:
 
 
 def check_listener_tls(row: Listener, *, idle: IdleAttributes = NOTHING_IDLE) -> None:
-    """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have."""
+    """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have.
+    ``idle``: attributes that others may have, too. Raises :class:`Invalid`.
+    """
     if row.protocol != TLS_PROTOCOL:
         _refuse_tls_attributes(row, idle)
         return

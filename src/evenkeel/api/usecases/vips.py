@@ -82,8 +82,8 @@ def _invalid_from_not_found(error: NotFound) -> Invalid:
 
 
 def _wanted_vip(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRules) -> WantedVip:
-    """Convert an additional VIP. Raises :class:`Invalid` for a separate port: like in Octavia all addresses are on one
-    port.
+    """Convert an additional VIP. Raises :class:`Invalid` for an address that is not allowed, or a separate
+    port: like in Octavia all addresses are on one port.
     """
     if each.port_id is not None and each.port_id != vip_port_id:
         raise invalid_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
@@ -97,8 +97,9 @@ def _wanted_vip(each: AdditionalVip, vip_port_id: str | None, addresses: Address
 async def check_port_options(
     services: Services, load_balancer_id: LoadBalancerId, scope: ProjectId | None, changes: Mapping[str, Any]
 ) -> bool:
-    """Check the options of the VIP's port in these changes of a load balancer. Returns whether the changes affect the
-    port. Raises :class:`Invalid` for options that the port cannot have, and :class:`NotFound` for the load balancer.
+    """Check the options of the VIP's port in these changes of a load balancer. Returns whether the changes
+    affect the port. Raises :class:`Invalid` for options that the port cannot have, :class:`NotFound` for
+    the load balancer, and :class:`NetworkUnavailable`.
     """
     if not services.network.has_ports or not _OF_PORT & changes.keys():
         return False

@@ -12,7 +12,9 @@ from evenkeel.core.resources.model import Pool
 
 
 async def show_agent_of_pool(services: Services, call: Call) -> Answer:
-    """Handle GET of a pool's agent: the agent that serves the pool, else its home agent; null if there is none."""
+    """Handle GET /pools/{id}/loadbalancer-agent: show the agent that serves the pool, else its home agent;
+    null if there is none. Raises :class:`NotFound` for the pool.
+    """
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
     found = await find_acting_agent(services, pool.load_balancer_id)
     return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})

@@ -17,7 +17,9 @@ from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
 
 
 async def find_shareable_monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
-    """Return a monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal`."""
+    """Return a monitor that pools may share. Raises :class:`NotFound`, :class:`NeutronRefusal` (409) for one
+    that another API made in a pool.
+    """
     monitor: SharedMonitor = await read_object(services, call, HEALTH_MONITORS, monitor_id)
     if monitor.in_pool:
         raise NeutronRefusal(
@@ -30,8 +32,8 @@ async def find_shareable_monitor(services: Services, call: Call, monitor_id: str
 
 
 async def check_shared_monitor_fits_pool(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
-    """Check that the pool's provider supports this type of monitor for a pool of this protocol. Raises
-    :class:`Unsupported`.
+    """Check that a pool of this protocol may have the monitor, and that the pool's provider supports it.
+    Raises :class:`Invalid` or :class:`Unsupported`.
     """
     check_monitor_fits_pool(pool.protocol, monitor.type)
     served = await services.providers.find_served_object(Pool, pool.id, call.caller.scope)
@@ -53,7 +55,10 @@ def _read_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
 
 
 async def associate_monitor(services: Services, call: Call, body: V1AssociationBody) -> Answer:
-    """Handle POST /pools/{id}/health_monitors: associate a monitor with a pool; answers 201."""
+    """Handle POST /pools/{id}/health_monitors: associate a monitor with a pool; answers 201. Raises
+    :class:`NotFound`, :class:`NeutronRefusal`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`
+    if the pool has a monitor.
+    """
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
     monitor = await find_shareable_monitor(services, call, body.health_monitor.id)
@@ -65,7 +70,9 @@ async def associate_monitor(services: Services, call: Call, body: V1AssociationB
 
 
 async def show_association(services: Services, call: Call) -> Answer:
-    """Handle GET /pools/{id}/health_monitors/{id}: show the monitor, if the pool has it."""
+    """Handle GET /pools/{id}/health_monitors/{id}: show the monitor, if the pool has it. Raises
+    :class:`NotFound` for the pool, :class:`NeutronRefusal` (404) for the monitor.
+    """
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     _read_monitor(pool, monitor_id)
@@ -73,7 +80,10 @@ async def show_association(services: Services, call: Call) -> Answer:
 
 
 async def delete_association(services: Services, call: Call) -> Answer:
-    """Handle DELETE /pools/{id}/health_monitors/{id}; answers 204. Deletes a monitor that was made in the pool."""
+    """Handle DELETE /pools/{id}/health_monitors/{id}: remove a monitor from a pool; answers 204. A shared
+    monitor stays, one that was made in the pool is deleted. Raises :class:`NotFound`,
+    :class:`NeutronRefusal` (404), :class:`Conflict`.
+    """
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _read_monitor(pool, object_id(call, HEALTH_MONITORS.title))
     # The association is the pool's copy of a shared monitor; the shared monitor itself stays.

@@ -30,7 +30,10 @@ _NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_
 
 
 async def make_shared_monitor(services: Services, call: Call, wanted: V1HealthMonitorNew) -> SharedMonitor:
-    """Create a health monitor that no pool has yet."""
+    """Create a health monitor that no pool has yet; returns the stored monitor. Raises
+    :class:`NeutronRefusal` for another project or contradictory times, :class:`Invalid` for other
+    contradictions.
+    """
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
     row = _monitor_row(wanted, project_id, services.new_id())
@@ -54,7 +57,9 @@ def _monitor_row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: 
 
 
 def _defaults_of_type(monitor_type: str) -> dict[str, Any]:
-    """Return ``{attribute: value}`` of a monitor type: the value that replaces null in a request."""
+    """Return the values that replace null in a request, by attribute, for a monitor type; HTTP attributes of
+    other types than HTTP and HTTPS are None.
+    """
     return {**http_check_defaults(monitor_type), "admin_state_up": True}
 
 
@@ -84,7 +89,9 @@ def _check_times(row: SharedMonitor) -> None:
 async def change_shared_monitor(
     services: Services, call: Call, monitor_id: str, wanted: V1HealthMonitorChange
 ) -> SharedMonitor:
-    """Change a health monitor in all associated pools."""
+    """Change a health monitor in all associated pools; returns the stored monitor. Raises :class:`NotFound`,
+    :class:`NeutronRefusal`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`.
+    """
     row = await _find_monitor(services, call, monitor_id)
     changes = _monitor_changes(wanted, row)
     if row.in_pool:
@@ -122,7 +129,9 @@ async def _check_possible(services: Services, after: SharedMonitor) -> None:
 
 
 async def remove_shared_monitor(services: Services, call: Call, monitor_id: str) -> None:
-    """Delete a health monitor. Refused while it has associations."""
+    """Delete a health monitor. Raises :class:`NotFound`; :class:`NeutronRefusal` or :class:`Conflict` while
+    it has associations.
+    """
     row = await _find_monitor(services, call, monitor_id)
     if row.in_pool:
         raise NeutronRefusal(

@@ -140,7 +140,7 @@ async def _find_rows(collection: Collection, services: Services, call: Call) -> 
 
 
 async def read_object(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
-    """Read one object of a collection. Raises :class:`NotFound`."""
+    """Read one object of a collection by id, if the caller may see it. Raises :class:`NotFound`."""
     query = ListQuery(filters={"id": (given_id,)}, project_id=call.caller.scope, limit=1)
     page = await collection.read(services, query)
     if not page.items:
@@ -149,12 +149,14 @@ async def read_object(services: Services, call: Call, collection: Collection, gi
 
 
 def _listing_handler(collection: Collection) -> Handler:
-    """Return the handler that lists objects."""
+    """Return the handler that lists a page of the collection's objects."""
     return list_handler(collection, lambda services, _call, query: collection.read(services, query))
 
 
 def list_handler(collection: Collection, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
-    """Return the handler that lists the objects that ``read`` finds."""
+    """Return the handler that lists a page of the objects that ``read`` finds. It raises
+    :class:`NeutronRefusal` for a bad parameter.
+    """
 
     async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, collection.filters, services.limits)

@@ -13,7 +13,9 @@ from evenkeel.core.resources.model import Member, Pool
 
 
 async def make_member_of_v1(services: Services, call: Call, wanted: V1MemberNew) -> Member:
-    """Create a member of the pool that the request names."""
+    """Create a member of the pool that the request names, on the pool's subnet; returns the stored member.
+    Raises :class:`NotFound` for the pool, and the errors of :func:`make_member`.
+    """
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     row = MemberNew(
         address=wanted.address,
@@ -28,7 +30,9 @@ async def make_member_of_v1(services: Services, call: Call, wanted: V1MemberNew)
 
 
 async def change_member_of_v1(services: Services, call: Call, member_id: str, wanted: V1MemberChange) -> Member:
-    """Change a member, which stays in its pool."""
+    """Change a member; returns the stored member. Raises :class:`NotFound`, :class:`NeutronRefusal` (409) for
+    another pool, and the errors of :func:`change_member`.
+    """
     row: Member = await services.tenants.get(Member, member_id, project_id=call.caller.scope)
     if wanted.pool_id not in (UNSET, row.pool_id):
         # Read so that a pool that does not exist, or that the caller may not see, is reported as not found.

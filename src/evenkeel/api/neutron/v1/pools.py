@@ -30,7 +30,12 @@ from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, 
 
 
 async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
-    """Create a pool and a load balancer without a VIP for it."""
+    """Create a pool and a load balancer without a VIP for it; returns the stored pool.
+
+    Raises :class:`NeutronRefusal` for another project or an unknown subnet, :class:`NotFound` for the
+    monitor, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    :class:`NetworkUnavailable`.
+    """
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
     provider = wanted.provider or services.default_provider
@@ -92,7 +97,10 @@ def _monitor_in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthM
 
 
 async def change_rooted_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
-    """Change a pool, and which health monitor it has."""
+    """Change a pool, and which health monitor it has; returns the stored pool. Raises :class:`NotFound`,
+    :class:`NeutronRefusal` for a monitor that cannot be shared, :class:`Invalid`, :class:`Unsupported`,
+    :class:`Conflict`.
+    """
     pool = await _find_pool(services, call, pool_id)
     given: dict[str, Any] = {
         "name": wanted.name,
@@ -116,7 +124,9 @@ async def change_rooted_pool(services: Services, call: Call, pool_id: str, wante
 async def _set_monitor(
     services: Services, call: Call, pool: Pool, monitor_id: str | None, attributes: PoolChange
 ) -> None:
-    """Set the pool's monitor in one change with the attributes, so that all or nothing is accepted."""
+    """Set the pool's monitor (None: remove it) in one change with the attributes, so that all or nothing is
+    accepted. Raises the errors of :func:`change_rooted_pool`.
+    """
     if monitor_id is not None:
         await check_shared_monitor_fits_pool(
             services, call, pool, await find_shareable_monitor(services, call, monitor_id)
@@ -129,12 +139,12 @@ async def _set_monitor(
 
 
 async def remove_rooted_pool(services: Services, call: Call, pool_id: str) -> None:
-    """Delete a pool. Refused while it has a vip."""
+    """Delete a pool and its load balancer. Raises :class:`NotFound`, :class:`Conflict` while it has a vip."""
     await services.change_accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
 
 
 async def show_pool_statistics(services: Services, call: Call) -> Answer:
-    """Handle GET /pools/{id}/stats: totals of the pool's vips."""
+    """Handle GET /pools/{id}/stats: show traffic totals of the pool's vips. Raises :class:`NotFound`."""
     pool_id = object_id(call, POOLS.title)
     await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     return json_answer({"stats": statistics_view(await services.lbaas_v1.pool_statistics(pool_id))})

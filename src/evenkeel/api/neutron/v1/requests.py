@@ -128,7 +128,9 @@ class V1MemberChange(NeutronChange):
 
 
 class V1HealthMonitorNew(NeutronNew):
-    """A new health monitor: how members are checked, in any number of pools. Times in seconds."""
+    """A new health monitor: how members are checked, in any number of pools. ``delay`` and ``timeout`` are in
+    seconds.
+    """
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS_ATTRIBUTES
 
@@ -145,7 +147,7 @@ class V1HealthMonitorNew(NeutronNew):
 
 
 class V1HealthMonitorChange(NeutronChange):
-    """The mutable attributes of a health monitor."""
+    """The mutable attributes of a health monitor. ``delay`` and ``timeout`` are in seconds."""
 
     READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"type", "pools"} | _STATUS_ATTRIBUTES
 

@@ -43,7 +43,9 @@ def vip_view(row: PoolVip) -> views.V1VipView:
 
 
 def pool_view(row: RootedPool) -> views.V1PoolView:
-    """Show a pool. One that was made through another API is shown on the subnet of its VIP."""
+    """Convert a pool to LBaaS v1's view. A pool that was made through another API is shown on the subnet of
+    its VIP.
+    """
     pool, root, monitor = row.pool, row.load_balancer, row.monitor
     monitors = {} if monitor is None else {monitor.shared_monitor_id or monitor.id: monitor.provisioning_status}
     return views.V1PoolView(
@@ -71,7 +73,7 @@ def pool_view(row: RootedPool) -> views.V1PoolView:
 
 
 def member_view(row: Member) -> views.V1MemberView:
-    """Show a member. INACTIVE: its health checks fail."""
+    """Convert a member to LBaaS v1's view. An active member whose health checks fail is INACTIVE."""
     down = row.operating_status is OperatingStatus.ERROR and row.provisioning_status is ProvisioningStatus.ACTIVE
     return views.V1MemberView(
         id=row.id,

@@ -85,7 +85,9 @@ class V1PoolStatusView(View, kw_only=True):
 
 
 class V1HealthMonitorView(View, kw_only=True):
-    """A health monitor. HTTP attributes are present for types HTTP and HTTPS only."""
+    """A health monitor. ``delay`` and ``timeout`` are in seconds; HTTP attributes are present for types HTTP
+    and HTTPS only.
+    """
 
     id: str
     tenant_id: str
@@ -105,7 +107,7 @@ class V1NothingView(View, kw_only=True):
 
 
 class V1StatisticsView(View, kw_only=True):
-    """Traffic totals of a pool's vips."""
+    """Traffic totals of a pool's vips; ``active_connections`` is the present number."""
 
     bytes_in: int
     bytes_out: int

@@ -26,7 +26,9 @@ from evenkeel.core.resources.pool_rooted import PoolVip
 
 
 def persistence_from_body(body: V1Persistence | None) -> SessionPersistence | None:
-    """Return the pool's session persistence; an empty one means none."""
+    """Return the pool's session persistence; None if the request's is absent or empty. Raises
+    :class:`NeutronRefusal` (400) for a cookie name without a type.
+    """
     if body is None or body == V1Persistence():
         return None
     if body.type is None:
@@ -38,7 +40,12 @@ def persistence_from_body(body: V1Persistence | None) -> SessionPersistence | No
 
 
 async def make_vip(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
-    """Create a listener with the pool's VIP."""
+    """Create a vip: a listener and the VIP of the pool's load balancer; returns the stored vip.
+
+    Raises :class:`NotFound` for the pool, :class:`NeutronRefusal`, :class:`Invalid`, :class:`Unsupported`,
+    :class:`Conflict` if the pool has a vip or the address is in use, :class:`QuotaMet`,
+    :class:`NetworkUnavailable`.
+    """
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     _check_same_load_balancer(wanted, pool)
     row = _listener_row(wanted, pool, services.new_id())
@@ -56,7 +63,9 @@ async def _find_vip(services: Services, call: Call, vip_id: str) -> PoolVip:
 
 
 def _check_same_load_balancer(wanted: V1VipNew, pool: Pool) -> None:
-    """Check that a vip and its pool are of one project and protocol. Raises :class:`NeutronRefusal`."""
+    """Check that a vip is of its pool's project and protocol. Raises :class:`NeutronRefusal`: 403 for another
+    project, 400 for another protocol.
+    """
     if project_of(wanted, pool.project_id) != pool.project_id:
         raise NeutronRefusal(403, "NotAuthorized", "Not authorized: a vip belongs to the project of its pool.")
     if wanted.protocol != pool.protocol:
@@ -78,7 +87,9 @@ def _listener_row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
 
 
 def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
-    """Check that protocol and provider support the session persistence."""
+    """Check that protocol and provider support the session persistence. Raises :class:`Invalid` or
+    :class:`Unsupported`.
+    """
     check_pool_rules(replace(pool, session_persistence=persistence), any_cookies=True)
     served.raise_first_problem(
         pool_problems(served.table, {"protocol": pool.protocol, "session_persistence": persistence})
@@ -94,7 +105,9 @@ async def _store_vip(
     persistence: SessionPersistence | None,
     served: ServedObject,
 ) -> Change:
-    """Store the vip; the port of its VIP is released if that fails."""
+    """Allocate the VIP and store the vip; the port of the VIP is released if that fails. Raises the errors of
+    :func:`make_vip`.
+    """
     permitted = await services.providers.vip_networks_of(served.by.provider)
     plan = await _vip_plan(services, call, wanted, row, permitted)
     try:
@@ -136,7 +149,10 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
 
 
 async def change_vip(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> PoolVip:
-    """Change a vip. Removes session persistence if it is absent."""
+    """Change a vip; returns the stored vip. Absent session persistence is removed. Raises :class:`NotFound`,
+    :class:`NeutronRefusal` for a pool elsewhere, :class:`Invalid`, :class:`Unsupported`,
+    :class:`Conflict`.
+    """
     scope = call.caller.scope
     row, pool_id = await _find_listener(services, call, vip_id)
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=scope)
@@ -154,8 +170,9 @@ async def change_vip(services: Services, call: Call, vip_id: str, wanted: V1VipC
 
 
 async def _find_new_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
-    """Return the vip's new pool, which must be of the same load balancer, because the VIP does not move. Raises
-    :class:`NeutronRefusal`.
+    """Return the vip's new pool, which must be of the same load balancer, because the VIP does not move.
+    Raises :class:`NotFound`; :class:`NeutronRefusal`: 409 for another load balancer, 400 for another
+    protocol.
     """
     other: Pool = await services.tenants.get(Pool, str(pool_id), project_id=call.caller.scope)
     if other.load_balancer_id != row.load_balancer_id:
@@ -171,13 +188,15 @@ async def _find_new_pool(services: Services, call: Call, row: Listener, pool_id:
 
 
 async def remove_vip(services: Services, call: Call, vip_id: str) -> None:
-    """Delete a vip."""
+    """Delete a vip: its listener and VIP. Raises :class:`NotFound`, :class:`Conflict`."""
     row, _ = await _find_listener(services, call, vip_id)
     await services.change_accepted(await services.tenants.delete_child(Listener, row.id, project_id=call.caller.scope))
 
 
 async def _find_listener(services: Services, call: Call, vip_id: str) -> tuple[Listener, str]:
-    """Return a vip's listener and the id of its pool. Raises :class:`NotFound`."""
+    """Return a vip's listener and the id of its pool. Raises :class:`NotFound`, also for a listener without a
+    pool.
+    """
     row: Listener = await services.tenants.get(Listener, vip_id, project_id=call.caller.scope)
     if row.default_pool_id is None:
         # A listener without a default pool is no vip.

@@ -97,7 +97,7 @@ class V2MemberChange(NeutronChange):
 
 
 class V2HealthMonitorChange(NeutronChange):
-    """The mutable attributes of a health monitor."""
+    """The mutable attributes of a health monitor. ``delay`` and ``timeout`` are in seconds."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"type", "pool_id", "pools"}
 

@@ -57,7 +57,9 @@ class V2GraphView(View, kw_only=True):
 
 
 async def create_graph(services: Services, call: Call, body: requests.V2GraphNewBody) -> Answer:
-    """Handle POST /graphs; answers 201 with the whole graph."""
+    """Handle POST /graphs: create a load balancer with all its children; answers 201 with the whole graph.
+    Raises :class:`NeutronRefusal`, and the errors of :func:`make_load_balancer`.
+    """
     wanted = body.graph.loadbalancer
     check_new_load_balancer(wanted, call.caller.scope)
     listeners = wanted.listeners or []
@@ -109,7 +111,7 @@ def _nested_policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
 
 
 class _GraphViews:
-    """The children of a load balancer by their parents."""
+    """Children of a load balancer by their parents, and views of them."""
 
     def __init__(self, tree: LoadBalancerTree) -> None:
         self._members, self._monitors = pool_contents(tree)
@@ -145,7 +147,7 @@ class _GraphViews:
 
 
 def graph_view(tree: LoadBalancerTree) -> V2GraphView:
-    """Show a load balancer with all its children. Pure."""
+    """Convert a load balancer with all its children to the view in the response to POST /graphs. Pure."""
     parts = _GraphViews(tree)
     root = V2GraphLoadBalancerView(
         **showing.load_balancer_attributes(tree.load_balancer),

@@ -26,7 +26,10 @@ _KEY_PATTERN = re.compile(f"[{HTTP_NAME_CHARACTERS}]+")
 
 
 async def make_l7policy_of_v2(services: Services, call: Call, wanted: requests.V2L7PolicyNew) -> L7Policy:
-    """Create an L7 policy. A target that the action does not need is stored, too."""
+    """Create an L7 policy; returns the stored policy. A target that the action does not need is stored, too.
+    Raises :class:`NeutronRefusal` for a missing target or a pool elsewhere, and the errors of
+    :func:`make_l7policy`.
+    """
     check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
     if wanted.action == "REDIRECT_TO_POOL":
         await _check_same_load_balancer(services, call, wanted.listener_id, wanted.redirect_pool_id)
@@ -34,7 +37,7 @@ async def make_l7policy_of_v2(services: Services, call: Call, wanted: requests.V
 
 
 def check_target(action: str, pool_id: str | None, url: str | None) -> None:
-    """Check that the action has its target. Raises :class:`NeutronRefusal` (409)."""
+    """Check that a redirecting action has its target. Raises :class:`NeutronRefusal` (409)."""
     if action == "REDIRECT_TO_POOL" and pool_id is None:
         raise pool_missing_error()
     if action == "REDIRECT_TO_URL" and url is None:
@@ -51,7 +54,9 @@ def pool_missing_error() -> NeutronRefusal:
 
 
 async def _check_same_load_balancer(services: Services, call: Call, listener_id: str, pool_id: str | None) -> None:
-    """Check that listener and pool are of one load balancer. Raises :class:`NeutronRefusal`, :class:`NotFound`."""
+    """Check that listener and pool are of one load balancer. Raises :class:`NeutronRefusal` if they are not,
+    :class:`NotFound` for one of them.
+    """
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, str(pool_id), project_id=scope)
     listener: Listener = await services.tenants.get(Listener, listener_id, project_id=scope)
@@ -62,8 +67,9 @@ async def _check_same_load_balancer(services: Services, call: Call, listener_id:
 async def change_l7policy_of_v2(
     services: Services, call: Call, policy_id: str, wanted: change_requests.V2L7PolicyChange
 ) -> L7Policy:
-    """Change an L7 policy. The action changes only if the request names one;
-    a redirect target that does not fit the action is ignored.
+    """Change an L7 policy; returns the stored policy. The action changes only if the request names one; a
+    target that does not fit the action is stored without effect. Raises :class:`NotFound`,
+    :class:`NeutronRefusal`, and the errors of :func:`change_l7policy`.
     """
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     action = current.action if isinstance(wanted.action, UnsetType) else wanted.action
@@ -77,7 +83,9 @@ async def change_l7policy_of_v2(
 
 
 async def make_l7rule_of_v2(services: Services, call: Call, policy: L7Policy, wanted: requests.V2L7RuleNew) -> L7Rule:
-    """Add a rule to an L7 policy."""
+    """Add a rule to an L7 policy; returns the stored rule. Raises :class:`NeutronRefusal` for key or value,
+    and the errors of :func:`make_l7rule`.
+    """
     checked = checked_rule(wanted, wanted.type, wanted.value)
     return await make_l7rule(services, call, policy, convert_body(octavia.L7RuleNew, checked))
 
@@ -94,8 +102,8 @@ async def change_l7rule_of_v2(
 
 
 def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:
-    """Return the rule with an empty key replaced by None. Raises :class:`NeutronRefusal`, with LBaaS v2's error type
-    for each defect.
+    """Return the rule with an empty key replaced by None. ``kind``: type of the rule. Raises
+    :class:`NeutronRefusal` (400), with LBaaS v2's error types, for an empty value or an invalid key.
     """
     if value == "":
         refused = "L7RuleInvalidCookieValue" if kind == "COOKIE" else "L7RuleInvalidHeaderValue"

@@ -13,7 +13,9 @@ from evenkeel.core.resources.model import TLS_PROTOCOL, Listener, Pool
 
 
 async def make_listener_of_v2(services: Services, call: Call, wanted: requests.V2ListenerNew) -> Listener:
-    """Create a listener. Without ``loadbalancer_id`` it belongs to its pool's load balancer."""
+    """Create a listener, without ``loadbalancer_id`` of its pool's load balancer; returns the stored
+    listener. Raises :class:`NotFound`, :class:`NeutronRefusal`, and the errors of :func:`make_listener`.
+    """
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
         pool = await _pool_for_listener(services, call, wanted.default_pool_id, load_balancer_id)
@@ -29,7 +31,7 @@ async def make_listener_of_v2(services: Services, call: Call, wanted: requests.V
 
 
 def check_container(wanted: requests.V2ListenerParts) -> None:
-    """Check that a TLS listener has a certificate. Raises :class:`NeutronRefusal`."""
+    """Check that a TLS listener has a certificate reference. Raises :class:`NeutronRefusal` (400)."""
     if wanted.protocol == TLS_PROTOCOL and not wanted.default_tls_container_ref:
         raise bad_request("Default TLS container was not specified", "TLSDefaultContainerNotSpecified")
 
@@ -53,7 +55,9 @@ def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
 
 
 async def _pool_for_listener(services: Services, call: Call, pool_id: str, named: str | None) -> Pool:
-    """Return the pool. ``named``: load balancer that the request names, which must be the pool's; None: any."""
+    """Return the pool. ``named``: load balancer that the request names, which must be the pool's; None: any.
+    Raises :class:`NotFound`, :class:`NeutronRefusal` (400) for a pool elsewhere.
+    """
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
         raise different_load_balancers_error()
@@ -61,7 +65,7 @@ async def _pool_for_listener(services: Services, call: Call, pool_id: str, named
 
 
 def different_load_balancers_error() -> NeutronRefusal:
-    """Build the error for a listener and a pool of different load balancers."""
+    """Build the error (400) for a listener and a pool of different load balancers."""
     return bad_request("Listener and pool must be on the same loadbalancer.", "ListenerAndPoolMustBeOnSameLoadbalancer")
 
 

@@ -19,7 +19,9 @@ from evenkeel.core.resources.model import LoadBalancer
 
 
 async def make_load_balancer_of_v2(services: Services, call: Call, wanted: requests.V2LoadBalancerNew) -> LoadBalancer:
-    """Create a load balancer."""
+    """Create a load balancer; returns the stored load balancer. Raises :class:`NeutronRefusal`, and the
+    errors of :func:`make_load_balancer`.
+    """
     scope = call.caller.scope
     check_new_load_balancer(wanted, scope)
     tree = await make_load_balancer(
@@ -29,7 +31,9 @@ async def make_load_balancer_of_v2(services: Services, call: Call, wanted: reque
 
 
 def check_new_load_balancer(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> None:
-    """Check the rules between attributes of a new load balancer. Raises :class:`NeutronRefusal`."""
+    """Check the rules between attributes of a new load balancer. ``scope``: the caller's project; None: an
+    operator. Raises :class:`NeutronRefusal`.
+    """
     check_tenant(scope, wanted)
     if wanted.provider == "":
         raise bad_request("Service provider '' could not be found", "ServiceProviderNotFound")
@@ -51,12 +55,14 @@ async def change_load_balancer_of_v2(
 
 
 async def remove_load_balancer_of_v2(services: Services, call: Call, load_balancer_id: str) -> None:
-    """Delete a load balancer. Refused while it has listeners or pools."""
+    """Delete a load balancer. Raises :class:`NotFound`, :class:`Invalid` while it has listeners or pools,
+    :class:`Conflict` if it is held or mirrored.
+    """
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=False)
 
 
 async def show_statuses(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/statuses: stream the status tree."""
+    """Handle GET /loadbalancers/{id}/statuses: stream the status tree. Raises :class:`NotFound`."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     tree = await services.tenants.tree(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True
@@ -65,7 +71,9 @@ async def show_statuses(services: Services, call: Call) -> Answer:
 
 
 async def show_statistics(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/stats: totals over the load balancer's listeners."""
+    """Handle GET /loadbalancers/{id}/stats: show traffic totals over the load balancer's listeners. Raises
+    :class:`NotFound`.
+    """
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
     return json_answer({"stats": statistics_view(await services.tenants.statistics(LoadBalancerId(load_balancer_id)))})

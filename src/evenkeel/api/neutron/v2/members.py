@@ -24,7 +24,10 @@ from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
 async def create_members(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
-    """Handle POST /pools/{id}/members; answers 201 with the member or members; all or none are created."""
+    """Handle POST /pools/{id}/members: create one member or several, all or none; answers 201 with them.
+    Raises :class:`NotFound` for the pool, :class:`NeutronRefusal` for a subnet, :class:`Invalid`,
+    :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`.
+    """
     wanted = body.members if body.member is None else [body.member]
     made = await _create_members(services, call, wanted or [])
     if body.member is not None:
@@ -58,7 +61,9 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
 
 
 async def check_subnets(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> None:
-    """Check that the caller can use the members' subnets. Raises :class:`NeutronRefusal` (404)."""
+    """Check that the caller can see the members' subnets. Raises :class:`NeutronRefusal` (404),
+    :class:`NetworkUnavailable`.
+    """
     missing = await missing_subnet(services, call.caller.scope, (each.subnet_id for each in wanted))
     if missing is not None:
         raise NeutronRefusal(404, ENTITY, f"Subnet {missing} could not be found")

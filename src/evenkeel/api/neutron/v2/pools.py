@@ -17,7 +17,9 @@ from evenkeel.core.resources.model import HealthMonitor, Listener, Pool
 
 
 def persistence_of_v2(body: requests.V2Persistence | None) -> octavia.Persistence | None:
-    """Return the session persistence in Octavia's form; an empty one means none."""
+    """Return the session persistence in Octavia's form; None if the request's is absent or empty. Raises
+    :class:`NeutronRefusal` (400) without a type.
+    """
     if body is None or body == requests.V2Persistence():
         return None
     if not isinstance(body.type, str):
@@ -27,7 +29,9 @@ def persistence_of_v2(body: requests.V2Persistence | None) -> octavia.Persistenc
 
 
 async def make_pool_of_v2(services: Services, call: Call, wanted: requests.V2PoolNew) -> Pool:
-    """Create a pool, which becomes the default pool of its listener if it names one."""
+    """Create a pool, which becomes the default pool of the listener that the request names; returns the
+    stored pool. Raises :class:`NotFound`, :class:`NeutronRefusal`, and the errors of :func:`make_pool`.
+    """
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=call.caller.scope)
         if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
@@ -60,7 +64,9 @@ async def change_pool_of_v2(
 
 
 async def make_monitor_of_v2(services: Services, call: Call, wanted: requests.V2HealthMonitorNew) -> HealthMonitor:
-    """Create the health monitor of a pool."""
+    """Create the health monitor of a pool; returns the stored monitor. Raises the errors of
+    :func:`make_health_monitor`.
+    """
     return await make_health_monitor(services, call, convert_body(pool_requests.HealthMonitorNew, wanted))
 
 

@@ -106,7 +106,7 @@ class V2MemberNew(NeutronNew):
 
 
 class V2HealthMonitorParts(NeutronNew):
-    """Attributes of every new health monitor. Times in seconds."""
+    """Attributes of every new health monitor. ``delay`` and ``timeout`` are in seconds."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"})
 
@@ -172,7 +172,7 @@ class V2ListenerParts(NeutronNew):
 
 
 class V2ListenerNew(V2ListenerParts):
-    """A listener of the named load balancer, or of the pool's."""
+    """A listener of the load balancer that the request names, or else of its default pool's."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2ListenerParts.NOT_ALLOWED | {"l7policies"}
 

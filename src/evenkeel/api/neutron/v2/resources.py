@@ -41,8 +41,8 @@ L7RULES = _resource_with_view(octavia.L7RULES, showing.l7rule_view)
 
 
 def convert_body(kind: Callable[..., T], body: Any, **others: Any) -> T:
-    """Convert an LBaaS v2 request to Octavia's ``kind`` by copying attributes of the same name; ``others``: values of
-    further attributes.
+    """Convert an LBaaS v2 request to Octavia's ``kind`` by copying attributes of the same name that are not
+    absent; ``others``: values of further attributes.
     """
     names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]
     values = {name: getattr(body, name) for name in body.__struct_fields__ if name in names}
@@ -50,7 +50,9 @@ def convert_body(kind: Callable[..., T], body: Any, **others: Any) -> T:
 
 
 def _listing_handler(resource: TenantResource) -> Handler:
-    """Return the handler that lists objects."""
+    """Return the handler that lists a page of the resource's objects. It raises :class:`NeutronRefusal` for a
+    bad parameter, and :class:`NotFound` for a parent.
+    """
 
     async def handle_list(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
@@ -68,7 +70,7 @@ def _listing_handler(resource: TenantResource) -> Handler:
 
 def _status_filters(resource: TenantResource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the filters with LBaaS v2's operating statuses converted to stored ones, and to a condition on
-    ``admin_state_up``.
+    ``admin_state_up``. Raises :class:`NeutronRefusal` for DISABLED together with other statuses.
     """
     asked = filters.get("operating_status")
     if asked is None:
@@ -84,7 +86,9 @@ def _status_filters(resource: TenantResource, filters: Mapping[str, tuple[Any, .
 
 
 async def _remove_object(resource: TenantResource, services: Services, call: Call, id_: str) -> None:
-    """Delete a child of a load balancer, if it has no children that must be deleted first."""
+    """Delete a child of a load balancer, and notify the driver. Raises :class:`NotFound`, and
+    :class:`Conflict` if it has children that must be deleted first.
+    """
     change = await services.tenants.delete_child(
         resource.kind,
         id_,

@@ -27,7 +27,9 @@ DEGRADED = OperatingStatus.DEGRADED.value
 
 
 def operating_status(row: Any) -> str:
-    """Return LBaaS v2's operating status, which has no value for ERROR and DRAINING."""
+    """Return LBaaS v2's operating status of an object: DISABLED, or the stored status, with ERROR and
+    DRAINING replaced by statuses that LBaaS v2 has.
+    """
     if not row.admin_state_up:
         return DISABLED
     return _shown_status(row.operating_status, type(row))
@@ -40,12 +42,14 @@ def _shown_status(status: OperatingStatus, kind: type[Any]) -> str:
 
 
 def stored_statuses(shown: Collection[str], kind: type[Any]) -> tuple[str, ...]:
-    """Return the stored statuses that are shown as one of ``shown``, for enabled objects of a kind."""
+    """Return the stored operating statuses that are shown as one of ``shown``, for enabled objects of a kind;
+    empty if there are none.
+    """
     return tuple(status.value for status in OperatingStatus if _shown_status(status, kind) in shown)
 
 
 def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:
-    """Return the attributes of every view of a load balancer."""
+    """Return the attributes of every LBaaS v2 view of a load balancer, by name."""
     vip = row.vip
     return {
         "id": row.id,
@@ -70,7 +74,7 @@ def load_balancer_view(row: LoadBalancer) -> views.V2LoadBalancerView:
 
 
 def listener_attributes(row: Listener) -> dict[str, Any]:
-    """Return the attributes of every view of a listener."""
+    """Return the attributes of every LBaaS v2 view of a listener, by name."""
     return {
         "id": row.id,
         "tenant_id": row.project_id,
@@ -92,7 +96,7 @@ def listener_view(row: Listener) -> views.V2ListenerView:
 
 
 def pool_attributes(row: Pool) -> dict[str, Any]:
-    """Return the attributes of every view of a pool."""
+    """Return the attributes of every LBaaS v2 view of a pool, by name."""
     persistence = row.session_persistence
     return {
         "id": row.id,
@@ -148,7 +152,7 @@ def health_monitor_view(row: HealthMonitor) -> views.V2HealthMonitorView:
 
 
 def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
-    """Return the attributes of every view of an L7 policy."""
+    """Return the attributes of every LBaaS v2 view of an L7 policy, by name."""
     return {
         "id": row.id,
         "tenant_id": row.project_id,
@@ -164,14 +168,14 @@ def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
 
 
 def created_l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
-    """Show an L7 policy as the response to its create request does: with ``redirect_url`` even if it redirects to a
-    pool.
+    """Convert an L7 policy to the view in the response to its create request: with ``redirect_url`` even if
+    it redirects to a pool.
     """
     return views.V2L7PolicyView(**l7policy_attributes(row), rules=id_refs(row.rule_ids))
 
 
 def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
-    """Show an L7 policy, without ``redirect_url`` if it redirects to a pool, like LBaaS v2."""
+    """Convert an L7 policy to its view, without ``redirect_url`` if it redirects to a pool, like LBaaS v2."""
     made = created_l7policy_view(row)
     return replace(made, redirect_url=UNSET) if row.action == "REDIRECT_TO_POOL" else made
 

@@ -119,8 +119,8 @@ class _ObjectView(NamedTuple):
 
 
 class _StatusTree:
-    """The children of a load balancer by their parents. Computes first which objects work, because an object's status
-    precedes its children's in the output.
+    """Children of a load balancer by their parents, and which of them work. The latter is computed first,
+    because an object's status precedes its children's in the output.
     """
 
     def __init__(self, tree: LoadBalancerTree) -> None:
@@ -130,7 +130,9 @@ class _StatusTree:
         self._working: dict[tuple[str, bool], bool] = {}
 
     def listener_status(self, row: Listener, disabled: bool) -> _ObjectView:
-        """Show a listener with its policies, without its pool."""
+        """Build the view of a listener with its policies, without its pool. ``disabled``: its load balancer
+        is.
+        """
         disabled = disabled or not row.admin_state_up
         policies = [self._policy_view(policy) for policy in self.policies.get(row.id, [])]
         pools = (self.pool_works(pool, disabled) for pool in self.pools_of(row))
@@ -139,11 +141,13 @@ class _StatusTree:
         return _ObjectView(view, good)
 
     def pools_of(self, row: Listener) -> list[Pool]:
-        """Return the listener's default pool, if it has one."""
+        """Return the listener's default pool, or an empty list without one."""
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
     def pool_status(self, row: Pool, disabled: bool) -> _ObjectView:
-        """Show a pool without its members."""
+        """Build the view of a pool with its monitor, without its members. ``disabled``: its listener or load
+        balancer is.
+        """
         disabled = disabled or not row.admin_state_up
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
         monitor = _monitor_status(self.monitors.get(row.id))
@@ -151,7 +155,8 @@ class _StatusTree:
         return _ObjectView(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
     def pool_works(self, row: Pool, disabled: bool) -> bool:
-        """Whether the pool works; ``disabled``: its listener or load balancer is."""
+        """Whether the pool, its members and its monitor work; ``disabled``: its listener or load balancer is.
+        """
         # A pool that many listeners share is evaluated once, not once for each of them.
         known = self._working.get((row.id, disabled))
         if known is None:
@@ -171,7 +176,7 @@ class _StatusTree:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """Generate :class:`V2StatusTree` as JSON in pieces. Pure."""
+    """Yield :class:`V2StatusTree`, below the key ``statuses``, as JSON in pieces. Pure."""
     root, parts = tree.load_balancer, _StatusTree(tree)
     disabled = not root.admin_state_up
 

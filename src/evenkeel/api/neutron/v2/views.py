@@ -96,7 +96,9 @@ class V2MemberView(View, kw_only=True):
 
 
 class V2HealthMonitorView(View, kw_only=True):
-    """A health monitor. HTTP attributes are present for types HTTP and HTTPS only."""
+    """A health monitor. ``delay`` and ``timeout`` are in seconds; HTTP attributes are present for types HTTP
+    and HTTPS only.
+    """
 
     id: str
     tenant_id: str
@@ -148,7 +150,7 @@ class V2L7RuleView(View, kw_only=True):
 
 
 class V2StatisticsView(View, kw_only=True):
-    """Traffic totals of a load balancer."""
+    """Traffic totals of a load balancer; ``active_connections`` is the present number."""
 
     bytes_in: int
     bytes_out: int

@@ -25,14 +25,18 @@ class MetadataList(Value):
 
 
 async def check_mirror_operation(services: Services, call: Call, body: MirrorCheck) -> Answer:
-    """Handle POST /mirror/check: check that an object can be served, before the other system stores it."""
+    """Handle POST /mirror/check: check that an object can be served, before the other system stores it;
+    answers 204. Raises :class:`Invalid` or :class:`Unsupported`.
+    """
     query_options(call, ())
     await check_operation(services, body)
     return NO_CONTENT
 
 
 async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> Answer:
-    """Handle POST /mirror/check-flavor: check the metadata of a flavor."""
+    """Handle POST /mirror/check-flavor: check the metadata of a flavor; answers 204. Raises :class:`Invalid`
+    or :class:`Unsupported`.
+    """
     query_options(call, ())
     data = msgspec.json.encode(body.metadata).decode()
     await check_profile(services, FlavorProfile(id="", name="", provider_name=body.provider, flavor_data=data))
@@ -40,7 +44,9 @@ async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> A
 
 
 async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Answer:
-    """Handle POST /mirror/check-availability-zone: check the metadata of an availability zone."""
+    """Handle POST /mirror/check-availability-zone: check the metadata of an availability zone; answers 204.
+    Raises :class:`Invalid` or :class:`Unsupported`.
+    """
     query_options(call, ())
     data = msgspec.json.encode(body.metadata).decode()
     row = AvailabilityZoneProfile(id="", name="", provider_name=body.provider, availability_zone_data=data)
@@ -49,15 +55,17 @@ async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Ans
 
 
 async def flavor_metadata(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/flavor-metadata: list the settings that flavors may contain; empty if anything is allowed."""
+    """Handle GET /mirror/flavor-metadata: list the settings that flavors may contain; empty if anything is
+    allowed. Raises :class:`Invalid` for an unknown provider.
+    """
     provider = parse_provider(query_options(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
     return _metadata_answer(table.flavor_metadata or {})
 
 
 async def zone_metadata(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/availability-zone-metadata: list the settings that zones may contain; empty if anything is
-    allowed.
+    """Handle GET /mirror/availability-zone-metadata: list the settings that availability zones may contain.
+    Raises :class:`Invalid` for an unknown provider.
     """
     provider = parse_provider(query_options(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))

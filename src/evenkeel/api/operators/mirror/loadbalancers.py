@@ -54,7 +54,10 @@ class EntryPage(Value):
 
 
 async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
-    """Handle PUT /mirror/loadbalancers/{id}. Idempotent."""
+    """Handle PUT /mirror/loadbalancers/{id}: make the mirrored load balancer equal to the given one.
+    Idempotent. Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`,
+    :class:`KeyManagerUnavailable`.
+    """
     query_options(call, ())
     load_balancer_id = path_id(call)
     now = await put_mirrored(services, load_balancer_id, body)
@@ -63,14 +66,18 @@ async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
 
 
 async def handle_delete(services: Services, call: Call) -> Answer:
-    """Handle DELETE /mirror/loadbalancers/{id}. Idempotent."""
+    """Handle DELETE /mirror/loadbalancers/{id}: delete a mirrored load balancer with its children; answers
+    204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList`.
+    """
     options = query_options(call, ("provider", "snapshot"))
     await remove_mirrored(services, path_id(call), parse_provider(options), parse_snapshot(options))
     return NO_CONTENT
 
 
 async def handle_list(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/loadbalancers."""
+    """Handle GET /mirror/loadbalancers: list a page of mirrored load balancers by id, also those that are
+    being deleted. Raises :class:`BadList`.
+    """
     options = query_options(call, ("provider", "marker", "limit"))
     limit = parse_number_within("limit", options.get("limit", str(IDS_MAX)), 1, IDS_MAX)
     # one more shows whether there is another page
@@ -80,27 +87,33 @@ async def handle_list(services: Services, call: Call) -> Answer:
 
 
 async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer:
-    """Handle POST /mirror/statuses."""
+    """Handle POST /mirror/statuses: show the statuses of mirrored load balancers and their children; unknown
+    ids are left out.
+    """
     query_options(call, ())
     found = await services.mirrors.statuses([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatusList(loadbalancers=found))
 
 
 async def list_statistics(services: Services, call: Call, body: IdsBody) -> Answer:
-    """Handle POST /mirror/statistics."""
+    """Handle POST /mirror/statistics: show the traffic totals of the listeners of mirrored load balancers."""
     query_options(call, ())
     found = await services.mirrors.statistics([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatisticsList(listeners=found))
 
 
 async def list_changes(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/changes."""
+    """Handle GET /mirror/changes: list mirrored load balancers whose statuses changed since the cursor
+    ``since`` of an earlier response. Raises :class:`BadList` for a missing provider.
+    """
     options = query_options(call, ("provider", "since"))
     return json_answer(await services.mirrors.changes(parse_provider(options), options.get("since", "")))
 
 
 async def take_lease(services: Services, call: Call, body: MirrorLease) -> Answer:
-    """Handle PUT /mirror/lease."""
+    """Handle PUT /mirror/lease: take, renew or give back the right to write a provider's load balancers;
+    shows the lease, which may be another holder's. Raises :class:`Invalid` for an unknown provider.
+    """
     query_options(call, ())
     # refuses providers that do not exist
     await services.providers.device_driver_of(body.provider)

@@ -14,7 +14,8 @@ _SECONDS_PATTERN = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
 
 
 def path_id(call: Call) -> LoadBalancerId:
-    """Return the id in the path. Raises :class:`Invalid`."""
+    """Return the load balancer's id in the path. Raises :class:`Invalid` unless it is a UUID in lower case.
+    """
     given = call.params["id"]
     if not UUID.fullmatch(given):
         raise Invalid("Invalid input for field/attribute id. Value should be a UUID in lower case.")
@@ -22,7 +23,9 @@ def path_id(call: Call) -> LoadBalancerId:
 
 
 def parse_provider(options: Mapping[str, str]) -> str:
-    """Return the query parameter ``provider``, which is required. Raises :class:`BadList`."""
+    """Return the query parameter ``provider``, which is required. Raises :class:`BadList` if it is absent or
+    too long.
+    """
     provider = options.get("provider", "")
     if not 1 <= len(provider) <= MAX_ENVIRONMENT_NAME_CHARACTERS:
         raise BadList(
@@ -33,7 +36,9 @@ def parse_provider(options: Mapping[str, str]) -> str:
 
 
 def parse_snapshot(options: Mapping[str, str]) -> float:
-    """Return the query parameter ``snapshot``, which is required. Raises :class:`BadList`."""
+    """Return the query parameter ``snapshot``, a time in seconds, which is required. Raises :class:`BadList`
+    if it is absent or no such number.
+    """
     given = options.get("snapshot", "")
     if not _SECONDS_PATTERN.fullmatch(given):
         raise BadList("Invalid input for query parameter snapshot. Value should be a time in seconds.")
@@ -51,7 +56,9 @@ def parse_older_seconds(options: Mapping[str, str]) -> float:
 
 
 def parse_marker(options: Mapping[str, str]) -> str:
-    """Return the query parameter ``marker``; empty if it is absent. Raises :class:`BadList`."""
+    """Return the query parameter ``marker``, a load balancer's id; empty if it is absent. Raises
+    :class:`BadList` for another value.
+    """
     marker = options.get("marker", "")
     if marker and not UUID.fullmatch(marker):
         raise BadList("Invalid input for query parameter marker. Value should be the id of a load balancer.")

@@ -20,7 +20,7 @@ class AllocatedVip(Value):
 
 
 class VipPortView(Value):
-    """A port with its addresses."""
+    """A VIP's port with network, subnet and address; an address is empty if it is not allocated yet."""
 
     port_id: str
     network_id: str
@@ -37,13 +37,18 @@ class UnusedPorts(Value):
 
 
 async def create_vip_port(services: Services, call: Call, body: VipPortNew) -> Answer:
-    """Handle POST /mirror/vip-ports. Idempotent."""
+    """Handle POST /mirror/vip-ports: create the port of a VIP, or return that of an earlier request.
+    Idempotent. Raises :class:`Invalid`, :class:`Conflict`, :class:`Unsupported` without a network service,
+    :class:`NetworkUnavailable`.
+    """
     query_options(call, ())
     return json_answer({"vip_port": _vip_port_view(await make_vip_port(services, body))})
 
 
 async def list_unused_ports(services: Services, call: Call) -> Answer:
-    """Handle GET /mirror/vip-ports."""
+    """Handle GET /mirror/vip-ports: list load balancers whose port is older than ``older`` seconds and not
+    used yet. Raises :class:`BadList`.
+    """
     options = query_options(call, ("provider", "older"))
     return json_answer(
         UnusedPorts(ids=await services.mirrors.find_unused_ports(parse_provider(options), parse_older_seconds(options)))
