@@ -140,7 +140,9 @@ async def list_resources(services: Services, call: Call) -> Answer:
 
 
 async def list_extensions(services: Services, call: Call) -> Answer:
-    """Handle GET /extensions: list supported extensions, or those with an ``alias`` in the query."""
+    """Handle GET /extensions: list supported extensions, or those with an ``alias`` in the query. Raises
+    :class:`BadList` for an invalid query string.
+    """
     asked = call.query_values("alias")
     known = [each for each in EXTENSIONS if not asked or each.alias in asked]
     return json_answer(
@@ -158,6 +160,7 @@ async def show_extension(services: Services, call: Call) -> Answer:
 
 async def list_service_providers(services: Services, call: Call) -> Answer:
     """Handle GET /service-providers: list providers of load balancers, or those with a ``name`` in the query.
+    Raises :class:`BadList` for an invalid query string.
     """
     asked = call.query_values("name")
     known = (
@@ -191,6 +194,8 @@ async def list_flavors(services: Services, call: Call) -> Answer:
 
 
 async def show_flavor(services: Services, call: Call) -> Answer:
-    """Handle GET /flavors/{id}: show one flavor. Raises :class:`NotFound`."""
+    """Handle GET /flavors/{id}: show one flavor. Raises :class:`NotFound`, :class:`BadList` for an invalid
+    query string.
+    """
     row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in(call))
     return json_answer({"flavor": select_fields(flavor_view(row), call.query_values("fields"))})

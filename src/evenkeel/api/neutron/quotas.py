@@ -121,7 +121,8 @@ async def list_quotas(services: Services, call: Call) -> Answer:
 
 async def show_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}: show the quotas of one project. Raises :class:`NeutronRefusal` (403) for
-    another project than the caller's.
+    another project than the caller's, :class:`BadList` for an invalid query string, :class:`Invalid` for
+    an impossible project id.
     """
     row: ProjectQuotas = await services.quotas.quotas_of(_project_of_path(call))
     return json_answer({"quota": select_fields(quota_view(row.quotas), call.query_values("fields"))})
@@ -129,7 +130,8 @@ async def show_quotas(services: Services, call: Call) -> Answer:
 
 async def show_default_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}/default: show the default quotas, equal for every project. Raises
-    :class:`NeutronRefusal` (403) for another project than the caller's.
+    :class:`NeutronRefusal` (403) for another project than the caller's, :class:`Invalid` for an impossible
+    project id.
     """
     _project_of_path(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
@@ -143,7 +145,7 @@ async def show_tenant_of_caller(services: Services, call: Call) -> Answer:
 async def change_quotas(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
     """Handle PUT /quotas/{id}: set limits; answers with all quotas of the project. Raises
     :class:`NeutronRefusal`: 403 for another project than the caller's, 400 if two names of one limit have
-    different values.
+    different values, :class:`Invalid` for an impossible project id.
     """
     row = await services.quotas.set_quotas(_project_of_path(call), _limits_of_body(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
@@ -163,7 +165,8 @@ def _limits_of_body(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 async def reset_quotas(services: Services, call: Call) -> Answer:
     """Handle DELETE /quotas/{id}: reset a project's limits to the defaults. Idempotent; answers 204. Raises
-    :class:`NeutronRefusal` (403) for another project than the caller's.
+    :class:`NeutronRefusal` (403) for another project than the caller's, :class:`Invalid` for an impossible
+    project id.
     """
     await services.quotas.set_quotas(_project_of_path(call), dict.fromkeys(TITLES))
     return NO_CONTENT

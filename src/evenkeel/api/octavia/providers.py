@@ -57,7 +57,9 @@ class CapabilityView(Value):
 
 
 async def list_providers(services: Services, call: Call) -> Answer:
-    """Handle GET /providers: list all environments, by name."""
+    """Handle GET /providers: list all environments, by name. Raises :class:`BadList` for an invalid query
+    string.
+    """
     fields = call.query_values("fields")
     rows = await services.operators.environments()
     shown = [

@@ -43,7 +43,8 @@ async def list_quotas(services: Services, call: Call) -> Answer:
 
 async def show_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{project_id}: show a project's limits, set or default ones. Raises
-    :class:`Forbidden` for another project than the caller's.
+    :class:`Forbidden` for another project than the caller's, :class:`BadList` for an invalid query string,
+    :class:`Invalid` for an impossible project id.
     """
     fields = call.query_values("fields")
     row = await services.quotas.quotas_of(project_of(call))
@@ -52,7 +53,8 @@ async def show_quotas(services: Services, call: Call) -> Answer:
 
 async def show_default_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/defaults and GET /quotas/{project_id}/default: show the default quotas, equal for
-    every project. Raises :class:`Forbidden` for another project than the caller's.
+    every project. Raises :class:`Forbidden` for another project than the caller's, :class:`Invalid` for an
+    impossible project id.
     """
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
@@ -70,7 +72,8 @@ async def change_quotas(services: Services, call: Call, body: QuotaSetBody) -> A
 
 async def reset_quotas(services: Services, call: Call) -> Answer:
     """Handle DELETE /quotas/{project_id}: reset the project's limits to the defaults. Idempotent; answers
-    202. Raises :class:`Forbidden` for another project than the caller's.
+    202. Raises :class:`Forbidden` for another project than the caller's, :class:`Invalid` for an
+    impossible project id.
     """
     await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return Answer(202)

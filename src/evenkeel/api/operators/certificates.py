@@ -59,7 +59,8 @@ class CertificateView(Value):
 
 async def list_certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list stored and requested certificates, all or a project's; a tenant gets
-    none of another project. Raises :class:`Unsupported` without a certificate store.
+    none of another project. Raises :class:`Unsupported` without a certificate store, :class:`BadList` for
+    unknown query parameters.
     """
     options = query_options(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else call.caller.scope
@@ -105,7 +106,8 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 
 async def show_certificate(services: Services, call: Call) -> Answer:
     """Handle GET /certificates/{project_id}/{name}: show a stored or requested certificate. Raises
-    :class:`NotFound`, :class:`Unsupported` without a certificate store.
+    :class:`NotFound`, :class:`Invalid` for the controllers' own project, :class:`Unsupported` without a
+    certificate store.
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
@@ -120,7 +122,7 @@ async def show_certificate(services: Services, call: Call) -> Answer:
 async def delete_certificate(services: Services, call: Call) -> Answer:
     """Handle DELETE /certificates/{project_id}/{name}: delete a certificate and its request; answers 204, and
     records an event. Raises :class:`NotFound`, :class:`Conflict` for a tenant and an operator's
-    certificate, :class:`Unsupported`.
+    certificate, :class:`Invalid` for the controllers' own project, :class:`Unsupported`.
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
@@ -134,7 +136,7 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
 async def revoke_certificate(services: Services, call: Call, body: RevocationBody) -> Answer:
     """Handle PUT /certificates/{project_id}/{name}/revoke: have a requested certificate revoked by its
     authority, later. Raises :class:`NotFound`, :class:`Conflict` if it is not issued or an order is under
-    way, :class:`Unsupported`.
+    way, :class:`Invalid` for the controllers' own project, :class:`Unsupported`.
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)

@@ -62,7 +62,7 @@ async def list_enhanced_services(services: Services, call: Call) -> Answer:
 
 async def show_enhanced_service(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}/enhanced_services/{enhanced_service}: show one service at all agents.
-    Raises :class:`NotFound`.
+    Raises :class:`NotFound`, :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]

@@ -37,7 +37,8 @@ async def _stored_environment(services: Services, name: str) -> Environment:
 
 
 async def list_environments(services: Services, call: Call) -> Answer:
-    """Handle GET /environments: list all environments."""
+    """Handle GET /environments: list all environments. Raises :class:`BadList` for unknown query parameters.
+    """
     query_options(call, ())
     return json_answer(
         {"environments": [views.environment_view(row) for row in await services.operators.environments()]}
@@ -45,7 +46,9 @@ async def list_environments(services: Services, call: Call) -> Answer:
 
 
 async def show_environment(services: Services, call: Call) -> Answer:
-    """Handle GET /environments/{name}: show one environment. Raises :class:`NotFound`."""
+    """Handle GET /environments/{name}: show one environment. Raises :class:`NotFound`, :class:`BadList` for
+    unknown query parameters.
+    """
     query_options(call, ())
     return _environment_answer(await _stored_environment(services, _environment_name(call)))
 
@@ -76,7 +79,7 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 
 async def resume_environment(services: Services, call: Call) -> Answer:
     """Handle PUT /environments/{name}/resume: close the environment's circuit breaker. Raises
-    :class:`NotFound`.
+    :class:`NotFound`, :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     return _environment_answer(await services.operators.resume_environment(_environment_name(call)))
@@ -84,7 +87,8 @@ async def resume_environment(services: Services, call: Call) -> Answer:
 
 async def delete_environment(services: Services, call: Call) -> Answer:
     """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204. Raises
-    :class:`NotFound`, :class:`Conflict` while it has agents or load balancers.
+    :class:`NotFound`, :class:`Conflict` while it has agents or load balancers, :class:`BadList` for
+    unknown query parameters.
     """
     query_options(call, ())
     await services.operators.delete_environment(_environment_name(call))

@@ -15,7 +15,8 @@ INT63_MAX = (1 << 63) - 1
 
 async def list_events(services: Services, call: Call) -> Answer:
     """Handle GET /events: list events, oldest first, or stream new events to a client that accepts
-    ``text/event-stream``. Raises :class:`BadList` for a bad parameter.
+    ``text/event-stream``. Raises :class:`BadList` for a bad parameter, and :class:`Unavailable` if the
+    database is, or too many clients listen.
     """
     if MEDIA_TYPE in call.headers.get(b"accept", b""):
         return await event_stream(services, call)

@@ -129,7 +129,7 @@ async def list_controllers(services: Services, call: Call) -> Answer:
 
 async def list_revisions(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/history: list the last 50 revisions, newest first. Raises
-    :class:`NotFound`.
+    :class:`NotFound`, :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))

@@ -25,7 +25,8 @@ async def list_shards(services: Services, call: Call) -> Answer:
 
 async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answer:
     """Handle PUT /shards/{id}/rebind: make another agent the home of one shard. Raises :class:`NotFound`,
-    :class:`Conflict` if ``to`` is no agent of the shard's group.
+    :class:`Conflict` if ``to`` is no agent of the shard's group, :class:`BadList` for unknown query
+    parameters.
     """
     query_options(call, ())
     shard = await services.operators.rebind_shard(ShardId(object_id(call, "Shard")), body.to)

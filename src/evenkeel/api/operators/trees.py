@@ -104,7 +104,7 @@ class LoadBalancerNode(Value, kw_only=True):
 
 async def show_tree(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/tree: stream the load balancer and all its children. Raises
-    :class:`NotFound`.
+    :class:`NotFound`, :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))

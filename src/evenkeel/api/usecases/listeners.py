@@ -98,8 +98,8 @@ async def _default_pool(
     services: Services, served: ServedObject, wanted: requests.ListenerNew, place: ParentPlace, new_pools: list[NewPool]
 ) -> str | None:
     """Return the checked id of the new listener's default pool, None if it has none; a new pool is appended
-    to ``new_pools``. Raises :class:`Invalid`, :class:`Unsupported`, and :class:`NotFound` for a pool that
-    the load balancer does not have.
+    to ``new_pools``. Raises :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` for members at one
+    address and port, :class:`NotFound` for a pool that the load balancer does not have.
     """
     if wanted.default_pool is not None:
         if wanted.default_pool_id is not None:
@@ -123,7 +123,7 @@ async def _build_policies(
 ) -> list[PolicyRows]:
     """Build the L7 policies of the new listener, checked against the provider, sorted and numbered by
     position; new pools are appended to ``new_pools``. Raises :class:`Invalid`, :class:`Unsupported`,
-    :class:`NotFound` for a pool.
+    :class:`Conflict` for members at one address and port, :class:`NotFound` for a pool.
     """
     made: list[PolicyRows] = []
     targets: list[str] = []
@@ -145,7 +145,8 @@ def new_policy(
     settle: Settle = normalise_targets,
 ) -> tuple[PolicyRows, NewPool | None]:
     """Convert a requested L7 policy with its rules. Returns its rows, and the new pool that the request
-    brings along; None if it brings none. Raises :class:`Invalid` for attributes that are not allowed.
+    brings along; None if it brings none. Raises :class:`Invalid` for attributes that are not allowed,
+    :class:`Conflict` for members at one address and port.
     """
     pool_id, new_pool = body.redirect_pool_id, None
     if (pool := body.redirect_pool) is not None:

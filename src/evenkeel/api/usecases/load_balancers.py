@@ -116,8 +116,8 @@ async def resize_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, flavor_id: str
 ) -> None:
     """Give a load balancer another flavor of its provider, or the same flavor again. Raises
-    :class:`NotFound`, :class:`Conflict`, and :class:`Invalid` for a flavor that the load balancer cannot
-    have; then nothing has changed.
+    :class:`NotFound`, :class:`Conflict`, :class:`Invalid` for a flavor that the load balancer cannot have,
+    :class:`Unsupported`, :class:`KeyManagerUnavailable`; then nothing has changed.
     """
     scope = call.caller.scope
     current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)

@@ -115,8 +115,9 @@ def _check_urls(rule: RateLimitRule) -> None:
 async def _check_device_can(
     services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None = None
 ) -> None:
-    """Check the policy after the change, even if it is disabled, together with all rate limits of its listener, against
-    the provider's capabilities. ``rule``: the new or changed rule. Raises :class:`Unsupported`.
+    """Check the policy after the change, even if it is disabled, together with all rate limits of its
+    listener, against the provider's capabilities. ``rule``: the new or changed rule; None: the policy
+    changes. Raises :class:`Unsupported`, :class:`NotFound` for the policy.
     """
     served = await services.providers.find_served_object(LoadBalancer, policy.load_balancer_id, call.caller.scope)
     of_listener = ListQuery(filters={"listener_id": (policy.listener_id,)})

@@ -33,7 +33,7 @@ async def find_shareable_monitor(services: Services, call: Call, monitor_id: str
 
 async def check_shared_monitor_fits_pool(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
     """Check that a pool of this protocol may have the monitor, and that the pool's provider supports it.
-    Raises :class:`Invalid` or :class:`Unsupported`.
+    Raises :class:`Invalid`, :class:`Unsupported`, or :class:`NotFound` for the pool.
     """
     check_monitor_fits_pool(pool.protocol, monitor.type)
     served = await services.providers.find_served_object(Pool, pool.id, call.caller.scope)

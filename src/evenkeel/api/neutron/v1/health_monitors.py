@@ -122,7 +122,9 @@ def _monitor_changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[
 
 
 async def _check_possible(services: Services, after: SharedMonitor) -> None:
-    """Check that the device types of all associated pools support the monitor. Raises :class:`Unsupported`."""
+    """Check that the device types of all associated pools support the monitor. Raises :class:`Unsupported`,
+    and :class:`Invalid` for an environment that was deleted meanwhile.
+    """
     for provider in await services.lbaas_v1.providers_of_monitor(after.id):
         table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
         refuse(provider, monitor_problems(table, asdict(after)))

@@ -56,7 +56,7 @@ class EntryPage(Value):
 async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
     """Handle PUT /mirror/loadbalancers/{id}: make the mirrored load balancer equal to the given one.
     Idempotent. Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`,
-    :class:`KeyManagerUnavailable`.
+    :class:`KeyManagerUnavailable`, :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     load_balancer_id = path_id(call)
@@ -67,7 +67,8 @@ async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
 
 async def handle_delete(services: Services, call: Call) -> Answer:
     """Handle DELETE /mirror/loadbalancers/{id}: delete a mirrored load balancer with its children; answers
-    204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList`.
+    204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList`, :class:`Invalid` for an
+    id that is no UUID.
     """
     options = query_options(call, ("provider", "snapshot"))
     await remove_mirrored(services, path_id(call), parse_provider(options), parse_snapshot(options))
@@ -88,7 +89,7 @@ async def handle_list(services: Services, call: Call) -> Answer:
 
 async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer:
     """Handle POST /mirror/statuses: show the statuses of mirrored load balancers and their children; unknown
-    ids are left out.
+    ids are left out. Raises :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     found = await services.mirrors.statuses([LoadBalancerId(id_) for id_ in body.ids])
@@ -96,7 +97,9 @@ async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer
 
 
 async def list_statistics(services: Services, call: Call, body: IdsBody) -> Answer:
-    """Handle POST /mirror/statistics: show the traffic totals of the listeners of mirrored load balancers."""
+    """Handle POST /mirror/statistics: show the traffic totals of the listeners of mirrored load balancers.
+    Raises :class:`BadList` for unknown query parameters.
+    """
     query_options(call, ())
     found = await services.mirrors.statistics([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatisticsList(listeners=found))
@@ -112,7 +115,8 @@ async def list_changes(services: Services, call: Call) -> Answer:
 
 async def take_lease(services: Services, call: Call, body: MirrorLease) -> Answer:
     """Handle PUT /mirror/lease: take, renew or give back the right to write a provider's load balancers;
-    shows the lease, which may be another holder's. Raises :class:`Invalid` for an unknown provider.
+    shows the lease, which may be another holder's. Raises :class:`Invalid` for an unknown provider,
+    :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     # refuses providers that do not exist

@@ -39,7 +39,7 @@ class UnusedPorts(Value):
 async def create_vip_port(services: Services, call: Call, body: VipPortNew) -> Answer:
     """Handle POST /mirror/vip-ports: create the port of a VIP, or return that of an earlier request.
     Idempotent. Raises :class:`Invalid`, :class:`Conflict`, :class:`Unsupported` without a network service,
-    :class:`NetworkUnavailable`.
+    :class:`NetworkUnavailable`, :class:`BadList` for unknown query parameters.
     """
     query_options(call, ())
     return json_answer({"vip_port": _vip_port_view(await make_vip_port(services, body))})
