@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from evenkeel.serving import certificate_ends
-from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_end, server_certificate_end
+from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_expiry, server_certificate_expiry
 
 ENDS = datetime.datetime(2026, 3, 4, 5, 6, 7, tzinfo=datetime.UTC)
 """Past: what has expired is read, too."""
@@ -45,27 +45,27 @@ async def serving(*, request: bytes = b"", agrees: bytes = b"S", tls: bool = Tru
 
 async def test_certificate_of_a_server_is_read_though_it_has_expired_and_nobody_trusts_it() -> None:
     async with serving() as port:
-        assert await server_certificate_end("127.0.0.1", port) == ENDS.timestamp()
+        assert await server_certificate_expiry("127.0.0.1", port) == ENDS.timestamp()
 
 
 async def test_certificate_of_postgresql_is_read_after_its_own_request_for_tls() -> None:
     async with serving(request=POSTGRESQL_TLS) as port:
-        assert await server_certificate_end("127.0.0.1", port, request=POSTGRESQL_TLS) == ENDS.timestamp()
+        assert await server_certificate_expiry("127.0.0.1", port, request=POSTGRESQL_TLS) == ENDS.timestamp()
     async with serving(request=POSTGRESQL_TLS, agrees=b"N") as port:
-        assert await server_certificate_end("127.0.0.1", port, request=POSTGRESQL_TLS) is None
+        assert await server_certificate_expiry("127.0.0.1", port, request=POSTGRESQL_TLS) is None
 
 
 async def test_server_that_is_away_or_speaks_no_tls_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certificate_ends, "HANDSHAKE_SECONDS", 0.2)
     async with serving(tls=False) as port:
-        assert await server_certificate_end("127.0.0.1", port) is None
-    assert await server_certificate_end("127.0.0.1", port) is None
+        assert await server_certificate_expiry("127.0.0.1", port) is None
+    assert await server_certificate_expiry("127.0.0.1", port) is None
 
 
 def test_end_of_a_file_is_that_of_its_first_certificate(tmp_path: Path) -> None:
     chain = tmp_path / "chain.pem"
     chain.write_bytes(b"".join(blob.bytes() for blob in leaf().cert_chain_pems) + trustme.CA().cert_pem.bytes())
-    assert file_certificate_end(chain) == ENDS.timestamp()
-    assert file_certificate_end(tmp_path / "none") is None
+    assert file_certificate_expiry(chain) == ENDS.timestamp()
+    assert file_certificate_expiry(tmp_path / "none") is None
     chain.write_text("nothing")
-    assert file_certificate_end(chain) is None
+    assert file_certificate_expiry(chain) is None

@@ -25,7 +25,7 @@ class Gate:
         return run
 
     def ask(self, checks: LoginQueue, name: str, peer: str, *, right: bool = False) -> "asyncio.Task[bool]":
-        return asyncio.create_task(checks.is_right(name.encode(), peer, self.check(name, right=right)))
+        return asyncio.create_task(checks.run_check(name.encode(), peer, self.check(name, right=right)))
 
 
 async def outcome(task: "asyncio.Task[bool]") -> bool | str:
@@ -97,7 +97,7 @@ async def test_memory_is_bounded_whatever_a_header_says(monkeypatch: pytest.Monk
     monkeypatch.setattr(login_queue, "SUSPECTS_MAX", 10)
     checks = LoginQueue()
     for n in range(30):
-        assert not await checks.is_right(b"%d" % n, f"{n}" + "x" * 10_000, lambda: False)
+        assert not await checks.run_check(b"%d" % n, f"{n}" + "x" * 10_000, lambda: False)
     held = vars(vars(checks)["_suspects"])["_until"]
     assert len(held) == 10 and max(map(len, held)) <= 64
     assert not vars(checks)["_attempts"]

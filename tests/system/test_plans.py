@@ -11,7 +11,7 @@ from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.protocol.inquiries import Inquiry
 from evenkeel.devices.noop.memory import Partition
-from tests.system.world import ENVIRONMENT, UNHURRIED, World
+from tests.system.world import ENVIRONMENT, UNLIMITED_RATE, World
 from tests.waiting import eventually
 
 
@@ -52,7 +52,7 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
 
 
 async def test_orphan_on_a_device_is_found_by_the_observer(world: World) -> None:
-    world.controller_settings = replace(world.controller_settings, **UNHURRIED)
+    world.controller_settings = replace(world.controller_settings, **UNLIMITED_RATE)
     await world.start(agents=1)
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))

@@ -48,7 +48,7 @@ REAL_TTL_SECONDS = 20.0
 TICK_SECONDS, REAL_TICK_SECONDS = 0.1, 0.25
 """Shortest interval of what controllers do again and again; it is most of what a test costs that waits for long."""
 
-UNHURRIED = {
+UNLIMITED_RATE = {
     f"{name}_interval_seconds": 1.0 for name in ("schedule", "sweep", "homes", "suspicion", "renewal", "balance")
 }
 """Controller settings of worlds that take minutes of virtual time."""

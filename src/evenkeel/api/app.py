@@ -89,12 +89,12 @@ class Application:
     """The ASGI application of one set of services. It sets a request id on every response, including responses that no
     endpoint made. All applications of a process share their routing, see :func:`_make_router`."""
 
-    def __init__(self, served: "_Paths", end_streams: Callable[[], None]) -> None:
+    def __init__(self, served: "_LazyPaths", end_streams: Callable[[], None]) -> None:
         """Initialize the application. ``end_streams``: called when the process stops, ends responses that
         still stream.
         """
         self._served = served
-        self._error_answer = _error_answer(ApiStyles(served.styles))
+        self._build_error_answer = _make_error_answerer(ApiStyles(served.styles))
         self._router = _make_router(tuple(served.operations), served.styles)
         self.end_streams = end_streams
         """Function that ends streamed responses, because the process stops."""
@@ -127,7 +127,7 @@ class Application:
         except Exception as error:
             if started:
                 raise
-            await self._error_answer(scope, error)(scope, receive, send_with_headers)
+            await self._build_error_answer(scope, error)(scope, receive, send_with_headers)
 
     def _known_path(self, scope: Any) -> "_Path | None":
         """Find the path of the API that the request is for, by Litestar's routes, and store path and
@@ -234,7 +234,7 @@ def _make_router(paths: tuple[str, ...], styles: frozenset[ApiStyle]) -> Litesta
     handler = HTTPRouteHandler(litestar_paths, http_method=METHODS, status_code=200, include_in_schema=False)
     return Litestar(
         route_handlers=[handler(_dispatch_request), *page_handlers()],
-        exception_handlers={Exception: _error_handler(ApiStyles(styles))},
+        exception_handlers={Exception: _make_error_handler(ApiStyles(styles))},
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # bodies.read_body has the limit
@@ -248,7 +248,7 @@ async def _dispatch_request(request: Request[Any, Any, Any]) -> ASGIApp:
     return answer
 
 
-def _flat_operations(routes: Iterable[RouteMap]) -> Iterator[tuple[RouteMap, Operation]]:
+def _operations_with_maps(routes: Iterable[RouteMap]) -> Iterator[tuple[RouteMap, Operation]]:
     return ((route_map, operation) for route_map in routes for operation in route_map.operations)
 
 
@@ -257,8 +257,8 @@ def _operation_paths(route_map: RouteMap, operation: Operation) -> Iterator[str]
     return ((prefix + operation.path) or "/" for prefix in route_map.prefixes)
 
 
-def _error_answer(styles: ApiStyles) -> Callable[[HTTPScope, Exception], Answer]:
-    def make(scope: HTTPScope, error: Exception) -> Answer:
+def _make_error_answerer(styles: ApiStyles) -> Callable[[HTTPScope, Exception], Answer]:
+    def build_error_answer(scope: HTTPScope, error: Exception) -> Answer:
         """Build and count the response to an error outside of endpoints: no route, a wrong method, or in a response
         that has not started.
         """
@@ -267,47 +267,47 @@ def _error_answer(styles: ApiStyles) -> Callable[[HTTPScope, Exception], Answer]
         count_request(METHOD_LABELS.get(scope["method"], NO_ROUTE), NO_ROUTE, answer.status, time.monotonic() - began)
         return answer
 
-    return make
+    return build_error_answer
 
 
-def _error_handler(styles: ApiStyles) -> ErrorHandler:
-    make = _error_answer(styles)
+def _make_error_handler(styles: ApiStyles) -> ErrorHandler:
+    build_error_answer = _make_error_answerer(styles)
 
     def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-        answer = make(request.scope, error)
+        answer = build_error_answer(request.scope, error)
         headers = {name.decode(): value.decode() for name, value in answer.headers}
         return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
     return answer_error
 
 
-class _Paths(dict[str, "_Path"]):
+class _LazyPaths(dict[str, "_PathEndpoints"]):
     """The paths of an application; the endpoints of a path are made at its first request, because a process that has
     just started, and an application in a test, serves only a few of the three hundred paths.
 
-    ``make``: makes the endpoint of an operation.
+    ``make_endpoint``: makes the endpoint of an operation.
     """
 
-    def __init__(self, routes: Iterable[RouteMap], make: Callable[[RouteMap, Operation], Endpoint]) -> None:
+    def __init__(self, routes: Iterable[RouteMap], make_endpoint: Callable[[RouteMap, Operation], Endpoint]) -> None:
         super().__init__()
-        self._make = make
+        self._make_endpoint = make_endpoint
         self.styles = frozenset(route_map.style for route_map in routes)
         self.operations: dict[str, list[tuple[RouteMap, Operation]]] = defaultdict(list)
         """``{path: operations with their route maps}``."""
-        for route_map, operation in _flat_operations(routes):
+        for route_map, operation in _operations_with_maps(routes):
             for path in _operation_paths(route_map, operation):
                 self.operations[path].append((route_map, operation))
 
-    def __missing__(self, path: str) -> "_Path":
+    def __missing__(self, path: str) -> "_PathEndpoints":
         operations = self.operations[path]
-        endpoints = {operation.method: self._make(route_map, operation) for route_map, operation in operations}
+        endpoints = {operation.method: self._make_endpoint(route_map, operation) for route_map, operation in operations}
         unaudited = {operation.method for _, operation in operations if not operation.audited}
         style = operations[-1][0].style
-        made = self[path] = _Path(path, endpoints, style, unaudited)
+        made = self[path] = _PathEndpoints(path, endpoints, style, unaudited)
         return made
 
 
-def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule) -> _Paths:
+def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule) -> _LazyPaths:
     """Build the paths of an application; their endpoints run handlers with these services."""
     in_error = services.with_changes_in_error()
 
@@ -315,10 +315,10 @@ def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gat
         used = in_error if route_map.style.changes_in_error else services
         return _make_endpoint(operation, route_map.style, used, gatekeeper, origins)
 
-    return _Paths(routes, make_endpoint)
+    return _LazyPaths(routes, make_endpoint)
 
 
-class _Path:
+class _PathEndpoints:
     """A path with the endpoints of its methods. ``route``: the path with placeholders for parameters, for logs and
     metrics. ``unaudited``: methods that the audit trail leaves out.
     """
@@ -343,7 +343,7 @@ class _Path:
                 if scope["method"] == "OPTIONS"
                 else self.style.method_not_allowed(self._allow)
             )
-        with _request_span(scope, self._route) as span:
+        with _begin_request_span(scope, self._route) as span:
             request_log = RequestLog(scope, self._route, audited=scope["method"] not in self._unaudited)
             try:
                 answer = await endpoint(scope, receive)
@@ -358,7 +358,7 @@ class _Path:
         return answer
 
 
-def _request_span(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
+def _begin_request_span(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
     """Begin the tracing span of a request; without tracing, return a span that records nothing."""
     if not tracer().on:
         return NOTHING
@@ -413,7 +413,7 @@ def _make_endpoint(
 
 
 def check_accept(accept: bytes | None) -> None:
-    """Check that the client accepts JSON; None: there is no Accept header, so it does. Raises
+    """Check that the client accepts JSON, as it does without an Accept header (``accept`` None). Raises
     :class:`Refusal` (406).
     """
     if accept is None or accept == b"*/*" or b"application/json" in accept:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from yarl import URL
 
 from evenkeel.core.tls.own_certificates import LOOK_SECONDS
-from evenkeel.serving.certificate_ends import server_certificate_end
+from evenkeel.serving.certificate_ends import server_certificate_expiry
 
 RETRY_SECONDS = 60.0
 """Pause before the certificate of a device that showed none is read again."""
@@ -18,7 +18,7 @@ class CertificateWatch:
 
     def __init__(
         self,
-        read_end: Callable[[str, int], Awaitable[float | None]] = server_certificate_end,
+        read_end: Callable[[str, int], Awaitable[float | None]] = server_certificate_expiry,
         now_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read_end = read_end

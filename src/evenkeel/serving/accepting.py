@@ -82,7 +82,7 @@ class Acceptor:
         self._listening.setblocking(False)
         # If a process that shares the socket listens already, this only sets the length of the queue.
         self._listening.listen(BACKLOG)
-        self._spare = _spare_file()
+        self._spare = _reserve_file_descriptor()
         self._watch_socket()
 
     def _watch_socket(self) -> None:
@@ -152,13 +152,13 @@ class Acceptor:
         """
         # The descriptor of an aborted connection is free only after the event loop has run again, so the spare one is
         # needed, too.
-        self._connections.close_one()
+        self._connections.close_oldest_unauthenticated()
         if self._spare >= 0:
             # frees one descriptor, with which a waiting connection can be accepted and closed
             os.close(self._spare)
             with contextlib.suppress(OSError):  # no connection waits any more, or another thread was faster
                 self._listening.accept()[0].close()
-        self._spare = _spare_file()
+        self._spare = _reserve_file_descriptor()
 
     def close(self) -> None:
         """Stop accepting connections and close the listening socket; TLS handshakes in progress are
@@ -175,7 +175,7 @@ class Acceptor:
         self._listening.close()
 
 
-def _spare_file() -> int:
+def _reserve_file_descriptor() -> int:
     """Open and return a reserved file descriptor; -1 if there is none."""
     try:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)

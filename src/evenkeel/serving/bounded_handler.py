@@ -74,7 +74,7 @@ class BoundedHandler(web.RequestHandler):
             lingering_time=settings.unread_seconds,
             auto_decompress=False,
         )
-        self.stranger = connection
+        self.client_connection = connection
         self._settings = settings
         self._tally = tally
         self._bad_request = bad_request
@@ -86,7 +86,7 @@ class BoundedHandler(web.RequestHandler):
         """Start the connection's timeouts."""
         super().connection_made(transport)
         # abort(), because close() waits until the peer has read the buffered data, which it may never do.
-        self.stranger.close = transport.abort
+        self.client_connection.close = transport.abort
         self._writing = WriteTimeout(
             transport,
             self._settings.write_seconds,
@@ -94,11 +94,11 @@ class BoundedHandler(web.RequestHandler):
         )
         if self._settings.login_seconds:
             self._login_timer = self._loop.call_later(self._settings.login_seconds, self._check_login)
-        self._expect_header()
+        self._start_header_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Release the connection and stop its timeouts."""
-        self.stranger.release()
+        self.client_connection.release()
         if self._writing is not None:
             self._writing.stop()
         for timer in (self._header_timer, self._login_timer):
@@ -107,14 +107,14 @@ class BoundedHandler(web.RequestHandler):
         super().connection_lost(exc)
 
     def _count_refusal(self, reason: str) -> None:
-        self._tally.add(reason, self.stranger.address)
+        self._tally.add(reason, self.client_connection.address)
 
     def _check_login(self) -> None:
-        if not self.stranger.is_authenticated:
+        if not self.client_connection.is_authenticated:
             self._count_refusal("no login on a connection in time")
             self._abort_connection()
 
-    def _expect_header(self) -> None:
+    def _start_header_timer(self) -> None:
         self._header_timer = self._loop.call_later(self._settings.header_seconds, self._on_late_header)
 
     def _on_late_header(self) -> None:
@@ -140,7 +140,7 @@ class BoundedHandler(web.RequestHandler):
                 self._header_timer.cancel()
                 self._header_timer = None
         elif self._header_timer is None and self._current_request is None and not self._messages:
-            self._expect_header()
+            self._start_header_timer()
 
     def eof_received(self) -> None:
         """Begin no further request of the connection, because the client has disconnected or will send nothing more."""

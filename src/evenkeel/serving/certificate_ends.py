@@ -16,7 +16,7 @@ POSTGRESQL_TLS = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
 """PostgreSQL's SSLRequest, which a server with TLS answers with ``S``."""
 
 
-def file_certificate_end(path: str | Path) -> float | None:
+def file_certificate_expiry(path: str | Path) -> float | None:
     """Return the expiry of the first certificate of a PEM file, in seconds since the epoch; None if the file
     cannot be read or begins with no certificate.
     """
@@ -26,7 +26,7 @@ def file_certificate_end(path: str | Path) -> float | None:
         return None
 
 
-async def server_certificate_end(host: str, port: int, *, request: bytes = b"") -> float | None:
+async def server_certificate_expiry(host: str, port: int, *, request: bytes = b"") -> float | None:
     """Return the expiry of the certificate that a server shows, in seconds since the epoch; None if it shows
     none or does not answer within :data:`HANDSHAKE_SECONDS`. ``request``: bytes that ask for TLS in the
     server's own protocol, such as PostgreSQL's, answered with ``S``.

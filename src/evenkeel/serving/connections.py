@@ -105,9 +105,9 @@ class Connections:
                 return False
             # The closed connection has freed a place in total as well.
             return True
-        return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
+        return len(self._held) < limits.connections_max or self.close_oldest_unauthenticated(expected=host in self._hosts, address=address)
 
-    def close_one(self, *, expected: bool = True, address: str = "") -> bool:
+    def close_oldest_unauthenticated(self, *, expected: bool = True, address: str = "") -> bool:
         """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False:
         leave open connections of addresses that authenticated before. ``address``: client that is refused
         if there was none, for the log.

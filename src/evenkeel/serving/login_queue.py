@@ -111,7 +111,7 @@ class LoginQueue:
         self._lanes = {suspect: _PeerQueue() for suspect in (False, True)}
         self._attempts: dict[bytes, LoginAttempt] = {}
 
-    async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
+    async def run_check(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
         """Queue ``check``, which runs in a thread and must not raise, and return its result. ``digest``:
         identifies the checked password, so that callers with the same one share a check; ``address``: the
         client's. Raises :class:`TooManyAttempts`, also if the check was displaced while it waited.

@@ -88,7 +88,7 @@ async def test_plan_without_an_agent_that_can_answer_is_refused_with_the_reason(
 
 
 async def test_plan_without_an_answer_times_out(api: Client, store: Store, sink: Sink, monkeypatch: Any) -> None:
-    monkeypatch.setattr("evenkeel.api.operators.plans.LOOKS", 2)
+    monkeypatch.setattr("evenkeel.api.operators.plans.POLLS_MAX", 2)
     lb = await placed(api, store)
 
     async def silence(owner: ShardOwner, load_balancer_id: str, inquiry_id: str) -> None: ...

@@ -12,7 +12,7 @@ from oslo_config import cfg
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controllers.own_certificates import tls_servers
-from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, server_certificate_end
+from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, server_certificate_expiry
 from tests.api.stack import Stack
 from tests.services.process import free_port
 from tests.waiting import eventually
@@ -52,7 +52,7 @@ async def _is_told_and_renewed(url: str, port: int, folder: Path) -> None:
         until = issue(folder, 300)
 
         async def is_renewed() -> bool:
-            return await server_certificate_end("127.0.0.1", port) == until and not await texts()
+            return await server_certificate_expiry("127.0.0.1", port) == until and not await texts()
 
         await eventually(is_renewed, within_seconds=LIMIT_SECONDS, every_seconds=0.5)
 

@@ -17,7 +17,7 @@ WRITE_ERRORS = (409, 501)
 """Error statuses of a request to create or change an object, besides those that all routes have."""
 
 
-class Api(Value):
+class ApiFunctions(Value):
     """How one API lists, shows and deletes objects: the same functions for all its resources."""
 
     listing: Callable[[Any], Handler]
@@ -34,7 +34,7 @@ class Api(Value):
     """Function that deletes the object of a resource with an id."""
 
 
-class Write(NamedTuple):
+class WriteRequest(NamedTuple):
     """One kind of requests that create or change an object."""
 
     body: type[Any]
@@ -51,7 +51,7 @@ class Write(NamedTuple):
     """Type of the response's body; None: the resource's view, wrapped in its name."""
 
 
-class Deletion(NamedTuple):
+class DeleteRequest(NamedTuple):
     """One kind of requests that delete an object."""
 
     run: Callable[[Services, Call, str], Awaitable[None]]
@@ -64,14 +64,14 @@ class Deletion(NamedTuple):
 class DeclaredObject(Value):
     """One kind of objects in one API of tenants."""
 
-    api: Api
+    api: ApiFunctions
     resource: Resource
     """The objects' names, filters and parent, and the function that shows an object."""
     view: type[Any]
     """Type of one object in responses."""
-    create: Write | None = None
-    change: Write | None = None
-    remove: Deletion | None = None
+    create: WriteRequest | None = None
+    change: WriteRequest | None = None
+    remove: DeleteRequest | None = None
     """How an object is deleted; None: by the API's own ``remove``, which most resources use."""
 
     @property
@@ -82,7 +82,7 @@ class DeclaredObject(Value):
             self._show_operation(),
             *(() if self.create is None else (self._create_operation(self.create),)),
             *(() if self.change is None else (self._change_operation(self.change),)),
-            self._delete_operation(self.remove or Deletion(partial(self.api.remove, self.resource))),
+            self._delete_operation(self.remove or DeleteRequest(partial(self.api.remove, self.resource))),
         )
 
     @property
@@ -123,7 +123,7 @@ class DeclaredObject(Value):
 
         return self.routes.show_fields(handle_show, f"Show a {self._kind_title}")
 
-    def _create_operation(self, request: Write) -> Operation:
+    def _create_operation(self, request: WriteRequest) -> Operation:
         resource, show = self.resource, request.show or self.resource.view
 
         async def handle_create(services: Services, call: Call, body: Any) -> Answer:
@@ -134,19 +134,19 @@ class DeclaredObject(Value):
         answer, summary = request.answer or self.routes.answer_type, request.summary or f"Create a {self._kind_title}"
         return self.routes.create_operation(handle_create, request.body, summary, answer=answer, errors=WRITE_ERRORS)
 
-    def _change_operation(self, request: Write) -> Operation:
+    def _change_operation(self, request: WriteRequest) -> Operation:
         resource = self.resource
 
         async def handle_change(services: Services, call: Call, body: Any) -> Answer:
-            ids = [id_ for id_ in (parent_id(resource, call), resource.id_in(call)) if id_ is not None]
+            ids = [id_ for id_ in (parent_id(resource, call), resource.id_in_path(call)) if id_ is not None]
             return object_answer(resource, await request.run(services, call, *ids, getattr(body, resource.name)))
 
         summary = request.summary or f"Change a {self._kind_title}"
         return self.routes.change_operation(handle_change, request.body, summary, errors=WRITE_ERRORS)
 
-    def _delete_operation(self, request: Deletion) -> Operation:
+    def _delete_operation(self, request: DeleteRequest) -> Operation:
         async def handle_delete(services: Services, call: Call) -> Answer:
-            await request.run(services, call, self.resource.id_in(call))
+            await request.run(services, call, self.resource.id_in_path(call))
             return NO_CONTENT
 
         summary = request.summary or f"Delete a {self._kind_title}"

@@ -40,7 +40,7 @@ IDLE_SECONDS = 5.0
 """Time without a listener after which the database is no longer read."""
 
 
-class ReadEvents(Protocol):
+class EventReader(Protocol):
     """Reads events: :meth:`evenkeel.core.ports.operators.OperatorStore.events`."""
 
     async def __call__(
@@ -104,7 +104,7 @@ class EventListener:
 class EventFeed:
     """Feed of new events, which reads the database while there are listeners. Use it in one event loop."""
 
-    def __init__(self, read: ReadEvents, *, now_seconds: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, read: EventReader, *, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._now_seconds = now_seconds
         self._starting = asyncio.Lock()

@@ -89,7 +89,7 @@ class ReferencedRequests:
             project_id=project_id,
             name=reference.name,
             names=reference.names,
-            authority=_authority(acme, reference, project_id),
+            authority=_choose_authority(acme, reference, project_id),
             per_project_max=acme.per_project_max,
             reference=reference.bare,
         )
@@ -102,7 +102,7 @@ class ReferencedRequests:
             raise
 
 
-def _authority(acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> str:
+def _choose_authority(acme: AcmeRequests, reference: AcmeReference, project_id: ProjectId) -> str:
     """Return the name of the authority for a request: the reference's, or else the project's. Raises
     :class:`Invalid` if the project cannot use the reference's authority.
     """

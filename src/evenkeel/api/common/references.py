@@ -112,8 +112,8 @@ class ReferenceReader:
                 f"Validation failure: {len(named)} certificate references are new. Allowed in one request: "
                 f"{NEW_REFERENCES_MAX}."
             )
-        reads = [_read_action(self._key_manager, each, project_id, self._now()) for each in named]
-        checks = [_revocation_list_check(self._key_manager, each, project_id) for each in lists]
+        reads = [_make_read_action(self._key_manager, each, project_id, self._now()) for each in named]
+        checks = [_make_revocation_list_check(self._key_manager, each, project_id) for each in lists]
         # This variable keeps the semaphore alive for as long as the request runs: the dictionary does not.
         slots = self._of_project.setdefault(project_id, asyncio.Semaphore(READS_AT_ONCE))
         try:
@@ -210,7 +210,7 @@ def _check_without_key_manager(
     return ()
 
 
-def _read_action(
+def _make_read_action(
     key_manager: KeyManager, named: NamedCertificate, project_id: ProjectId, now: datetime
 ) -> Callable[[], Awaitable[CheckedCertificate]]:
     async def read_and_check() -> CheckedCertificate:
@@ -230,7 +230,7 @@ def _read_action(
     return read_and_check
 
 
-def _revocation_list_check(
+def _make_revocation_list_check(
     key_manager: KeyManager, pair: SignedRevocationList, project_id: ProjectId
 ) -> Callable[[], Awaitable[None]]:
     authority, revoked = pair

@@ -35,7 +35,7 @@ class Resource(Value, kw_only=True):
     parent: "TenantResource | None" = None
     """Kind of the parent in the path, such as pools for ``/pools/{id}/members``; None: the path has no parent."""
 
-    def id_in(self, call: Call) -> str:
+    def id_in_path(self, call: Call) -> str:
         """Return the id of one object in the path. Raises :class:`NotFound` for an id that is too long or not
         printable.
         """
@@ -78,7 +78,7 @@ async def find_object(resource: TenantResource, services: Services, call: Call) 
     """
     return await services.tenants.get(
         resource.kind,
-        resource.id_in(call),
+        resource.id_in_path(call),
         parent_id=parent_id(resource, call),
         project_id=call.caller.scope,
     )

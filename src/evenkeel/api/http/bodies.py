@@ -10,7 +10,7 @@ import msgspec
 from litestar.types import Receive
 
 from evenkeel.api.identity.caller import Headers
-from evenkeel.api.responses.decode_errors import argument_of, explain_decode_error
+from evenkeel.api.responses.decode_errors import octavia_body_name, explain_decode_error
 from evenkeel.api.responses.errors import Refusal, shorten
 from evenkeel.api.responses.flags import LaxDecoder
 from evenkeel.core.kit.errors import Invalid
@@ -59,7 +59,7 @@ class BodyReader(Generic[T]):
 
     def _not_json_error(self, problem: str, raw: bytes) -> Invalid:
         if self._octavia and not raw.strip():
-            return Invalid(f'Missing argument: "{argument_of(self._kind)}"')
+            return Invalid(f'Missing argument: "{octavia_body_name(self._kind)}"')
         return Invalid(f"{'Request is not in valid JSON format' if self._octavia else INVALID}: {problem}.")
 
     def _body_refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:

@@ -5,7 +5,7 @@ from typing import Protocol
 from urllib.parse import parse_qsl
 
 from evenkeel.api.identity.caller import Headers
-from evenkeel.api.policy.policy import Admitted
+from evenkeel.api.policy.policy import AdmittedCaller
 from evenkeel.api.responses.errors import BadList
 from evenkeel.api.responses.flags import FLAG_WORDS
 from evenkeel.core.kit.ids import ProjectId
@@ -17,7 +17,7 @@ Query = list[tuple[str, str]]
 MAX_QUERY_PARAMETERS = 100
 
 
-NO_CALLER = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
+NO_CALLER = AdmittedCaller(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has that id, so no tenant's object is accessible."""
 
 
@@ -64,7 +64,7 @@ class Call:
     def __init__(
         self,
         *,
-        caller: Admitted,
+        caller: AdmittedCaller,
         headers: Headers,
         params: Mapping[str, str],
         path: str,

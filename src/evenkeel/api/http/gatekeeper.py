@@ -9,8 +9,8 @@ from evenkeel.api.http.rate_limit import RateLimit
 from evenkeel.api.http.request_log import CALLER
 from evenkeel.api.http.routing import RouteMap
 from evenkeel.api.identity.caller import Authenticator, Caller, Headers, peer_of
-from evenkeel.api.policy.names import PUBLIC, UNHURRIED
-from evenkeel.api.policy.policy import Admitted, Policy
+from evenkeel.api.policy.names import PUBLIC, UNLIMITED_RATE
+from evenkeel.api.policy.policy import AdmittedCaller, Policy
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.request_context import note_caller
 
@@ -42,12 +42,12 @@ class Gatekeeper:
     ) -> None:
         """Initialize the gatekeeper. Raises :class:`ValueError` for a route without a policy rule."""
         names = {operation.rule for route_map in routes for operation in route_map.operations}
-        policy.check_names((names - {PUBLIC}) | {UNHURRIED})
+        policy.check_rules_exist((names - {PUBLIC}) | {UNLIMITED_RATE})
         self._identity = identity
         self._policy = policy
         self._rate_limit = rate_limit
 
-    async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
+    async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> AdmittedCaller:
         """Authenticate a request, count it against the rate limit, and authorize it; returns the admitted
         caller, and stores the caller in the scope's state and for the log.
 
@@ -59,7 +59,7 @@ class Gatekeeper:
         if connection is not None:
             connection.mark_authenticated()
         # before authorization: requests that the policy refuses use up the project's rate, too
-        if not self._policy.allows(UNHURRIED, caller):
+        if not self._policy.allows(UNLIMITED_RATE, caller):
             self._rate_limit.count_request(caller.project_id)
         # before authorization: the log names the caller of a refused request, too
         scope["state"][CALLER] = caller

@@ -47,7 +47,7 @@ _PAGING = frozenset(parameter.name for parameter in (*PAGE_PARAMETERS, FIELDS_PA
 _TAGS = frozenset(parameter.name for parameter in TAG_PARAMETERS)
 
 
-def keep_text(name: str, value: str) -> str:
+def parse_text(name: str, value: str) -> str:
     return value
 
 

@@ -28,7 +28,7 @@ PIPELINED_MAX = 16
 """Most pipelined requests that wait for the response to an earlier one."""
 
 
-class _TooMuch(Exception):
+class _LimitExceeded(Exception):
     """A request exceeds a limit; the connection has been refused."""
 
 
@@ -64,15 +64,15 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the connection: determine the peer, and begin the time-out of the first request's header."""
         super().connection_made(transport)
-        self._peer = peer_of(transport)
-        self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
+        self._peer = peer_of_transport(transport)
+        self._writing = WriteTimeout(transport, self.limits.write_seconds, self._abort_stalled_connection)
         self.connection.close = self._abort_connection
-        self._expect_header()
+        self._start_header_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Release the connection, end pending responses, and stop the timers."""
         self.connection.release()
-        self._end_answers()
+        self._end_pending_responses()
         self._unset_keepalive_if_required()
         self._writing.stop()
         self._stop_timers(self._header_timer, self._unread_timer)
@@ -112,13 +112,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._unset_keepalive_if_required()
             # the parser calls back for complete lines only: an endless line is found by the bytes fed
             if self._fed_bytes > self.limits.header_bytes_max + FEED_BYTES:
-                self._refuse_request(431, self._header_too_large())
+                self._refuse_request(431, self._header_too_large_text())
             elif self._header_timer is None:
-                self._expect_header()
+                self._start_header_timer()
         elif self._in_body:
             self._unset_keepalive_if_required()
 
-    def _expect_header(self) -> None:
+    def _start_header_timer(self) -> None:
         self._header_timer = self.loop.call_later(self.limits.header_seconds, self._refuse_late_header)
 
     def _refuse_late_header(self) -> None:
@@ -143,10 +143,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _abort_connection(self) -> None:
         """Close the connection immediately, and end pending responses."""
-        self._end_answers()
+        self._end_pending_responses()
         self.transport.abort()
 
-    def _end_answers(self) -> None:
+    def _end_pending_responses(self) -> None:
         """End pending responses of a closed connection; uvicorn ends only the response to the newest request."""
         for cycle in (self._running, self.cycle):
             if cycle is not None:
@@ -159,7 +159,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
-    def _header_too_large(self) -> str:
+    def _header_too_large_text(self) -> str:
         return f"The request's header is larger than the limit of {self.limits.header_bytes_max} bytes."
 
     # -- parser callbacks
@@ -181,7 +181,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_url(url)
         limit = self.limits.target_bytes_max
         if len(self.url) > limit:
-            self._refuse_too_much(414, f"The request's path and query are longer than the limit of {limit} bytes.")
+            self._refuse_over_limit(414, f"The request's path and query are longer than the limit of {limit} bytes.")
         self._count_header_bytes(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -189,19 +189,19 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_header(name, value)
         limit = self.limits.headers_max
         if len(self.headers) > limit:
-            self._refuse_too_much(431, f"The request's header has more than the limit of {limit} lines.")
+            self._refuse_over_limit(431, f"The request's header has more than the limit of {limit} lines.")
         # Four bytes for the colon, the space and the end of the line.
         self._count_header_bytes(len(name) + len(value) + 4)
 
     def _count_header_bytes(self, size: int) -> None:
         self._header_bytes += size
         if self._header_bytes > self.limits.header_bytes_max:
-            self._refuse_too_much(431, self._header_too_large())
+            self._refuse_over_limit(431, self._header_too_large_text())
 
-    def _refuse_too_much(self, status: int, text: str) -> None:
+    def _refuse_over_limit(self, status: int, text: str) -> None:
         self._refusal = (status, text)
         # httptools ends the parsing when a callback raises; :meth:`_feed_parser` then sends the refusal.
-        raise _TooMuch
+        raise _LimitExceeded
 
     def on_headers_complete(self) -> None:
         """End the header's limits and begin the request; too many pipelined requests end parsing with a
@@ -209,7 +209,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """
         # Before uvicorn's method, which starts the request or appends it to the pipeline.
         if len(self.pipeline) >= PIPELINED_MAX:
-            self._refuse_too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
+            self._refuse_over_limit(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
         self._in_header = False
         self._in_body = True
         self._stop_timers(self._header_timer)
@@ -231,10 +231,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """
         super().on_response_complete()
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
-            self._stop_reading_soon()
+            self._limit_unread_body()
         self._writing.watch()
 
-    def _stop_reading_soon(self) -> None:
+    def _limit_unread_body(self) -> None:
         """Limit bytes and time of the rest of a body after a response that did not wait for it; close at once
         if the client still waits for permission to send it.
         """
@@ -251,12 +251,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().pause_writing()
         self._writing.watch()
 
-    def _is_stalled(self) -> None:
+    def _abort_stalled_connection(self) -> None:
         self.tally.add("the client does not read its response", self.connection.address)
         self._abort_connection()
 
 
-def peer_of(transport: asyncio.BaseTransport) -> Peer:
+def peer_of_transport(transport: asyncio.BaseTransport) -> Peer:
     """Return the peer of a connection: ``host`` is empty if unknown, ``certificate_names`` None without a
     verified certificate.
     """

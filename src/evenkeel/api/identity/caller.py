@@ -93,7 +93,7 @@ def peer_of(scope: Mapping[str, Any]) -> Peer:
     return Peer(host=client[0] if client else "")
 
 
-def address_of(scope: Mapping[str, Any]) -> str:
+def client_address(scope: Mapping[str, Any]) -> str:
     """Return the client's IP address, which trusted proxies' headers may have set; empty if unknown. Not
     suitable for authentication.
     """
@@ -117,7 +117,7 @@ def checked_project(project_id: str, field: str) -> ProjectId:
     )
 
 
-def roles_of(names: Iterable[str]) -> tuple[str, ...]:
+def distinct_roles(names: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct role names without spaces around them, sorted, so that equal callers are equal
     values; empty names are left out. Raises :class:`Invalid` for more than :data:`MAX_ROLES`.
     """

@@ -17,7 +17,7 @@ from evenkeel.api.identity.caller import (
     Unauthenticated,
     checked_project,
     peer_of,
-    roles_of,
+    distinct_roles,
 )
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import Invalid
@@ -61,7 +61,7 @@ class TrustedHeaders:
         project_id = values[b"x-project-id"]
         return Caller(
             project_id=checked_project(project_id, "X-Project-Id") if project_id else ProjectId(""),
-            roles=roles_of(values[b"x-roles"].split(",")),
+            roles=distinct_roles(values[b"x-roles"].split(",")),
             user_id=values[b"x-user-id"],
             user_name=values[b"x-user-name"],
             domain_id=values[b"x-domain-id"],

@@ -33,7 +33,7 @@ from evenkeel.api.identity.caller import (
     IdentityUnavailable,
     Unauthenticated,
     checked_project,
-    roles_of,
+    distinct_roles,
 )
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
@@ -94,8 +94,8 @@ class KeystoneIdentity:
         known = self._remembered.get(digest)
         if known is not None and self._now() < known.until_seconds:
             return known.caller
-        verdict = await self._validate_token(environ_of(scope, token, service_token))
-        return self._caller_of_verdict(verdict, digest)
+        verdict = await self._validate_token(build_environ(scope, token, service_token))
+        return self._caller_from_validation(verdict, digest)
 
     async def _validate_token(self, environ: Environ) -> TokenValidation:
         if self._waiting >= MAX_WAITING:
@@ -111,13 +111,13 @@ class KeystoneIdentity:
         finally:
             self._waiting -= 1
 
-    def _caller_of_verdict(self, verdict: TokenValidation, digest: bytes) -> Caller:
+    def _caller_from_validation(self, verdict: TokenValidation, digest: bytes) -> Caller:
         # With the option `delay_auth_decision` the middleware passes on requests with invalid tokens, and marks them.
         if verdict.status == 401 or verdict.environ.get("HTTP_X_IDENTITY_STATUS") == "Invalid":
             raise Unauthenticated(verdict.challenge or "Keystone")
         if verdict.status != 200:
             raise IdentityUnavailable("the identity service is out of reach")
-        caller = caller_of(verdict.environ)
+        caller = caller_from_environ(verdict.environ)
         token = verdict.environ.get("keystone.token_info", {}).get("token", {})
         if _is_without_access_rules(token):
             self._remember_token(digest, caller, token)
@@ -161,7 +161,7 @@ def run_application(application: Callable[..., Any], environ: Environ) -> TokenV
     return TokenValidation(status=status, environ=environ, challenge=challenge)
 
 
-def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> Environ:
+def build_environ(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> Environ:
     """Build the WSGI environment for the middleware: method and path for access rules, and the tokens. It contains no
     other header.
     """
@@ -188,7 +188,7 @@ def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> 
     return environ
 
 
-def caller_of(environ: Mapping[str, Any]) -> Caller:
+def caller_from_environ(environ: Mapping[str, Any]) -> Caller:
     """Return the caller in the headers that the middleware has set. Raises :class:`Invalid` for an
     unsupported project id or too many roles.
     """
@@ -199,7 +199,7 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
     project_id = header_value("X_PROJECT_ID")
     return Caller(
         project_id=checked_project(project_id, "X-Project-Id") if project_id else ProjectId(""),
-        roles=roles_of(header_value("X_ROLES").split(",")),
+        roles=distinct_roles(header_value("X_ROLES").split(",")),
         user_id=header_value("X_USER_ID"),
         user_name=header_value("X_USER_NAME"),
         domain_id=header_value("X_DOMAIN_ID"),

@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, address_of
+from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, client_address
 from evenkeel.api.identity.users import User
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.backoff import Backoff
@@ -76,7 +76,7 @@ class PasswordFileIdentity:
         self._clock = clock
         self._key = key or secrets.token_bytes(32)
         self._remembered: dict[bytes, Caller] = {}
-        self._strikes = FailedLogins(clock)
+        self._failed_logins = FailedLogins(clock)
         self._checks = LoginQueue(monotonic=clock.monotonic)
         self._delayed = 0
         self._next_check_seconds = clock.monotonic() + CHECK_SECONDS
@@ -89,11 +89,11 @@ class PasswordFileIdentity:
         if given is None or len(given) > MAX_HEADER_BYTES:
             raise Unauthenticated(CHALLENGE)
         # before the cache: a user who was removed must not be accepted from it
-        self._check_files()
+        self._reload_changed_file()
         digest = hashlib.blake2b(given, key=self._key, digest_size=32).digest()
         return self._remembered.get(digest) or await self._log_in_user(given, digest, scope)
 
-    def _check_files(self) -> None:
+    def _reload_changed_file(self) -> None:
         now = self._clock.monotonic()
         if now >= self._next_check_seconds:
             self._next_check_seconds = now + CHECK_SECONDS
@@ -105,11 +105,11 @@ class PasswordFileIdentity:
         user = self._file.content.get(name)
         check = partial(password_matches, password.encode(), user.hash if user else None)
         try:
-            right = await self._checks.is_right(digest, address_of(scope), check)
+            right = await self._checks.run_check(digest, client_address(scope), check)
         except TooManyAttempts:
             raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
         if right and user is not None:
-            self._strikes.clear_failures(name)
+            self._failed_logins.clear_failures(name)
             return self._remember_user(user, digest)
         await self._delay_failed_login(name, scope)
         raise Unauthenticated(CHALLENGE)
@@ -123,11 +123,11 @@ class PasswordFileIdentity:
         return caller
 
     async def _delay_failed_login(self, name: str, scope: Mapping[str, Any]) -> None:
-        delay_seconds = self._strikes.record_failure(name)
+        delay_seconds = self._failed_logins.record_failure(name)
         log.warning(
             "login refused",
             user=name[:64] if name.isprintable() else "?",
-            address=address_of(scope),
+            address=client_address(scope),
             request_id=scope.get("state", {}).get("request_id", ""),
             delay_seconds=delay_seconds,
         )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenkeel.api.identity.caller import checked_project, roles_of
+from evenkeel.api.identity.caller import checked_project, distinct_roles
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
@@ -31,7 +31,7 @@ def checked_user(name: str, project_id: str, roles: Iterable[str], hash: Passwor
     """
     if not is_valid_name(name):
         raise Invalid(f"user: {name[:64]!r} is not 1 to 64 letters, digits, dots, dashes, underscores and @.")
-    known = roles_of(roles)
+    known = distinct_roles(roles)
     for role in known:
         if not _ROLE_PATTERN.fullmatch(role):
             raise Invalid(f"roles: {role[:64]!r} is not 1 to 64 letters, digits, dots, dashes and underscores.")

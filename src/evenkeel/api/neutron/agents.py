@@ -14,7 +14,7 @@ from evenkeel.api.http.bodies import Request
 from evenkeel.api.http.call import Call, parse_bool
 from evenkeel.api.http.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
-from evenkeel.api.neutron.errors import untyped_error
+from evenkeel.api.neutron.errors import untyped_error_answer
 from evenkeel.api.neutron.fields import Flag
 from evenkeel.api.neutron.lists import list_page_body, parse_list, select_fields, unpaged_list_body
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
@@ -57,7 +57,7 @@ class NeutronAgentView(Value):
 
 
 class NeutronAgentChange(NeutronChange):
-    """The mutable attributes of an agent."""
+    """Changes of an agent. ``admin_state_up`` false drains the agent; absent: unchanged."""
 
     admin_state_up: Flag | UnsetType = UNSET
 
@@ -136,7 +136,7 @@ def empty_agent_list() -> Answer:
 
 def agent_not_found() -> Answer:
     """Build the response 404 for callers who may not see agents, like Neutron."""
-    return untyped_error(404)
+    return untyped_error_answer(404)
 
 
 def _parse_flag(name: str, value: str) -> bool:
@@ -164,7 +164,7 @@ async def change_agent(services: Services, call: Call, body: NeutronAgentChangeB
     return json_answer({"agent": agent_view(await services.operators.set_agent_admin_state(AgentId(agent_id), up))})
 
 
-async def refuse_agent_delete(services: Services, call: Call) -> Answer:
+async def delete_stopped_agent(services: Services, call: Call) -> Answer:
     """Handle DELETE /agents/{id}: delete a stopped agent without load balancers; answers 204. Raises
     :class:`NotFound`, :class:`Conflict` for any other agent.
     """

@@ -55,7 +55,7 @@ class NeutronReader(Generic[T]):
         except msgspec.ValidationError as error:
             raise self._body_refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _malformed_body(error) from error
+            raise _malformed_body_error(error) from error
         except Invalid as error:
             raise bad_request(str(error), "MalformedRequestBody") from error
         if len(self._names) > 1:
@@ -66,7 +66,7 @@ class NeutronReader(Generic[T]):
     def _check_single_object(self, body: Any) -> None:
         given = [name for name in self._names if getattr(body, name) is not None]
         if not given:
-            raise _missing_object(self._names[0])
+            raise _missing_object_error(self._names[0])
         if len(given) > 1:
             raise bad_request(f"Only one of {', '.join(given)} may be in the request body")
 
@@ -74,30 +74,30 @@ class NeutronReader(Generic[T]):
         try:
             body = msgspec.json.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
-            return _malformed_body(broken)
+            return _malformed_body_error(broken)
         if not isinstance(body, dict):
             return bad_request("Resource body required")
         name = self._names[0]
         if not body.keys() & set(self._names):
-            return bad_request("Bulk operation not supported") if _plural_name(name) in body else _missing_object(name)
+            return bad_request("Bulk operation not supported") if _plural_name(name) in body else _missing_object_error(name)
         try:
             return _explain_refusal(str(error), body, self._kind)
         except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one
-            return _malformed_body(error)
+            return _malformed_body_error(error)
 
 
 def _explain_refusal(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
     at = decode_failure(text, body, kind)
     if text.startswith(("Object contains unknown field", "Object missing required field")):
-        return _wrong_attributes(at)
-    return _bad_value(at)
+        return _wrong_attributes_error(at)
+    return _bad_value_error(at)
 
 
-def _malformed_body(error: Exception) -> NeutronRefusal:
+def _malformed_body_error(error: Exception) -> NeutronRefusal:
     return bad_request(f"Malformed request body: {error}.", "MalformedRequestBody")
 
 
-def _missing_object(name: str) -> NeutronRefusal:
+def _missing_object_error(name: str) -> NeutronRefusal:
     return bad_request(f"Unable to find '{name}' in request body")
 
 
@@ -105,7 +105,7 @@ def _plural_name(name: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
-def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
+def _wrong_attributes_error(at: DecodeFailure) -> NeutronRefusal:
     """Build the error for unknown, forbidden or missing attributes; unknown attributes come first."""
     node = [part for part in at.allowed if isinstance(part, inspect.StructType)][0]  # noqa: RUF015
     fields = {field.encode_name: field.required for field in node.fields}
@@ -122,12 +122,12 @@ def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
     return bad_request(f"Failed to parse request. Required attribute '{missing[0]}' not specified")
 
 
-def _bad_value(at: DecodeFailure) -> NeutronRefusal:
+def _bad_value_error(at: DecodeFailure) -> NeutronRefusal:
     value = shorten(shown_value(at.value))
-    if _is_uuid(at):
-        return invalid_value(at.field, f"'{_value_as_neutron(at)}' is not a valid UUID.")
-    if _is_integer_missing(at):
-        return bad_request(f"Invalid input for operation: '{_value_as_neutron(at)}' is not an integer.", "InvalidInput")
+    if _is_uuid_expected(at):
+        return invalid_value(at.field, f"'{_neutron_notation(at)}' is not a valid UUID.")
+    if _is_integer_expected(at):
+        return bad_request(f"Invalid input for operation: '{_neutron_notation(at)}' is not an integer.", "InvalidInput")
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(
             f"Invalid input for operation: '{value}' cannot be converted to boolean ({at.field}).", "InvalidInput"
@@ -135,11 +135,11 @@ def _bad_value(at: DecodeFailure) -> NeutronRefusal:
     return invalid_value(at.field, f"'{value}' is not allowed. {at.rule}")
 
 
-def _is_uuid(at: DecodeFailure) -> bool:
+def _is_uuid_expected(at: DecodeFailure) -> bool:
     return any(isinstance(part, inspect.StrType) and part.pattern == UUID_PATTERN for part in at.allowed)
 
 
-def _is_integer_missing(at: DecodeFailure) -> bool:
+def _is_integer_expected(at: DecodeFailure) -> bool:
     """Whether the place wants an integer, which Neutron converts before it checks the range, and the value cannot be
     converted: it is null, a list, or a text that is no number.
     """
@@ -149,7 +149,7 @@ def _is_integer_missing(at: DecodeFailure) -> bool:
     return isinstance(value, list | None) or (isinstance(value, str) and not is_integer(value))
 
 
-def _value_as_neutron(at: DecodeFailure) -> str:
+def _neutron_notation(at: DecodeFailure) -> str:
     """Return the value in Neutron's notation."""
     return "None" if at.value is None else shorten(shown_value(at.value))
 

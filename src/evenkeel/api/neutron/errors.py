@@ -74,7 +74,7 @@ def error_answer(status: int, kind: str, text: str, headers: Headers = ()) -> An
     return Answer(status, encode(body), headers)
 
 
-def untyped_error(status: int, text: str = "", headers: Headers = ()) -> Answer:
+def untyped_error_answer(status: int, text: str = "", headers: Headers = ()) -> Answer:
     """Build the response with an error whose type is named after its status; ``text`` empty: the status's
     usual text.
     """
@@ -94,9 +94,9 @@ def answer_to(error: Exception, names: ErrorTypes, request_id: str) -> Answer:
     if isinstance(error, Unavailable):
         log.warning("request refused, a dependency is unavailable", request_id=request_id, reason=str(error))
         retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
-        return untyped_error(503, f"Service temporarily unavailable: {error}. Try again later.", retry)
+        return untyped_error_answer(503, f"Service temporarily unavailable: {error}. Try again later.", retry)
     if isinstance(error, HTTPException) and error.status_code < 500:
-        return untyped_error(error.status_code)
+        return untyped_error_answer(error.status_code)
     log.error("request failed", request_id=request_id, exc_info=error)
     return error_answer(
         500,
@@ -112,7 +112,7 @@ def _answer_of_refusal(error: Refusal) -> Answer:
         return error_answer(error.status, error.kind, str(error))
     if isinstance(error, Forbidden):
         return error_answer(403, "PolicyNotAuthorized", str(error))
-    return untyped_error(error.status, str(error), error.headers)
+    return untyped_error_answer(error.status, str(error), error.headers)
 
 
 def _answer_of_request_error(error: RequestError, names: ErrorTypes) -> Answer:
@@ -124,5 +124,5 @@ def _answer_of_request_error(error: RequestError, names: ErrorTypes) -> Answer:
     status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
     named = names.by_code.get(error.code)
     if isinstance(error, BadList) or named is None:
-        return untyped_error(status, str(error))
+        return untyped_error_answer(status, str(error))
     return error_answer(named.status or status, named.type, str(error))

@@ -4,7 +4,7 @@ from typing import Any
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, parse_bool
-from evenkeel.api.http.lists import Filters, keep_text
+from evenkeel.api.http.lists import Filters, parse_text
 from evenkeel.api.neutron.lists import list_page_body, parse_list, read_page, select_fields, unpaged_list_body
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS
@@ -14,7 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.catalogue import Flavor
 
 FLAVOR_FILTERS = Filters(
-    parsers={"id": keep_text, "name": keep_text, "description": keep_text, "enabled": parse_bool}, owned=False
+    parsers={"id": parse_text, "name": parse_text, "description": parse_text, "enabled": parse_bool}, owned=False
 )
 SERVICE_TYPE = "LOADBALANCERV2"
 
@@ -197,5 +197,5 @@ async def show_flavor(services: Services, call: Call) -> Answer:
     """Handle GET /flavors/{id}: show one flavor. Raises :class:`NotFound`, :class:`BadList` for an invalid
     query string.
     """
-    row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in(call))
+    row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in_path(call))
     return json_answer({"flavor": select_fields(flavor_view(row), call.query_values("fields"))})

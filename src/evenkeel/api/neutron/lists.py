@@ -136,7 +136,7 @@ async def read_page(call: Call, wanted: ListRequest, read: Callable[[ListQuery],
     return await octavia_page(wanted, read_or_refuse)
 
 
-class _Named(NamedTuple):
+class _RowWithId(NamedTuple):
     """A row of a list that is not read from the database, with the id by which clients page."""
 
     id: str
@@ -152,7 +152,7 @@ def unpaged_list_body(
     """
     given = _given_limits(call)
     limit = _page_limit(given, cap)
-    named = [_Named(name_of(row), row) for row in rows]
+    named = [_RowWithId(name_of(row), row) for row in rows]
     marker = next(iter(call.query_values("marker")), None)
     # Neutron ignores a marker without a limit: such a list has no pages.
     if marker is not None and given:

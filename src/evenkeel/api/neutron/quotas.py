@@ -12,7 +12,7 @@ from evenkeel.api.neutron.bodies import NeutronChange, invalid_value
 from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
 from evenkeel.api.neutron.lists import list_page_body, parse_list, read_page, select_fields
-from evenkeel.api.octavia.quotas import project_of
+from evenkeel.api.octavia.quotas import project_in_path
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.core.kit.ids import ProjectId
@@ -100,7 +100,7 @@ def _project_of_path(call: Call) -> ProjectId:
     the caller may see all projects; :class:`Invalid` for an impossible id.
     """
     try:
-        return project_of(call)
+        return project_in_path(call)
     except Forbidden as error:
         raise NeutronRefusal(403, "AdminRequired", _REFUSAL_TEXT) from error
 

@@ -42,7 +42,7 @@ AGENT_ROUTES = (
         agents.agent_not_found,
         _AGENT.show_fields(agents.show_agent, "Show an agent"),
         _AGENT.change_operation(agents.change_agent, agents.NeutronAgentChangeBody, "Drain an agent, or undrain it"),
-        _AGENT.delete_operation(agents.refuse_agent_delete, "Delete an agent that is gone", errors=(409,)),
+        _AGENT.delete_operation(agents.delete_stopped_agent, "Delete an agent that is gone", errors=(409,)),
     ),
     _AGENT.get_operation(
         "agent-loadbalancers",

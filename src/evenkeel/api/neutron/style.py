@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from evenkeel.api.neutron.bodies import NeutronReader
-from evenkeel.api.neutron.errors import ErrorTypes, Headers, NeutronErrorAnswer, answer_to, untyped_error
+from evenkeel.api.neutron.errors import ErrorTypes, Headers, NeutronErrorAnswer, answer_to, untyped_error_answer
 from evenkeel.api.responses.answers import Answer
 
 T = TypeVar("T")
@@ -44,4 +44,4 @@ class NeutronStyle:
 
     def method_not_allowed(self, allow: Headers) -> Answer:
         """Build the response 405. ``allow``: header with the allowed methods."""
-        return untyped_error(405, headers=allow)
+        return untyped_error_answer(405, headers=allow)

@@ -9,7 +9,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, keep_text, parse_list
+from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, parse_text, parse_list
 from evenkeel.api.http.routing import Operation
 from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer, json_answer
@@ -44,7 +44,7 @@ class AmphoraView(View, kw_only=True):
     compute_flavor: str | None = None
 
 
-FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), keep_text), tagged=False)
+FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), parse_text), tagged=False)
 """Filters for amphorae. They have no name, but the OpenStack client looks them up by one."""
 
 
@@ -59,7 +59,7 @@ async def list_no_amphorae(services: Services, call: Call) -> Answer:
     return json_answer({"amphorae": [], "amphorae_links": []})
 
 
-async def unknown_amphora(services: Services, call: Call) -> Answer:
+async def refuse_amphora_request(services: Services, call: Call) -> Answer:
     """Handle any request for one amphora, which never exists. Raises :class:`NotFound`."""
     raise NotFound(TITLE, object_id(call, TITLE))
 
@@ -68,7 +68,7 @@ def _operation_on_amphora(method: str, below: str, action: str, summary: str, st
     return Operation(
         method=method,
         path=f"/amphorae/{{id}}{below}",
-        handle=unknown_amphora,
+        handle=refuse_amphora_request,
         summary=summary,
         rule=octavia_rule("amphora", action),
         answer=single_object_type("amphora", AmphoraView) if action == "get_one" else None,

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from evenkeel.api.http.call import parse_bool
-from evenkeel.api.http.lists import Filters, Parse, keep_text, parse_integer, parse_number, parse_optional, parse_time
+from evenkeel.api.http.lists import Filters, Parse, parse_text, parse_integer, parse_number, parse_optional, parse_time
 from evenkeel.core.resources.attributes import HIDDEN, LINKS, fields_of, shape_of
 
 V = TypeVar("V", bound=msgspec.Struct)
@@ -80,7 +80,7 @@ def view_function(view: Callable[..., V]) -> Callable[..., V]:
     """Return a function that makes the view (of :func:`derive_view`) from an object and, as keyword
     arguments, the attributes that the view declares itself.
     """
-    make_view, values = maker(view)
+    make_view, values = view_and_getter(view)
 
     def make(row: Any, **own: Any) -> V:
         return make_view(*values(row), **own)
@@ -88,7 +88,7 @@ def view_function(view: Callable[..., V]) -> Callable[..., V]:
     return make
 
 
-def maker(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tuple[Any, ...]]]:
+def view_and_getter(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tuple[Any, ...]]]:
     """Return the two parts of :func:`view_function`: the view, to be called with copied attributes by
     position and its own by name, and the function that returns an object's copied attributes.
 
@@ -98,7 +98,7 @@ def maker(view: Callable[..., V]) -> tuple[Callable[..., V], Callable[[Any], tup
     return view, attrgetter(*copied)
 
 
-def extender(view: type[Any], full: Callable[..., V]) -> Callable[..., V]:
+def full_view_function(view: type[Any], full: Callable[..., V]) -> Callable[..., V]:
     """Return a function that makes a full view from a view of the same object and, as keyword arguments, the attributes
     that only the full view has or that differ.
     """
@@ -139,7 +139,7 @@ _ATTRIBUTES_FILTERED_ELSEWHERE = frozenset({"project_id", "tags", "vip"})
 _FILTERED_ELEMENT_TYPES = (inspect.StrType, inspect.LiteralType)
 """Element types of lists that can be filtered by their elements."""
 _PARSERS: tuple[tuple[Any, Parse], ...] = (
-    ((inspect.StrType, inspect.LiteralType, inspect.EnumType, inspect.VarTupleType), keep_text),
+    ((inspect.StrType, inspect.LiteralType, inspect.EnumType, inspect.VarTupleType), parse_text),
     (inspect.BoolType, parse_bool),
     (inspect.IntType, parse_integer),
     (inspect.FloatType, parse_number),

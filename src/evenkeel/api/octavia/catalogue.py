@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.common.declared import Api
+from evenkeel.api.common.declared import ApiFunctions
 from evenkeel.api.common.resources import Resource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, parse_bool
@@ -17,7 +17,7 @@ from evenkeel.api.http.lists import (
     FIELDS_PARAMETER,
     PAGE_PARAMETERS,
     Filters,
-    keep_text,
+    parse_text,
     page_links,
     parse_list,
     read_page,
@@ -43,8 +43,8 @@ from evenkeel.core.resources.catalogue import (
     zone_group_of,
 )
 
-_CHOICE_FILTERS = {"name": keep_text, "description": keep_text, "enabled": parse_bool}
-_PROFILE_FILTERS = {"id": keep_text, "name": keep_text, "provider_name": keep_text}
+_CHOICE_FILTERS = {"name": parse_text, "description": parse_text, "enabled": parse_bool}
+_PROFILE_FILTERS = {"id": parse_text, "name": parse_text, "provider_name": parse_text}
 _DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
 
 
@@ -69,7 +69,7 @@ FLAVORS = CatalogueResource(
     plural="flavors",
     links="flavors_links",
     filters=Filters(
-        parsers={"id": keep_text, **_CHOICE_FILTERS, "flavor_profile_id": keep_text}, tagged=False, owned=False
+        parsers={"id": parse_text, **_CHOICE_FILTERS, "flavor_profile_id": parse_text}, tagged=False, owned=False
     ),
     view=_view_function(bodies.FlavorView),
 )
@@ -81,7 +81,7 @@ FLAVOR_PROFILES = CatalogueResource(
     plural="flavorprofiles",
     rule="flavor-profile",
     links="flavorprofile_links",
-    filters=Filters(parsers={**_PROFILE_FILTERS, "flavor_data": keep_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_PROFILE_FILTERS, "flavor_data": parse_text}, tagged=False, owned=False),
     view=_view_function(bodies.FlavorProfileView),
 )
 ZONES = CatalogueResource(
@@ -93,7 +93,7 @@ ZONES = CatalogueResource(
     path="availabilityzones",
     rule="availability-zone",
     links="availability_zones_links",
-    filters=Filters(parsers={**_CHOICE_FILTERS, "availability_zone_profile_id": keep_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_CHOICE_FILTERS, "availability_zone_profile_id": parse_text}, tagged=False, owned=False),
     view=_view_function(bodies.ZoneView),
     id_length=255,
 )
@@ -106,7 +106,7 @@ ZONE_PROFILES = CatalogueResource(
     path="availabilityzoneprofiles",
     rule="availability-zone-profile",
     links="availability_zone_profile_links",
-    filters=Filters(parsers={**_PROFILE_FILTERS, "availability_zone_data": keep_text}, tagged=False, owned=False),
+    filters=Filters(parsers={**_PROFILE_FILTERS, "availability_zone_data": parse_text}, tagged=False, owned=False),
     view=_view_function(bodies.ZoneProfileView),
 )
 
@@ -126,14 +126,14 @@ def _listing_handler(entry: CatalogueResource) -> Handler:
 
 
 async def _find_entry(entry: CatalogueResource, services: Services, call: Call) -> Any:
-    return await services.catalogue.catalogue_entry(entry.kind, entry.id_in(call))
+    return await services.catalogue.catalogue_entry(entry.kind, entry.id_in_path(call))
 
 
 async def _remove_entry(entry: CatalogueResource, services: Services, _call: Call, key: str) -> None:
     await services.catalogue.delete_catalogue_entry(entry.kind, key)
 
 
-CATALOGUE = Api(
+CATALOGUE = ApiFunctions(
     listing=_listing_handler,
     parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
     page=lambda entry, view: list_page_type(entry.plural, view, entry.links),
@@ -177,8 +177,8 @@ def change_use_case(entry: CatalogueResource) -> Callable[..., Awaitable[Any]]:
 
 async def check_profile(services: Services, row: Any) -> None:
     """Check the data of a profile; other kinds of entries are not checked. Raises :class:`Invalid` for an
-    unknown provider, data that is not a JSON object, or an unknown device group, authority or enhanced
-    service; :class:`Unsupported` for data that the provider's device type does not support.
+    unknown provider, authority or enhanced service, for data that is not a JSON object, or a bad device
+    group; :class:`Unsupported` for data that the provider's device type does not support.
     """
     if isinstance(row, FlavorProfile):
         field, data = "flavor_data", metadata("flavor_data", row.flavor_data)

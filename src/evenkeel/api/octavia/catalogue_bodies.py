@@ -80,7 +80,9 @@ class FlavorProfileNew(Request):
 
 
 class FlavorProfileChange(Request):
-    """The mutable attributes of a flavor profile: only the name while a flavor refers to it."""
+    """Changes of a flavor profile: absent attributes stay unchanged. Only the name can change while a flavor
+    refers to it.
+    """
 
     name: Name | UnsetType = UNSET
     provider_name: ProviderName | UnsetType = UNSET
@@ -97,7 +99,7 @@ class FlavorNew(Request):
 
 
 class FlavorChange(Request):
-    """The mutable attributes of a flavor."""
+    """Changes of a flavor: absent attributes stay unchanged, null sets the default."""
 
     name: Name | UnsetType = UNSET
     description: Text | UnsetType | None = UNSET
@@ -159,7 +161,9 @@ class ZoneProfileNew(Request):
 
 
 class ZoneProfileChange(Request):
-    """The mutable attributes of an availability zone profile: only the name while a zone refers to it."""
+    """Changes of an availability zone profile: absent attributes stay unchanged. Only the name can change
+    while an availability zone refers to it.
+    """
 
     name: Name | UnsetType = UNSET
     provider_name: ProviderName | UnsetType = UNSET
@@ -176,7 +180,7 @@ class ZoneNew(Request):
 
 
 class ZoneChange(Request):
-    """The mutable attributes of an availability zone."""
+    """Changes of an availability zone: absent attributes stay unchanged, null sets the default."""
 
     description: Text | UnsetType | None = UNSET
     enabled: bool | UnsetType | None = UNSET

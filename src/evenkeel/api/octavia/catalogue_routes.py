@@ -2,7 +2,7 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import DeclaredObject, Write
+from evenkeel.api.common.declared import DeclaredObject, WriteRequest
 from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS
@@ -61,29 +61,29 @@ CATALOGUE_ROUTES = tuple(
             api=CATALOGUE,
             resource=FLAVORS,
             view=bodies.FlavorView,
-            create=Write(bodies.FlavorNewBody, create_use_case(new_flavor)),
-            change=Write(bodies.FlavorChangeBody, change_use_case(FLAVORS)),
+            create=WriteRequest(bodies.FlavorNewBody, create_use_case(new_flavor)),
+            change=WriteRequest(bodies.FlavorChangeBody, change_use_case(FLAVORS)),
         ),
         DeclaredObject(
             api=CATALOGUE,
             resource=FLAVOR_PROFILES,
             view=bodies.FlavorProfileView,
-            create=Write(bodies.FlavorProfileNewBody, create_use_case(new_flavor_profile)),
-            change=Write(bodies.FlavorProfileChangeBody, change_use_case(FLAVOR_PROFILES)),
+            create=WriteRequest(bodies.FlavorProfileNewBody, create_use_case(new_flavor_profile)),
+            change=WriteRequest(bodies.FlavorProfileChangeBody, change_use_case(FLAVOR_PROFILES)),
         ),
         DeclaredObject(
             api=CATALOGUE,
             resource=ZONES,
             view=bodies.ZoneView,
-            create=Write(bodies.ZoneNewBody, create_use_case(new_zone)),
-            change=Write(bodies.ZoneChangeBody, change_use_case(ZONES)),
+            create=WriteRequest(bodies.ZoneNewBody, create_use_case(new_zone)),
+            change=WriteRequest(bodies.ZoneChangeBody, change_use_case(ZONES)),
         ),
         DeclaredObject(
             api=CATALOGUE,
             resource=ZONE_PROFILES,
             view=bodies.ZoneProfileView,
-            create=Write(bodies.ZoneProfileNewBody, create_use_case(new_zone_profile)),
-            change=Write(bodies.ZoneProfileChangeBody, change_use_case(ZONE_PROFILES)),
+            create=WriteRequest(bodies.ZoneProfileNewBody, create_use_case(new_zone_profile)),
+            change=WriteRequest(bodies.ZoneProfileChangeBody, change_use_case(ZONE_PROFILES)),
         ),
     )
     for operation in declared.operations

@@ -47,7 +47,7 @@ async def show_quotas(services: Services, call: Call) -> Answer:
     :class:`Invalid` for an impossible project id.
     """
     fields = call.query_values("fields")
-    row = await services.quotas.quotas_of(project_of(call))
+    row = await services.quotas.quotas_of(project_in_path(call))
     return json_answer({"quota": select_fields(quota_view(row), fields)})
 
 
@@ -58,7 +58,7 @@ async def show_default_quotas(services: Services, call: Call) -> Answer:
     """
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
-        return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_of(call), quotas=quotas))})
+        return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_in_path(call), quotas=quotas))})
     return json_answer({"quota": QuotaView(**_both_spellings(quotas))})
 
 
@@ -66,7 +66,7 @@ async def change_quotas(services: Services, call: Call, body: QuotaSetBody) -> A
     """Handle PUT /quotas/{project_id}: set limits of a project; answers 202 with all its quotas. Raises
     :class:`Forbidden` for another project than the caller's, :class:`Invalid` for contradictory limits.
     """
-    row = await services.quotas.set_quotas(project_of(call), limits_of(body.quota))
+    row = await services.quotas.set_quotas(project_in_path(call), limits_from_body(body.quota))
     return json_answer({"quota": quota_view(row)}, 202)
 
 
@@ -75,11 +75,11 @@ async def reset_quotas(services: Services, call: Call) -> Answer:
     202. Raises :class:`Forbidden` for another project than the caller's, :class:`Invalid` for an
     impossible project id.
     """
-    await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
+    await services.quotas.set_quotas(project_in_path(call), dict.fromkeys(TITLES))
     return Answer(202)
 
 
-def project_of(call: Call) -> ProjectId:
+def project_in_path(call: Call) -> ProjectId:
     """Return the project in the path. Raises :class:`Invalid` for an impossible id, :class:`Forbidden` if the
     caller may not see the project.
     """
@@ -89,7 +89,7 @@ def project_of(call: Call) -> ProjectId:
     return project_id
 
 
-def limits_of(body: QuotaSet) -> dict[str, int | None]:
+def limits_from_body(body: QuotaSet) -> dict[str, int | None]:
     """Return the limits in a request, by their first names; None: the default. Raises :class:`Invalid` if the
     two names of one differ.
     """

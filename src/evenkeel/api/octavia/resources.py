@@ -4,14 +4,14 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import Api
+from evenkeel.api.common.declared import ApiFunctions
 from evenkeel.api.common.linking import Link
 from evenkeel.api.common.resources import TenantResource, find_object, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.lists import (
     LIST_PARAMETERS,
-    keep_text,
+    parse_text,
     page_links,
     parse_address,
     parse_integer,
@@ -48,7 +48,7 @@ LOAD_BALANCERS = TenantResource(
     title="Load Balancer",
     name="loadbalancer",
     plural="loadbalancers",
-    filters=derive_filters(LoadBalancer, given=dict.fromkeys(_VIP, keep_text) | {"vip_address": parse_address}),
+    filters=derive_filters(LoadBalancer, given=dict.fromkeys(_VIP, parse_text) | {"vip_address": parse_address}),
     view=showing.load_balancer_view,
 )
 
@@ -70,7 +70,7 @@ POOLS = TenantResource(
     plural="pools",
     filters=derive_filters(
         Pool,
-        given={"health_monitor_id": parse_optional(keep_text)},
+        given={"health_monitor_id": parse_optional(parse_text)},
         aliases=_LOAD_BALANCER_NAME | {"healthmonitor_id": "health_monitor_id"},
         unordered=frozenset({"health_monitor_id"}),
     ),
@@ -111,9 +111,9 @@ L7POLICIES = TenantResource(
     filters=derive_filters(
         L7Policy,
         given={  # an empty value matches an empty text here, not null
-            "redirect_pool_id": keep_text,
-            "redirect_url": keep_text,
-            "redirect_prefix": keep_text,
+            "redirect_pool_id": parse_text,
+            "redirect_url": parse_text,
+            "redirect_prefix": parse_text,
             "redirect_http_code": parse_integer,
         },
         aliases=_LOAD_BALANCER_NAME,
@@ -128,7 +128,7 @@ L7RULES = TenantResource(
     name="rule",
     plural="rules",
     # openstacksdk repeats the policy's id in l7policy_id; an empty key matches an empty text, not null
-    filters=derive_filters(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": keep_text}),
+    filters=derive_filters(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": parse_text}),
     view=l7_showing.l7rule_view,
     rule="l7rule",
     parent=L7POLICIES,
@@ -203,7 +203,7 @@ def list_handler(resource: TenantResource) -> Handler:
     return handle_list
 
 
-OCTAVIA = Api(
+OCTAVIA = ApiFunctions(
     listing=list_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, Deletion, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, DeleteRequest, WriteRequest
 from evenkeel.api.common.linking import Link, single_object_type
 from evenkeel.api.common.status_trees import StatusTree
 from evenkeel.api.http.lists import FIELDS_PARAMETER
@@ -26,7 +26,7 @@ from evenkeel.api.octavia.resources import (
     RATE_LIMIT_POLICIES,
     RATE_LIMIT_RULES,
 )
-from evenkeel.api.octavia.trees import graph_view
+from evenkeel.api.octavia.trees import full_tree_view
 from evenkeel.api.policy.names import octavia_rule, own_rule
 from evenkeel.api.responses.answers import Answer
 from evenkeel.api.usecases import change_requests, l7_requests, rate_limit_requests, requests
@@ -50,71 +50,71 @@ _LOAD_BALANCERS = DeclaredObject(
     api=OCTAVIA,
     resource=LOAD_BALANCERS,
     view=views.LoadBalancerView,
-    create=Write(
+    create=WriteRequest(
         requests.LoadBalancerNewBody,
         make_load_balancer,
         "Create a load balancer, alone or fully populated",
-        show=graph_view,
+        show=full_tree_view,
         answer=single_object_type("loadbalancer", full_views.FullLoadBalancerView),
     ),
-    change=Write(change_requests.LoadBalancerChangeBody, change_load_balancer, "Change a load balancer"),
-    remove=Deletion(loadbalancers.remove_with_cascade_option, "Delete a load balancer", (CASCADE,)),
+    change=WriteRequest(change_requests.LoadBalancerChangeBody, change_load_balancer, "Change a load balancer"),
+    remove=DeleteRequest(loadbalancers.remove_with_cascade_option, "Delete a load balancer", (CASCADE,)),
 )
 _LISTENERS = DeclaredObject(
     api=OCTAVIA,
     resource=LISTENERS,
     view=views.ListenerView,
-    create=Write(requests.ListenerNewBody, make_listener),
-    change=Write(change_requests.ListenerChangeBody, change_listener),
+    create=WriteRequest(requests.ListenerNewBody, make_listener),
+    change=WriteRequest(change_requests.ListenerChangeBody, change_listener),
 )
 _POOLS = DeclaredObject(
     api=OCTAVIA,
     resource=POOLS,
     view=views.PoolView,
-    create=Write(requests.PoolNewBody, make_pool, "Create a pool, with its members and health monitor if given"),
-    change=Write(change_requests.PoolChangeBody, change_pool),
+    create=WriteRequest(requests.PoolNewBody, make_pool, "Create a pool, with its members and health monitor if given"),
+    change=WriteRequest(change_requests.PoolChangeBody, change_pool),
 )
 _MEMBERS = DeclaredObject(
     api=OCTAVIA,
     resource=MEMBERS,
     view=views.MemberView,
-    create=Write(requests.MemberNewBody, make_member, "Add a member"),
-    change=Write(change_requests.MemberChangeBody, change_member),
+    create=WriteRequest(requests.MemberNewBody, make_member, "Add a member"),
+    change=WriteRequest(change_requests.MemberChangeBody, change_member),
 )
 _HEALTH_MONITORS = DeclaredObject(
     api=OCTAVIA,
     resource=HEALTH_MONITORS,
     view=views.HealthMonitorView,
-    create=Write(requests.HealthMonitorNewBody, make_health_monitor, "Create a pool's health monitor"),
-    change=Write(change_requests.HealthMonitorChangeBody, change_health_monitor, "Change a health monitor"),
+    create=WriteRequest(requests.HealthMonitorNewBody, make_health_monitor, "Create a pool's health monitor"),
+    change=WriteRequest(change_requests.HealthMonitorChangeBody, change_health_monitor, "Change a health monitor"),
 )
 _L7POLICIES = DeclaredObject(
     api=OCTAVIA,
     resource=L7POLICIES,
     view=views.L7PolicyView,
-    create=Write(l7_requests.L7PolicyNewBody, make_l7policy, "Create an L7 policy, with its rules if given"),
-    change=Write(l7_requests.L7PolicyChangeBody, change_l7policy, "Change an L7 policy"),
+    create=WriteRequest(l7_requests.L7PolicyNewBody, make_l7policy, "Create an L7 policy, with its rules if given"),
+    change=WriteRequest(l7_requests.L7PolicyChangeBody, change_l7policy, "Change an L7 policy"),
 )
 _L7RULES = DeclaredObject(
     api=OCTAVIA,
     resource=L7RULES,
     view=views.L7RuleView,
-    create=Write(l7_requests.L7RuleNewBody, make_l7rule, "Add a rule to an L7 policy"),
-    change=Write(l7_requests.L7RuleChangeBody, change_l7rule, "Change an L7 rule"),
+    create=WriteRequest(l7_requests.L7RuleNewBody, make_l7rule, "Add a rule to an L7 policy"),
+    change=WriteRequest(l7_requests.L7RuleChangeBody, change_l7rule, "Change an L7 rule"),
 )
 _RATE_LIMIT_POLICIES = DeclaredObject(
     api=OCTAVIA,
     resource=RATE_LIMIT_POLICIES,
     view=views.RateLimitPolicyView,
-    create=Write(rate_limit_requests.RateLimitPolicyNewBody, make_rate_limit_policy, "Create a rate limit policy"),
-    change=Write(rate_limit_requests.RateLimitPolicyChangeBody, change_rate_limit_policy, "Change a rate limit policy"),
+    create=WriteRequest(rate_limit_requests.RateLimitPolicyNewBody, make_rate_limit_policy, "Create a rate limit policy"),
+    change=WriteRequest(rate_limit_requests.RateLimitPolicyChangeBody, change_rate_limit_policy, "Change a rate limit policy"),
 )
 _RATE_LIMIT_RULES = DeclaredObject(
     api=OCTAVIA,
     resource=RATE_LIMIT_RULES,
     view=views.RateLimitRuleView,
-    create=Write(rate_limit_requests.RateLimitRuleNewBody, make_rate_limit_rule, "Add a rule to a rate limit policy"),
-    change=Write(rate_limit_requests.RateLimitRuleChangeBody, change_rate_limit_rule, "Change a rate limit rule"),
+    create=WriteRequest(rate_limit_requests.RateLimitRuleNewBody, make_rate_limit_rule, "Add a rule to a rate limit policy"),
+    change=WriteRequest(rate_limit_requests.RateLimitRuleChangeBody, change_rate_limit_rule, "Change a rate limit rule"),
 )
 
 _TENANTS = (

@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from evenkeel.api.common.reasons import provisioning_reason
 from evenkeel.api.common.views import IdRef, id_refs, shown_address
-from evenkeel.api.octavia.attributes import extender, maker, view_function
+from evenkeel.api.octavia.attributes import full_view_function, view_and_getter, view_function
 from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
 from evenkeel.api.octavia.l7_showing import full_l7policy_view
 from evenkeel.api.octavia.views import (
@@ -34,12 +34,12 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.tls.acme.references import shown_reference
 
-_load_balancer, _of_load_balancer = maker(LoadBalancerView)
-_listener, _of_listener = maker(ListenerView)
-_full_listener = extender(ListenerView, FullListenerView)
-_pool, _of_pool = maker(PoolView)
-_full_pool = extender(PoolView, FullPoolView)
-_member, _of_member = maker(MemberView)
+_load_balancer, _of_load_balancer = view_and_getter(LoadBalancerView)
+_listener, _of_listener = view_and_getter(ListenerView)
+_full_listener = full_view_function(ListenerView, FullListenerView)
+_pool, _of_pool = view_and_getter(PoolView)
+_full_pool = full_view_function(PoolView, FullPoolView)
+_member, _of_member = view_and_getter(MemberView)
 _health_monitor = view_function(HealthMonitorView)
 _full_monitor = view_function(HealthMonitorAttributes)
 

@@ -23,7 +23,7 @@ from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, loa
 from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 
 
-def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
+def full_tree_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
     """Convert a load balancer with all children to the view in the response to a create."""
     members, monitors = pool_contents(tree)
     policies, rules = policies_and_rules(tree)

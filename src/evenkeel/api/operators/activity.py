@@ -137,7 +137,7 @@ def _activity_view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: 
         since=format_time(known.since),
         interval=known.interval_seconds,
         requests=_requests_view(known.totals),
-        time_to_active=_times_view(known.totals),
+        time_to_active=_time_to_active_view(known.totals),
         points=[_point_view(point) for point in merged([each for each in known.points if each.at > since], points_max)],
         busiest=[_busy_view(each) for each in busiest],
         reason=known.reason,
@@ -154,25 +154,25 @@ def _requests_view(totals: ActivityTotals) -> RequestsView:
     return RequestsView(
         count=every.count,
         failed=every.failed,
-        mean_seconds=_mean_or_zero(every.seconds, every.count),
+        mean_seconds=_mean_or_none(every.seconds, every.count),
         routes=[
             RouteView(
                 method=method,
                 route=route,
                 count=each.count,
                 failed=each.failed,
-                mean_seconds=_mean_or_zero(each.seconds, each.count) or 0.0,
+                mean_seconds=_mean_or_none(each.seconds, each.count) or 0.0,
             )
             for (method, route), each in most
         ],
     )
 
 
-def _times_view(totals: ActivityTotals) -> TimeToActiveView:
+def _time_to_active_view(totals: ActivityTotals) -> TimeToActiveView:
     changes = totals.changes
     return TimeToActiveView(
         count=changes.count,
-        mean_seconds=_mean_or_zero(changes.seconds, changes.count),
+        mean_seconds=_mean_or_none(changes.seconds, changes.count),
         median_seconds=_round_or_none(changes.quantile(0.5)),
         p95_seconds=_round_or_none(changes.quantile(0.95)),
     )
@@ -196,7 +196,7 @@ def _point_view(point: ActivityPoint) -> ActivityPointView:
     )
 
 
-def _mean_or_zero(total: float, count: int) -> float | None:
+def _mean_or_none(total: float, count: int) -> float | None:
     return round(total / count, SECONDS_DECIMALS) if count else None
 
 

@@ -106,12 +106,12 @@ class _Cause:
 
 def explain_problems(found: SystemState) -> list[SystemProblem]:
     """Return the problems, causes first; empty if there are none. An outage is not among them: its own problem comes
-    from :func:`evenkeel.api.operators.problems.outages`.
+    from :func:`evenkeel.api.operators.problems.outage_problems`.
     """
     # during an outage agents are silent because of it: their silence is no cause of its own
-    causes = [] if found.outage else [*_halt_causes(found), *_silent_agents(found)]
+    causes = [] if found.outage else [*_halt_causes(found), *_silent_agent_causes(found)]
     explained = {group for cause in causes for group in cause.groups}
-    causes += list(_unreached_groups(found, explained))
+    causes += list(_unreached_group_causes(found, explained))
     # each consequence counts for the first cause that explains it, and for the rest if none does
     rest: Counter[_Consequence] = Counter()
     pending_seconds = 0
@@ -129,7 +129,7 @@ def explain_problems(found: SystemState) -> list[SystemProblem]:
             examples += [stuck.example] if stuck.waiting else []
     return [
         *(cause.to_problem() for cause in causes),
-        *_partly_unreached_groups(found),
+        *_unreached_device_problems(found),
         *_unexplained_problems(rest, examples, pending_seconds, outage=bool(found.outage)),
     ]
 
@@ -151,7 +151,7 @@ def _halt_causes(found: SystemState) -> Iterator[_Cause]:
         yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=frozenset({row.name}))
 
 
-def _silent_agents(found: SystemState) -> Iterator[_Cause]:
+def _silent_agent_causes(found: SystemState) -> Iterator[_Cause]:
     """Yield one cause for all silent agents together, except in environments whose circuit breaker is open
     (halted); nothing if there are none. Stopped and drained agents are no problem.
     """
@@ -172,7 +172,7 @@ def _silent_agents(found: SystemState) -> Iterator[_Cause]:
     yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=unserved)
 
 
-def _unreached_groups(found: SystemState, explained: set[DeviceGroupKey]) -> Iterator[_Cause]:
+def _unreached_group_causes(found: SystemState, explained: set[DeviceGroupKey]) -> Iterator[_Cause]:
     """Yield a cause for each device group with tenants of which no device is reached. If all agents of a group are
     silent, their silence is the cause instead.
     """
@@ -190,7 +190,7 @@ def _unreached_groups(found: SystemState, explained: set[DeviceGroupKey]) -> Ite
         yield _Cause(problem, groups=frozenset({place}), unserved=unserved)
 
 
-def _partly_unreached_groups(found: SystemState) -> Iterator[SystemProblem]:
+def _unreached_device_problems(found: SystemState) -> Iterator[SystemProblem]:
     """Yield a problem for devices that are out of reach while other devices of the group are reached, or while no
     tenant uses the group.
     """

@@ -19,7 +19,7 @@ from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, New
 _OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
 
 
-class Requested(NamedTuple):
+class RequestedCertificate(NamedTuple):
     """A request for a certificate, and the certificate that the key manager has under its name; ``kept``
     None: not looked up or none.
     """
@@ -30,7 +30,7 @@ class Requested(NamedTuple):
 
 async def request_certificate(
     services: Services, store: CertificateStore, body: CertificateNew, scope: ProjectId | None
-) -> Requested:
+) -> RequestedCertificate:
     """Store the request, with a self-signed certificate until it is issued if the body says so; the answer
     does not wait for the authority. ``scope``: the tenant's project; None: an operator.
 
@@ -39,10 +39,10 @@ async def request_certificate(
     """
     acme = _acme_requests(services)
     new = _checked_request(services, acme, body)
-    if await find_kept(store, new.project_id, new.name) is not None:
+    if await find_kept_certificate(store, new.project_id, new.name) is not None:
         if not body.replace:
             raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
-        await _check_own(services, new.project_id, new.name, scope)
+        await _check_tenant_may_replace(services, new.project_id, new.name, scope)
     certificate = await services.acme_store.store_request(new)
     kept = None
     if body.self_signed_until_issued:
@@ -52,7 +52,7 @@ async def request_certificate(
             NewCertificate(project_id=new.project_id, name=new.name, kind=CertificateKind.CERTIFICATE, content=pair),
             replace=True,
         )
-    return Requested(certificate, kept)
+    return RequestedCertificate(certificate, kept)
 
 
 async def delete_request(
@@ -62,9 +62,9 @@ async def delete_request(
     project; None: an operator. Raises :class:`NotFound` if there is neither, :class:`Conflict` for a
     tenant who has not requested it, :class:`Invalid` for the controllers' own project.
     """
-    check_project(project_id)
-    if await find_kept(store, project_id, name) is not None:
-        await _check_own(services, project_id, name, scope)
+    check_not_own_project(project_id)
+    if await find_kept_certificate(store, project_id, name) is not None:
+        await _check_tenant_may_replace(services, project_id, name, scope)
     requested = await services.acme_store.request_removal(project_id, name)
     try:
         await store.delete(project_id, name)
@@ -73,7 +73,7 @@ async def delete_request(
             raise
 
 
-async def _check_own(services: Services, project_id: ProjectId, name: str, scope: ProjectId | None) -> None:
+async def _check_tenant_may_replace(services: Services, project_id: ProjectId, name: str, scope: ProjectId | None) -> None:
     """Raise :class:`Conflict` if a tenant (``scope`` not None) is about to replace or remove what an operator
     added.
     """
@@ -81,7 +81,7 @@ async def _check_own(services: Services, project_id: ProjectId, name: str, scope
         raise Conflict(f"Certificate {name} of project {project_id} was added by an operator, who alone removes it.")
 
 
-def check_project(project_id: ProjectId) -> None:
+def check_not_own_project(project_id: ProjectId) -> None:
     """Raise :class:`Invalid` for the project that has the controllers' own keys."""
     if project_id == ACME_PROJECT:
         raise Invalid(
@@ -100,7 +100,7 @@ def _acme_requests(services: Services) -> AcmeRequests:
 
 def _checked_request(services: Services, acme: AcmeRequests, body: CertificateNew) -> NewAcmeCertificate:
     project_id = ProjectId(body.project_id)
-    check_project(project_id)
+    check_not_own_project(project_id)
     others = [name for name in _OTHER_FIELDS if getattr(body, name) is not None]
     if others or body.kind != CertificateKind.CERTIFICATE.value:
         raise Invalid(f"Validation failure: names cannot be given with {others[0] if others else 'kind ' + body.kind}.")
@@ -132,7 +132,7 @@ def _ascii_name(name: str) -> str:
         ) from None
 
 
-async def find_kept(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
+async def find_kept_certificate(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
     """Return what the key manager has under the name; None if there is nothing."""
     try:
         return await store.show(project_id, name)

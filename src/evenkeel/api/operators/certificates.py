@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.certificate_requests import check_project, delete_request, find_kept, request_certificate
+from evenkeel.api.operators.certificate_requests import check_not_own_project, delete_request, find_kept_certificate, request_certificate
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody, RevocationBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
@@ -87,7 +87,7 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
         return await _request_certificate(services, store, new, scope)
     if scope is not None:
         raise Invalid("Validation failure: names is missing: tenants request certificates, and operators add files.")
-    check_project(project_id)
+    check_not_own_project(project_id)
     if new.self_signed_until_issued:
         raise Invalid("Validation failure: self_signed_until_issued needs names.")
     if new.authority is not None:
@@ -111,9 +111,9 @@ async def show_certificate(services: Services, call: Call) -> Answer:
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
-    check_project(project_id)
+    check_not_own_project(project_id)
     requested = await services.acme_store.find_requested(project_id, name)
-    kept = await find_kept(store, project_id, name)
+    kept = await find_kept_certificate(store, project_id, name)
     if kept is None and requested is None:
         raise NotFound("Certificate", name)
     return json_answer({"certificate": _certificate_view(services, kept, requested)})
@@ -140,7 +140,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
-    check_project(project_id)
+    check_not_own_project(project_id)
     reason = body.revocation.reason
     if await services.acme_store.find_requested(project_id, name) is None:
         raise NotFound("Certificate", name)
@@ -153,7 +153,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
     )
     requested = await services.acme_store.find_requested(project_id, name)
     return json_answer(
-        {"certificate": _certificate_view(services, await find_kept(store, project_id, name), requested)}
+        {"certificate": _certificate_view(services, await find_kept_certificate(store, project_id, name), requested)}
     )
 
 

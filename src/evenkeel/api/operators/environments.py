@@ -7,7 +7,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
-from evenkeel.api.operators.vip_networks import FIELDS, check_lists, list_changes
+from evenkeel.api.operators.vip_networks import FIELDS, check_networks_exist, changed_network_lists
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import NotFound
@@ -55,10 +55,11 @@ async def show_environment(services: Services, call: Call) -> Answer:
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
     """Handle POST /environments: create an environment; answers 201. Idempotent. Raises :class:`Invalid` for
-    VIP networks that do not exist, :class:`Conflict` if the environment exists with another device driver.
+    VIP networks that do not exist, :class:`Conflict` if an environment of that name differs,
+    :class:`NetworkUnavailable`.
     """
     wanted = body.environment.to_environment()
-    await check_lists(services, {name: getattr(wanted, name) for name in FIELDS})
+    await check_networks_exist(services, {name: getattr(wanted, name) for name in FIELDS})
     return _environment_answer(await services.operators.add_environment(wanted), 201)
 
 
@@ -70,8 +71,8 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
     changes = {field: value for field, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
-    if lists := list_changes(changes):
-        await check_lists(services, lists, await _stored_environment(services, name))
+    if lists := changed_network_lists(changes):
+        await check_networks_exist(services, lists, await _stored_environment(services, name))
     changed = await services.operators.update_environment(name, changes | lists)
     services.providers.forget_providers()
     return _environment_answer(changed)

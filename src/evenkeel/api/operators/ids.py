@@ -14,7 +14,7 @@ MAX_IDS = 10
 _PREFIX_PATTERN = re.compile(r"[0-9a-f-]{4,36}")
 
 
-async def complete_ids(services: Services, call: Call) -> Answer:
+async def list_ids_with_prefix(services: Services, call: Call) -> Answer:
     """Handle GET /ids: list ids that begin with ``prefix``, by kind. Raises :class:`BadList` unless the
     prefix has 4 to 36 characters of an id.
     """

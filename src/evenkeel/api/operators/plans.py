@@ -21,9 +21,9 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ShardId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.protocol.inquiries import Inquiry
 
-LOOK_SECONDS = 0.25
-LOOKS = 100
-ADOPTION_LOOKS = 400
+POLL_SECONDS = 0.25
+POLLS_MAX = 100
+ADOPTION_POLLS_MAX = 400
 """Number of times that the database is read for the answer to an adoption: longer than an agent works on one."""
 
 
@@ -252,12 +252,12 @@ async def _wait_for_answer(
     # Stored before it is sent: an answer is written only into the row of its inquiry.
     await services.operators.add_plan_inquiry(inquiry.inquiry_id, owner.shard_id, inquiry.load_balancer_id)
     await services.send_inquiry(owner, inquiry)
-    looks = ADOPTION_LOOKS if inquiry.apply else LOOKS
-    for _ in range(looks):
+    polls = ADOPTION_POLLS_MAX if inquiry.apply else POLLS_MAX
+    for _ in range(polls):
         if (answer := await services.operators.plan_answer(inquiry.inquiry_id)) is not None:
             return answer
-        await asyncio.sleep(LOOK_SECONDS)
-    raise AgentSilent(f"agent {owner.host} did not answer within {looks * LOOK_SECONDS:g} s")
+        await asyncio.sleep(POLL_SECONDS)
+    raise AgentSilent(f"agent {owner.host} did not answer within {polls * POLL_SECONDS:g} s")
 
 
 def _device_plan_view(one: DevicePlan) -> DevicePlanView:

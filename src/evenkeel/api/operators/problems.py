@@ -62,7 +62,7 @@ _CONTROLLERS = ProblemObject("controllers", "", "controllers")
 _DEVICES = ProblemObject("devices", "", "devices")
 
 
-def outages(broker: str, database: str) -> Iterator[SystemProblem]:
+def outage_problems(broker: str, database: str) -> Iterator[SystemProblem]:
     """Yield a problem for each outage. ``broker``: why the broker accepts no messages; ``database``: why the
     database accepts no writes; empty: there is no such outage.
     """

@@ -48,7 +48,7 @@ SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 
 
 class AgentChange(Request):
-    """The mutable attributes of an agent."""
+    """Changes of an agent. ``admin_state_up`` false drains the agent."""
 
     admin_state_up: bool
 
@@ -133,7 +133,7 @@ class EnvironmentNewBody(Request):
 
 
 class EnvironmentChange(Request):
-    """The mutable attributes of an environment; absent attributes stay unchanged."""
+    """Changes of an environment; absent attributes stay unchanged."""
 
     description: Text | UnsetType = UNSET
     failback: Failback | UnsetType = UNSET
@@ -176,7 +176,9 @@ class SubnetNewBody(Request):
 
 
 class SubnetChange(Request):
-    """The mutable attributes of an address pool."""
+    """Changes of an address pool. ``device_addresses``: addresses and ranges that devices may have, in place
+    of the present ones.
+    """
 
     device_addresses: Reserves
 
@@ -221,7 +223,7 @@ class NetworkNewBody(Request):
 
 
 class NetworkChange(Request):
-    """The mutable attributes of a network; absent attributes stay unchanged."""
+    """Changes of a network; absent attributes stay unchanged."""
 
     name: SubnetName | UnsetType = UNSET
     physical_network: PhysicalNetwork | UnsetType = UNSET

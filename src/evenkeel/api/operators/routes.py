@@ -245,7 +245,7 @@ _SYSTEM = (
     Operation(
         method="GET",
         path="/ids",
-        handle=ids.complete_ids,
+        handle=ids.list_ids_with_prefix,
         summary="List ids of load balancers, agents and shards that begin with a prefix",
         rule=own_rule("id", "get"),
         answer=single_object_type("ids", views.IdsView),

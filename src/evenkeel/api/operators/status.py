@@ -12,7 +12,7 @@ from evenkeel.api.operators.problems import (
     ProblemCommand,
     ProblemObject,
     SystemProblem,
-    outages,
+    outage_problems,
     own_certificate_problems,
     writable_view,
 )
@@ -123,7 +123,7 @@ async def _read_summary(services: Services) -> StatusView:
         devices=[views.devices_view(row) for row in groups],
         countdowns=list(countdown_texts(orphans, countdowns, devices_away=bool(groups))),
         problems=[
-            *outages(broker, database),
+            *outage_problems(broker, database),
             *_unknown_histories(orphans.unknown_histories),
             *explain_problems(
                 SystemState(

@@ -96,7 +96,7 @@ def _parse_reserved(field: str, text: str, network: IpNetwork) -> str:
 
 def _first_and_last_host(network: IpNetwork) -> tuple[Address, Address]:
     """Return the first and the last host address of a network: without the network's and, of IPv4, the
-    broadcast address.
+    broadcast address, unless it has only one or two addresses.
     """
     first, last = network[0], network[-1]
     # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).

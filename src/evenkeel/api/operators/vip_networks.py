@@ -12,12 +12,12 @@ FIELDS = ("vip_networks_allowed", "vip_networks_denied")
 """The attributes that are lists of ids of networks and subnets."""
 
 
-def list_changes(changes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def changed_network_lists(changes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return ``{attribute: ids without duplicates}`` of the lists of networks that a request changes."""
     return {name: without_duplicates(changes[name]) for name in FIELDS if name in changes}
 
 
-async def check_lists(
+async def check_networks_exist(
     services: Services, lists: Mapping[str, Collection[str]], before: Environment | None = None
 ) -> None:
     """Check that networks or subnets have these ids, given by attribute, because a misspelt one would deny

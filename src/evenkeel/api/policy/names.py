@@ -17,7 +17,7 @@ def own_rule(kind: str, action: str) -> str:
     return f"{OWN}:{kind}:{action}"
 
 
-UNHURRIED = own_rule("request", "unlimited")
+UNLIMITED_RATE = own_rule("request", "unlimited")
 """Name of the rule that allows callers to exceed the rate limit."""
 
 

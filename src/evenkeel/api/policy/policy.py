@@ -42,7 +42,7 @@ _NAMED_PATTERN = re.compile(r"(?<!not )\b(role|rule):([^\s()]+)")
 """Matches roles and rules in the text of a check, except those that the check excludes."""
 
 
-class Admitted(Value):
+class AdmittedCaller(Value):
     """An authorized caller, and the scope of the request."""
 
     project_id: ProjectId
@@ -62,17 +62,17 @@ class Policy:
     def __init__(self, enforcer: Any, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._enforcer = enforcer
         self._monotonic = monotonic
-        self._verdicts: OrderedDict[tuple[str, Caller], Admitted | None] = OrderedDict()
+        self._verdicts: OrderedDict[tuple[str, Caller], AdmittedCaller | None] = OrderedDict()
         self._seen: Any = enforcer.rules
         self._next_check_seconds = monotonic() + CHECK_SECONDS
 
-    def admit(self, rule: str, caller: Caller) -> Admitted:
+    def admit(self, rule: str, caller: Caller) -> AdmittedCaller:
         """Authorize a request by a rule and return the caller with the projects in scope. Reloads changed
         policy files every :data:`CHECK_SECONDS`. Raises :class:`Forbidden`, which also an unknown rule
         causes.
         """
         if self._monotonic() >= self._next_check_seconds:
-            self._check_files()
+            self._reload_changed_files()
         key = (rule, caller)
         try:
             verdict = self._verdicts[key]
@@ -111,22 +111,22 @@ class Policy:
             return False
         return True
 
-    def check_names(self, names: Iterable[str]) -> None:
+    def check_rules_exist(self, names: Iterable[str]) -> None:
         """Check that all rules exist, so that no route is served without authorization. Raises :class:`ValueError`."""
         if unknown := sorted(set(names) - set(self._enforcer.registered_rules)):
             raise ValueError(f"routes without a policy rule: {', '.join(map(repr, unknown))}")
 
-    def _admission_by_rule(self, rule: str, caller: Caller) -> Admitted | None:
+    def _admission_by_rule(self, rule: str, caller: Caller) -> AdmittedCaller | None:
         user = caller.user_name or caller.user_id
         everybodys = rule + GLOBAL_SUFFIX
         if everybodys not in self._enforcer.registered_rules:
             everybodys = rule
         # first: a caller who is allowed for a foreign project sees all projects
         if self._is_allowed(everybodys, caller, ProjectId(ANOTHER_PROJECT)):
-            return Admitted(project_id=caller.project_id, scope=None, user=user, roles=caller.roles)
+            return AdmittedCaller(project_id=caller.project_id, scope=None, user=user, roles=caller.roles)
         # a login without a project has no project of its own
         if caller.project_id and self._is_allowed(rule, caller, caller.project_id):
-            return Admitted(project_id=caller.project_id, scope=caller.project_id, user=user, roles=caller.roles)
+            return AdmittedCaller(project_id=caller.project_id, scope=caller.project_id, user=user, roles=caller.roles)
         return None
 
     def _is_allowed(self, rule: str, caller: Caller, project_id: ProjectId) -> bool:
@@ -137,7 +137,7 @@ class Policy:
         check = self._enforcer.rules.get(rule)
         return check is not None and bool(check(target, credentials, self._enforcer, rule))
 
-    def _check_files(self) -> None:
+    def _reload_changed_files(self) -> None:
         """Reload changed policy files and clear cached decisions; invalid files are logged and leave the
         rules unchanged.
         """
@@ -145,7 +145,7 @@ class Policy:
         try:
             self._enforcer.load_rules()
         except Exception as error:
-            log.error("policy file not read; the previous rules stay valid", reason=_error_words(error))
+            log.error("policy file not read; the previous rules stay valid", reason=_first_error_line(error))
         # oslo.policy makes a new object of rules when it reads a changed file.
         if self._enforcer.rules is not self._seen:
             self._seen = self._enforcer.rules
@@ -173,10 +173,10 @@ def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
         if conf is None:
             enforcer.set_rules({rule.name: rule.check for rule in rules})
         else:
-            _check_files(own, enforcer)
+            _check_policy_files(own, enforcer)
         enforcer.check_rules(raise_on_violation=True)
     except Exception as error:
-        raise ValueError(f"oslo_policy.policy_file: {_error_words(error)}") from error
+        raise ValueError(f"oslo_policy.policy_file: {_first_error_line(error)}") from error
     return Policy(enforcer)
 
 
@@ -186,7 +186,7 @@ def default_policy() -> Policy:
     return open_policy()
 
 
-def _check_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:
+def _check_policy_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:
     file = conf.oslo_policy.policy_file
     if enforcer.policy_path is None and file != _DEFAULT_FILE:
         raise ValueError(f"{file}: no such file")
@@ -198,5 +198,5 @@ def _check_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:
             raise ValueError(f"rule {name!r}: checks by HTTP are not supported")
 
 
-def _error_words(error: Exception) -> str:
+def _first_error_line(error: Exception) -> str:
     return str(error).partition("\n")[0][:300]

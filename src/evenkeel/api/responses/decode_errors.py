@@ -39,16 +39,16 @@ attribute's name with ``_``.
 """
 
 
-def argument_root(kind: type[Any]) -> str:
+def wrapper_name(kind: type[Any]) -> str:
     """Return the name of the attribute that wraps the object in a request's body, such as ``loadbalancer``:
     the first attribute of the body's type.
     """
     return str(inspect.type_info(kind).fields[0].encode_name)  # type: ignore[attr-defined]
 
 
-def argument_of(kind: type[Any]) -> str:
+def octavia_body_name(kind: type[Any]) -> str:
     """Return the name of a whole body in Octavia's error texts, such as ``load_balancer`` or ``pool_``."""
-    name = argument_root(kind)
+    name = wrapper_name(kind)
     return _ARGUMENTS.get(name, f"{name}_")
 
 
@@ -64,7 +64,7 @@ def explain_decode_error(
     if unknown := _UNKNOWN_PATTERN.match(text):
         name = unknown["name"]
         if octavia:
-            names = [argument_of(kind), *(step for step in path if isinstance(step, str))]
+            names = [octavia_body_name(kind), *(step for step in path if isinstance(step, str))]
             return _unknown_attribute(".".join(names), name, _attributes_of_type(kind, _argument_name(path)))
         if _argument_name(path) == "body":
             return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
@@ -75,9 +75,9 @@ def explain_decode_error(
         return invalid_input(missing["name"], None, "Mandatory field missing.")
     at = decode_failure(text, msgspec.json.decode(raw), kind)
     # Octavia has a text of its own for null (its exception InvalidOption).
-    if octavia and at.value is None and path != [argument_root(kind)]:
+    if octavia and at.value is None and path != [wrapper_name(kind)]:
         return Invalid(f"None is not a valid option for {at.field}. {at.rule}")
-    return _bad_value(at)
+    return _bad_value_error(at)
 
 
 class DecodeFailure(NamedTuple):
@@ -169,7 +169,7 @@ def _inner_types(node: inspect.Type) -> list[inspect.Type]:
     return []
 
 
-def _bad_value(at: DecodeFailure) -> RequestError:
+def _bad_value_error(at: DecodeFailure) -> RequestError:
     return invalid_input(at.field, HIDDEN if at.secret else shown_value(at.value), at.rule)
 
 
@@ -214,15 +214,15 @@ def _describe_allowed(node: inspect.Type, value: Any) -> str:
     if there are any.
     """
     if description := _type_description(node):
-        words = _broken_text(node, value) or _refusal_text(node)
+        words = _violated_text_rule(node, value) or _refusal_text(node)
         if words and words != f"Value should be {description.removeprefix('a ')}":
             return f"{words}: {description}."
         return f"Value should be: {description}."
     if isinstance(node, inspect.IntType | inspect.FloatType):
         word = "an integer" if isinstance(node, inspect.IntType) else "a number"
-        return f"Value should be {_broken_bound(node, value)}{word}{_range_text(node.ge, node.le)}."
+        return f"Value should be {_violated_bound_text(node, value)}{word}{_range_text(node.ge, node.le)}."
     if isinstance(node, inspect.StrType):
-        return _described_text(node, value)
+        return _describe_string(node, value)
     if isinstance(node, inspect.LiteralType):
         return f"Value should be one of: {', '.join(map(str, node.values))}."
     if isinstance(node, inspect.ListType):
@@ -239,7 +239,7 @@ def _range_text(low: float | None, high: float | None) -> str:
     return f", greater or equal to {low}" if high is None else f" from {low} to {high}"
 
 
-def _broken_bound(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
+def _violated_bound_text(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
     number = _parse_number(value)
     if number is None:
         return ""
@@ -256,18 +256,18 @@ def _parse_number(value: Any) -> float | None:
         return None
 
 
-def _described_text(node: inspect.StrType, value: Any) -> str:
+def _describe_string(node: inspect.StrType, value: Any) -> str:
     pattern = "" if node.pattern is None or "x00" in node.pattern else f" that matches {node.pattern}"
     nul = ", without NUL characters" if node.pattern and "x00" in node.pattern else ""
     least = f" of at least {node.min_length}" if node.min_length else ""
     most = f" of at most {node.max_length}" if node.max_length else ""
     length = f"{least}{' and' if least and most else ''}{most}{' characters' if least or most else ''}"
     whole = f"string{length}{pattern}{nul}."
-    words = _broken_text(node, value)
+    words = _violated_text_rule(node, value)
     return f"{words}: a {whole}" if words and isinstance(value, str) else f"Value should be {whole}"
 
 
-def _broken_text(node: inspect.Type, value: Any) -> str:
+def _violated_text_rule(node: inspect.Type, value: Any) -> str:
     """Describe a wrong type or length of a text in Octavia's words; empty if both are right, or if Octavia's
     sentence about the attribute's format applies instead.
     """

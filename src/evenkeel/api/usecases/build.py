@@ -216,9 +216,9 @@ def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
     return {address: text for text, address in normal.items() if text != address}
 
 
-def planned_ip_family(vip: VipPlan) -> str | None:
-    """Return one of the planned VIP addresses, which shows the IP version of all of them; None if some are IPv4 and
-    some IPv6.
+def address_of_common_family(vip: VipPlan) -> str | None:
+    """Return one of the planned VIP addresses, which shows the IP version of all of them; None if some are
+    IPv4 and some IPv6. An address that is not allocated yet counts by its subnet's allocation range.
     """
     # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
@@ -234,7 +234,7 @@ def tree_from_body(
     """
     _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
-    made = _build_listeners(body.listeners or (), pools, place, planned_ip_family(vip), new_id)
+    made = _build_listeners(body.listeners or (), pools, place, address_of_common_family(vip), new_id)
     address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)
     root = LoadBalancer(
         id=place.load_balancer_id,

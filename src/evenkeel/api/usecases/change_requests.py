@@ -29,12 +29,16 @@ class MemberBatchItem(Request):
 
 @derive_change_request(MemberNew, Member)
 class MemberChange(Request):
-    """The mutable attributes of a member."""
+    """Changes of a member: absent attributes stay unchanged, null sets the default, but leaves tags
+    unchanged.
+    """
 
 
 @derive_change_request(HealthMonitorNew, HealthMonitor)
 class HealthMonitorChange(Request):
-    """The mutable attributes of a health monitor."""
+    """Changes of a health monitor, times in seconds: absent attributes stay unchanged, null sets the default,
+    but leaves tags unchanged.
+    """
 
 
 class PersistenceChange(Request):
@@ -50,17 +54,22 @@ class PersistenceChange(Request):
 
 @derive_change_request(PoolNew, Pool, session_persistence=PersistenceChange | None)
 class PoolChange(Request):
-    """The mutable attributes of a pool."""
+    """Changes of a pool: absent attributes stay unchanged, null sets the default, but leaves tags unchanged.
+    """
 
 
 @derive_change_request(ListenerNew, Listener)
 class ListenerChange(Request):
-    """The mutable attributes of a listener."""
+    """Changes of a listener, time-outs in milliseconds: absent attributes stay unchanged, null sets the
+    default, but leaves tags unchanged.
+    """
 
 
 @derive_change_request(LoadBalancerNew, LoadBalancer)
 class LoadBalancerChange(Request):
-    """The mutable attributes of a load balancer."""
+    """Changes of a load balancer: absent attributes stay unchanged, null sets the default, but leaves tags
+    unchanged.
+    """
 
 
 class LoadBalancerChangeBody(Request):

@@ -183,7 +183,7 @@ def check_rename(policy: L7Policy, changes: Mapping[str, Any], offered: Collecti
     )
 
 
-def refuse_rules(policy_name: str) -> Invalid:
+def rules_refused_error(policy_name: str) -> Invalid:
     """Build the error for L7 rules in a policy that stands for an enhanced service, and so can have none."""
     return Invalid(
         f"Validation failure: rules: an L7 policy named {policy_name} stands for the enhanced service of that name."

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.attribute_values import values_to_create
-from evenkeel.api.usecases.enhanced_services import refuse_rules
+from evenkeel.api.usecases.enhanced_services import rules_refused_error
 from evenkeel.api.usecases.l7_rules import check_l7policy, check_l7rule, normalise_targets
 from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project
 from evenkeel.core.resources.model import L7Policy, L7Rule
@@ -41,7 +41,7 @@ def policy_rows(
     check_project(body, place)
     enhanced_service = body.name in place.enhanced_services
     if enhanced_service and body.rules:
-        raise refuse_rules(str(body.name))
+        raise rules_refused_error(str(body.name))
     policy = settle(
         L7Policy(
             id=new_id(),

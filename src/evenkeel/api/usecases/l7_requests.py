@@ -115,12 +115,12 @@ class L7RuleNewBody(Request):
 
 @derive_change_request(L7PolicyNew, L7Policy)
 class L7PolicyChange(Request):
-    """The mutable attributes of an L7 policy."""
+    """Changes of an L7 policy: absent attributes stay unchanged, null sets the default."""
 
 
 @derive_change_request(L7RuleNew, L7Rule)
 class L7RuleChange(Request):
-    """The mutable attributes of an L7 rule."""
+    """Changes of an L7 rule: absent attributes stay unchanged, null sets the default."""
 
 
 class L7PolicyChangeBody(Request):

@@ -10,7 +10,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes
-from evenkeel.api.usecases.enhanced_services import check_rename, offered_services, refuse_rules
+from evenkeel.api.usecases.enhanced_services import check_rename, offered_services, rules_refused_error
 from evenkeel.api.usecases.l7_build import PolicyRows, Settle, rule_row
 from evenkeel.api.usecases.l7_changes import policy_changes, rule_changes
 from evenkeel.api.usecases.l7_rules import normalise_targets
@@ -89,7 +89,7 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
     :class:`NotFound` if the policy is gone.
     """
     if policy.enhanced_service:
-        raise refuse_rules(policy.name)
+        raise rules_refused_error(policy.name)
     scope = call.caller.scope
     place = ParentPlace(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)

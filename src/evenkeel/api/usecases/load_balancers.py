@@ -9,7 +9,7 @@ from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.responses.errors import Forbidden
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.acme_references import add_authority_to_tree, resized_listeners
-from evenkeel.api.usecases.build import planned_ip_family, tree_from_body
+from evenkeel.api.usecases.build import address_of_common_family, tree_from_body
 from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.changes import load_balancer_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
@@ -64,7 +64,7 @@ async def make_load_balancer(
     try:
         tree = choice.fill_tree(tree_from_body(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         tree = add_authority_to_tree(tree, choice.acme_authority)
-        refuse(provider, tree_problems(table, tree, planned_ip_family(vip)))
+        refuse(provider, tree_problems(table, tree, address_of_common_family(vip)))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
         vips = (vip, *vip.additional)

@@ -24,7 +24,7 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredPool,
     MirroredRule,
 )
-from evenkeel.api.usecases.mirror_surroundings import Surroundings, read_surroundings
+from evenkeel.api.usecases.mirror_related_objects import RelatedObjects, read_related_objects
 from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_protocol_pair
 from evenkeel.core.devices.capabilities import (
@@ -67,7 +67,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     if check.operation in ("delete", "failover"):
         return
     body = _READERS_BY_KIND[check.kind].decode_body(msgspec.json.encode(check.object))
-    around = await read_surroundings(services, check, body)
+    around = await read_related_objects(services, check, body)
     root = _root_of_checked(body, around)
     on_path = table.of_path(root.data_path)
     offered = await offered_services(services, check.provider, on_path)
@@ -88,7 +88,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     await _check_chaining(services, check, on_path, tree, around)
 
 
-def _root_of_checked(body: Any, around: Surroundings) -> LoadBalancer:
+def _root_of_checked(body: Any, around: RelatedObjects) -> LoadBalancer:
     """Return what is known of the object's load balancer. Its VIP is missing unless all VIPs are of one IP version."""
     if isinstance(body, CheckedLoadBalancer):
         path = data_path_of(body.flavor_data or {})
@@ -118,7 +118,7 @@ def _tree_to_check(
     body: Any,
     names: frozenset[str],
     root: LoadBalancer,
-    around: Surroundings,
+    around: RelatedObjects,
 ) -> LoadBalancerTree:
     if isinstance(body, CheckedLoadBalancer):
         project_id = checked_project(body.project_id, "project_id")
@@ -131,7 +131,7 @@ def _tree_to_check(
     return partial_tree(body, root, place, protocol)
 
 
-class _Pair(NamedTuple):
+class _ProtocolPair(NamedTuple):
     """Protocols of a listener and of the pool to which it sends, one of which is checked, and the pool's session
     persistence as far as it is known.
     """
@@ -141,7 +141,7 @@ class _Pair(NamedTuple):
     persistence: SessionPersistence | None
 
 
-def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> None:
+def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects) -> None:
     """Check that an object's protocol fits those of the listeners and pool around it, and a health monitor's type its
     pool. Raises :class:`Invalid`.
     """
@@ -152,7 +152,7 @@ def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: Surrounding
 
 
 def _pair_problems(
-    table: Capabilities, check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings
+    table: Capabilities, check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
 ) -> Iterator[str]:
     for pair in _protocol_pairs_to_check(check, tree, around):
         yield from pair_problems(table, *pair)
@@ -160,7 +160,7 @@ def _pair_problems(
         yield from monitored_problems(table, protocol, monitor_type, over_tls=over_tls)
 
 
-def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings) -> Iterator[_Pair]:
+def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects) -> Iterator[_ProtocolPair]:
     """Yield each pair of a listener and a pool of which the object is one, or which it makes."""
     pool = None if around.pool is None else (around.pool.protocol, around.pool.session_persistence)
     if check.pool_protocol is not None:
@@ -169,15 +169,15 @@ def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around:
     if check.listener_protocol is not None:
         senders = [check.listener_protocol]
     if check.kind == "listener" and pool is not None:
-        yield _Pair(tree.listeners[0].protocol, *pool)
+        yield _ProtocolPair(tree.listeners[0].protocol, *pool)
     if check.kind == "pool":
-        yield from (_Pair(sender, tree.pools[0].protocol, tree.pools[0].session_persistence) for sender in senders)
+        yield from (_ProtocolPair(sender, tree.pools[0].protocol, tree.pools[0].session_persistence) for sender in senders)
     if check.kind == "l7policy" and pool is not None:
-        yield from (_Pair(sender, *pool) for sender in senders)
+        yield from (_ProtocolPair(sender, *pool) for sender in senders)
 
 
 def _monitored_pools(
-    check: MirrorCheck, tree: LoadBalancerTree, around: Surroundings
+    check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
 ) -> Iterator[tuple[str, str, bool]]:
     """Yield the protocol of a health monitor's pool, the monitor's type, and whether the pool's members use TLS."""
     protocol = check.pool_protocol or (None if around.pool is None else around.pool.protocol)
@@ -187,7 +187,7 @@ def _monitored_pools(
 
 
 async def _check_chaining(
-    services: Services, check: MirrorCheck, table: Capabilities, tree: LoadBalancerTree, around: Surroundings
+    services: Services, check: MirrorCheck, table: Capabilities, tree: LoadBalancerTree, around: RelatedObjects
 ) -> None:
     """Check that members and VIPs do not make the devices send to their own VIPs. Raises :class:`Unsupported`."""
     if around.served is not None:

@@ -71,12 +71,16 @@ class RateLimitRuleNewBody(Request):
 
 @derive_change_request(RateLimitPolicyNew, RateLimitPolicy)
 class RateLimitPolicyChange(Request):
-    """The mutable attributes of a rate limit policy."""
+    """Changes of a rate limit policy: absent attributes stay unchanged, null sets the default, but leaves
+    tags unchanged.
+    """
 
 
 @derive_change_request(RateLimitRuleNew, RateLimitRule)
 class RateLimitRuleChange(Request):
-    """The mutable attributes of a rate limit rule."""
+    """Changes of a rate limit rule: absent attributes stay unchanged, null sets the default, but leaves tags
+    unchanged.
+    """
 
 
 class RateLimitPolicyChangeBody(Request):

@@ -166,7 +166,7 @@ def _is_netmask(text: str) -> bool:
     return zeros & (zeros + 1) == 0
 
 
-def listener_takes_no_children() -> Invalid:
+def childless_listener_error() -> Invalid:
     """Build the error for a pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
@@ -176,7 +176,7 @@ def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
     :class:`Invalid`.
     """
     if listener_protocol == CHILDLESS_PROTOCOL:
-        raise listener_takes_no_children()
+        raise childless_listener_error()
     allowed = POOL_PROTOCOLS_OF_LISTENER[listener_protocol]
     if pool_protocol not in allowed:
         raise Invalid(

@@ -11,7 +11,7 @@ from yarl import URL
 from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.bus.factory import AMQP
 from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
-from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_end, server_certificate_end
+from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_expiry, server_certificate_expiry
 from evenkeel.store.engine.database import host_and_port_of_url
 
 FILES = ("api", "metrics")
@@ -29,7 +29,7 @@ SERVERS = {
 
 
 class TlsServer(NamedTuple):
-    """A server that shows a certificate. ``request``: see :func:`server_certificate_end`."""
+    """A server that shows a certificate. ``request``: see :func:`server_certificate_expiry`."""
 
     name: str
     host: str
@@ -57,12 +57,12 @@ class ShownCertificates:
         if now >= self._due_at:
             # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + LOOK_SECONDS
-            looks = (server_certificate_end(peer.host, peer.port, request=peer.request) for peer in self._peers)
+            looks = (server_certificate_expiry(peer.host, peer.port, request=peer.request) for peer in self._peers)
             self._of_peers = _known_ends(
                 zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)
             )
         return (
-            *_known_ends((name, file_certificate_end(path)) for name, path in self._files if path),
+            *_known_ends((name, file_certificate_expiry(path)) for name, path in self._files if path),
             *self._of_peers,
         )
 

@@ -103,7 +103,7 @@ class Credentials:
         if hmac.compare_digest(self._verified.get(name, b""), digest):
             return name
         known = self._file.content.get(name)
-        if not await self._checks.is_right(digest, peer, partial(password_matches, password, known)):
+        if not await self._checks.run_check(digest, peer, partial(password_matches, password, known)):
             # Text that is no name is not logged, because it may be a password in the wrong place.
             log.warning("wrong credentials", agent=name if is_valid_name(name) else "not a name", peer=peer)
             # slows down guessing, without costing processor time

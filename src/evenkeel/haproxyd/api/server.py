@@ -149,7 +149,7 @@ def _authentication_middleware(credentials: Credentials) -> Middleware:
         request[AGENT_NAME] = await credentials.authenticate(request.headers.get("Authorization", ""), peer=peer)
         # From here on the connection is an agent's, and is not closed in favour of a newer one.
         if isinstance(request.protocol, BoundedHandler):
-            request.protocol.stranger.mark_authenticated()
+            request.protocol.client_connection.mark_authenticated()
         return await handler(request)
 
     return authenticate

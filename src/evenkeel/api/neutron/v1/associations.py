@@ -41,7 +41,7 @@ async def check_shared_monitor_fits_pool(services: Services, call: Call, pool: P
     served.raise_first_problem(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
 
-def _read_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
+def _associated_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
     """Return the pool's monitor if it has this id. Raises :class:`NeutronRefusal` (404) for another id, or if the pool
     has no monitor.
     """
@@ -75,7 +75,7 @@ async def show_association(services: Services, call: Call) -> Answer:
     """
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     monitor_id = object_id(call, HEALTH_MONITORS.title)
-    _read_monitor(pool, monitor_id)
+    _associated_monitor(pool, monitor_id)
     return object_answer(HEALTH_MONITORS, await read_object(services, call, HEALTH_MONITORS, monitor_id))
 
 
@@ -85,7 +85,7 @@ async def delete_association(services: Services, call: Call) -> Answer:
     :class:`NeutronRefusal` (404), :class:`Conflict`.
     """
     pool = await read_object(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
-    has = _read_monitor(pool, object_id(call, HEALTH_MONITORS.title))
+    has = _associated_monitor(pool, object_id(call, HEALTH_MONITORS.title))
     # The association is the pool's copy of a shared monitor; the shared monitor itself stays.
     await services.change_accepted(
         await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope)

@@ -102,7 +102,7 @@ async def change_shared_monitor(
     elif changes:
         after = replace(row, **changes)
         _check_monitor(after)
-        await _check_possible(services, after)
+        await _check_devices_support(services, after)
         accepted = await services.lbaas_v1.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
         for each in accepted:
             await services.change_accepted(each)
@@ -121,7 +121,7 @@ def _monitor_changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[
     return {name: defaults[name] if value is None else value for name, value in given.items()}
 
 
-async def _check_possible(services: Services, after: SharedMonitor) -> None:
+async def _check_devices_support(services: Services, after: SharedMonitor) -> None:
     """Check that the device types of all associated pools support the monitor. Raises :class:`Unsupported`,
     and :class:`Invalid` for an environment that was deleted meanwhile.
     """

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from evenkeel.api.common.declared import Api
+from evenkeel.api.common.declared import ApiFunctions
 from evenkeel.api.common.resources import TenantResource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, parse_bool
-from evenkeel.api.http.lists import Filters, keep_text, parse_address, parse_integer
+from evenkeel.api.http.lists import Filters, parse_text, parse_address, parse_integer
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.lists import (
     LIST_PARAMETERS,
@@ -27,8 +27,8 @@ from evenkeel.core.resources.pool_rooted import SharedMonitor
 
 ReadList = Callable[[Services, ListQuery], Awaitable[Page]]
 
-_COMMON = {"id": keep_text, "admin_state_up": parse_bool, "provisioning_status": keep_text}
-_NAMED = {**_COMMON, "name": keep_text, "description": keep_text}
+_COMMON = {"id": parse_text, "admin_state_up": parse_bool, "provisioning_status": parse_text}
+_NAMED = {**_COMMON, "name": parse_text, "description": parse_text}
 _STATUS = {"status": "provisioning_status"}
 
 
@@ -48,13 +48,13 @@ VIPS = Collection(
     filters=Filters(
         parsers={
             **_NAMED,
-            "protocol": keep_text,
+            "protocol": parse_text,
             "protocol_port": parse_integer,
             "connection_limit": parse_integer,
-            "default_pool_id": keep_text,
+            "default_pool_id": parse_text,
             "vip_address": parse_address,
-            "vip_subnet_id": keep_text,
-            "vip_port_id": keep_text,
+            "vip_subnet_id": parse_text,
+            "vip_port_id": parse_text,
         },
         aliases={
             **_STATUS,
@@ -78,10 +78,10 @@ POOLS = Collection(
     filters=Filters(
         parsers={
             **_NAMED,
-            "protocol": keep_text,
-            "lb_algorithm": keep_text,
-            "subnet_id": keep_text,
-            "vip_id": keep_text,
+            "protocol": parse_text,
+            "lb_algorithm": parse_text,
+            "subnet_id": parse_text,
+            "vip_id": parse_text,
         },
         aliases={**_STATUS, "lb_method": "lb_algorithm"},
         unordered=frozenset({"vip_id"}),
@@ -99,7 +99,7 @@ MEMBERS = Collection(
     filters=Filters(
         parsers={
             **_COMMON,
-            "pool_id": keep_text,
+            "pool_id": parse_text,
             "address": parse_address,
             "protocol_port": parse_integer,
             "weight": parse_integer,
@@ -118,15 +118,15 @@ HEALTH_MONITORS = Collection(
     rule="healthmonitor",
     filters=Filters(
         parsers={
-            "id": keep_text,
+            "id": parse_text,
             "admin_state_up": parse_bool,
-            "type": keep_text,
+            "type": parse_text,
             "delay": parse_integer,
             "timeout": parse_integer,
             "max_retries": parse_integer,
-            "http_method": keep_text,
-            "url_path": keep_text,
-            "expected_codes": keep_text,
+            "http_method": parse_text,
+            "url_path": parse_text,
+            "expected_codes": parse_text,
         },
         tagged=False,
     ),
@@ -135,8 +135,8 @@ HEALTH_MONITORS = Collection(
 )
 
 
-async def _find_rows(collection: Collection, services: Services, call: Call) -> Any:
-    return await read_object(services, call, collection, collection.id_in(call))
+async def _find_object(collection: Collection, services: Services, call: Call) -> Any:
+    return await read_object(services, call, collection, collection.id_in_path(call))
 
 
 async def read_object(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
@@ -167,11 +167,11 @@ def list_handler(collection: Collection, read: Callable[[Services, Call, ListQue
     return handle_list
 
 
-LBAAS_V1 = Api(
+LBAAS_V1 = ApiFunctions(
     listing=_listing_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),
-    find=_find_rows,
+    find=_find_object,
     select=select_fields,
     remove=remove_child,
 )

@@ -139,7 +139,9 @@ async def _set_monitor(
 
 
 async def remove_rooted_pool(services: Services, call: Call, pool_id: str) -> None:
-    """Delete a pool and its load balancer. Raises :class:`NotFound`, :class:`Conflict` while it has a vip."""
+    """Delete a pool, and the load balancer that was made for it unless that has other objects. Raises
+    :class:`NotFound`, :class:`Conflict` while the pool has a vip.
+    """
     await services.change_accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
 
 

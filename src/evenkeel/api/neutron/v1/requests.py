@@ -54,7 +54,9 @@ class V1VipNew(NeutronNew):
 
 
 class V1VipChange(NeutronChange):
-    """The mutable attributes of a vip. If session persistence is absent, it is removed, like in LBaaS v1."""
+    """Changes of a vip: absent attributes stay unchanged, null sets the default. Absent session persistence
+    is removed, like in LBaaS v1.
+    """
 
     READ_ONLY: ClassVar[frozenset[str]] = (
         NeutronChange.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS_ATTRIBUTES
@@ -88,7 +90,7 @@ class V1PoolNew(NeutronNew):
 
 
 class V1PoolChange(NeutronChange):
-    """The mutable attributes of a pool."""
+    """Changes of a pool: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
         NeutronChange.READ_ONLY
@@ -118,7 +120,7 @@ class V1MemberNew(NeutronNew):
 
 
 class V1MemberChange(NeutronChange):
-    """The mutable attributes of a member."""
+    """Changes of a member: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"address", "protocol_port"} | _STATUS_ATTRIBUTES
 
@@ -147,7 +149,9 @@ class V1HealthMonitorNew(NeutronNew):
 
 
 class V1HealthMonitorChange(NeutronChange):
-    """The mutable attributes of a health monitor. ``delay`` and ``timeout`` are in seconds."""
+    """Changes of a health monitor: absent attributes stay unchanged, null sets the default. ``delay`` and
+    ``timeout`` are in seconds.
+    """
 
     READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"type", "pools"} | _STATUS_ATTRIBUTES
 

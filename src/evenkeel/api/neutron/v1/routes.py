@@ -1,6 +1,6 @@
 """Routes of LBaaS v1."""
 
-from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, Deletion, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, DeleteRequest, WriteRequest
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.common.object_routes import ObjectRoutes
 from evenkeel.api.http.routing import Operation, RouteMap
@@ -16,32 +16,32 @@ _VIPS = DeclaredObject(
     api=LBAAS_V1,
     resource=VIPS,
     view=views.V1VipView,
-    create=Write(requests.V1VipNewBody, vips.make_vip),
-    change=Write(requests.V1VipChangeBody, vips.change_vip),
-    remove=Deletion(vips.remove_vip),
+    create=WriteRequest(requests.V1VipNewBody, vips.make_vip),
+    change=WriteRequest(requests.V1VipChangeBody, vips.change_vip),
+    remove=DeleteRequest(vips.remove_vip),
 )
 _POOLS = DeclaredObject(
     api=LBAAS_V1,
     resource=POOLS,
     view=views.V1PoolView,
-    create=Write(requests.V1PoolNewBody, pools.make_rooted_pool),
-    change=Write(requests.V1PoolChangeBody, pools.change_rooted_pool),
-    remove=Deletion(pools.remove_rooted_pool),
+    create=WriteRequest(requests.V1PoolNewBody, pools.make_rooted_pool),
+    change=WriteRequest(requests.V1PoolChangeBody, pools.change_rooted_pool),
+    remove=DeleteRequest(pools.remove_rooted_pool),
 )
 _MEMBERS = DeclaredObject(
     api=LBAAS_V1,
     resource=MEMBERS,
     view=views.V1MemberView,
-    create=Write(requests.V1MemberNewBody, members.make_member_of_v1),
-    change=Write(requests.V1MemberChangeBody, members.change_member_of_v1),
+    create=WriteRequest(requests.V1MemberNewBody, members.make_member_of_v1),
+    change=WriteRequest(requests.V1MemberChangeBody, members.change_member_of_v1),
 )
 _HEALTH_MONITORS = DeclaredObject(
     api=LBAAS_V1,
     resource=HEALTH_MONITORS,
     view=views.V1HealthMonitorView,
-    create=Write(requests.V1HealthMonitorNewBody, health_monitors.make_shared_monitor),
-    change=Write(requests.V1HealthMonitorChangeBody, health_monitors.change_shared_monitor),
-    remove=Deletion(health_monitors.remove_shared_monitor),
+    create=WriteRequest(requests.V1HealthMonitorNewBody, health_monitors.make_shared_monitor),
+    change=WriteRequest(requests.V1HealthMonitorChangeBody, health_monitors.change_shared_monitor),
+    remove=DeleteRequest(health_monitors.remove_shared_monitor),
 )
 _IN_POOL = ObjectRoutes(
     name="health_monitor",

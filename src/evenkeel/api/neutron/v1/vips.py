@@ -47,7 +47,7 @@ async def make_vip(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     :class:`NetworkUnavailable`.
     """
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
-    _check_same_load_balancer(wanted, pool)
+    _check_project_and_protocol(wanted, pool)
     row = _listener_row(wanted, pool, services.new_id())
     persistence = persistence_from_body(wanted.session_persistence)
     served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, call.caller.scope)
@@ -62,7 +62,7 @@ async def _find_vip(services: Services, call: Call, vip_id: str) -> PoolVip:
     return found
 
 
-def _check_same_load_balancer(wanted: V1VipNew, pool: Pool) -> None:
+def _check_project_and_protocol(wanted: V1VipNew, pool: Pool) -> None:
     """Check that a vip is of its pool's project and protocol. Raises :class:`NeutronRefusal`: 403 for another
     project, 400 for another protocol.
     """

@@ -26,7 +26,7 @@ _COMMON = NeutronChange.READ_ONLY
 
 
 class V2LoadBalancerChange(NeutronChange):
-    """The mutable attributes of a load balancer."""
+    """Changes of a load balancer: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
         "vip_subnet_id",
@@ -47,7 +47,7 @@ class V2LoadBalancerChange(NeutronChange):
 
 
 class V2ListenerChange(NeutronChange):
-    """The mutable attributes of a listener."""
+    """Changes of a listener: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
         "protocol",
@@ -67,7 +67,7 @@ class V2ListenerChange(NeutronChange):
 
 
 class V2PoolChange(NeutronChange):
-    """The mutable attributes of a pool."""
+    """Changes of a pool: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
         "protocol",
@@ -87,7 +87,7 @@ class V2PoolChange(NeutronChange):
 
 
 class V2MemberChange(NeutronChange):
-    """The mutable attributes of a member."""
+    """Changes of a member: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"address", "protocol_port", "subnet_id"}
 
@@ -97,7 +97,9 @@ class V2MemberChange(NeutronChange):
 
 
 class V2HealthMonitorChange(NeutronChange):
-    """The mutable attributes of a health monitor. ``delay`` and ``timeout`` are in seconds."""
+    """Changes of a health monitor: absent attributes stay unchanged, null sets the default. ``delay`` and
+    ``timeout`` are in seconds.
+    """
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"type", "pool_id", "pools"}
 
@@ -113,7 +115,7 @@ class V2HealthMonitorChange(NeutronChange):
 
 
 class V2L7PolicyChange(NeutronChange):
-    """The mutable attributes of an L7 policy."""
+    """Changes of an L7 policy: absent attributes stay unchanged, null sets the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"listener_id", "rules"}
 
@@ -127,7 +129,7 @@ class V2L7PolicyChange(NeutronChange):
 
 
 class V2L7RuleChange(NeutronChange):
-    """The mutable attributes of an L7 rule."""
+    """Changes of an L7 rule: absent attributes stay unchanged, null sets the default."""
 
     type: L7RuleType | UnsetType = UNSET
     compare_type: L7RuleCompareType | UnsetType = UNSET

@@ -9,8 +9,8 @@ from evenkeel.api.common.status_trees import policies_and_rules, pool_contents
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.v2 import requests, showing, views
-from evenkeel.api.neutron.v2.l7policies import check_target, checked_rule
-from evenkeel.api.neutron.v2.listeners import check_container, check_protocol_pair
+from evenkeel.api.neutron.v2.l7policies import check_redirect_target, checked_rule
+from evenkeel.api.neutron.v2.listeners import check_tls_container, check_protocol_pair
 from evenkeel.api.neutron.v2.loadbalancers import check_new_load_balancer
 from evenkeel.api.neutron.v2.members import check_subnets
 from evenkeel.api.neutron.v2.pools import persistence_of_v2
@@ -76,7 +76,7 @@ def _pools_of_listener(body: requests.V2GraphListener) -> list[requests.V2GraphP
 
 
 def _nested_listener(body: requests.V2GraphListener) -> octavia.NestedListener:
-    check_container(body)
+    check_tls_container(body)
     if body.default_pool is not None:
         check_protocol_pair(body.protocol, body.default_pool.protocol)
     return convert_body(
@@ -101,7 +101,7 @@ def _default_pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPoo
 
 
 def _nested_policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
-    check_target(body.action, None if body.redirect_pool is None else "new", body.redirect_url)
+    check_redirect_target(body.action, None if body.redirect_pool is None else "new", body.redirect_url)
     checked = [checked_rule(each, each.type, each.value) for each in body.rules or ()]
     rules = [convert_body(l7_requests.L7RuleNew, each) for each in checked]
     return convert_body(octavia.NestedL7Policy, body, redirect_pool=_default_pool(body.redirect_pool), rules=rules)

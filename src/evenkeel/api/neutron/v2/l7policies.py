@@ -30,13 +30,13 @@ async def make_l7policy_of_v2(services: Services, call: Call, wanted: requests.V
     Raises :class:`NeutronRefusal` for a missing target or a pool elsewhere, and the errors of
     :func:`make_l7policy`.
     """
-    check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
+    check_redirect_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
     if wanted.action == "REDIRECT_TO_POOL":
         await _check_same_load_balancer(services, call, wanted.listener_id, wanted.redirect_pool_id)
     return await make_l7policy(services, call, convert_body(octavia.L7PolicyNew, wanted), add_default_redirect_code)
 
 
-def check_target(action: str, pool_id: str | None, url: str | None) -> None:
+def check_redirect_target(action: str, pool_id: str | None, url: str | None) -> None:
     """Check that a redirecting action has its target. Raises :class:`NeutronRefusal` (409)."""
     if action == "REDIRECT_TO_POOL" and pool_id is None:
         raise pool_missing_error()
@@ -75,7 +75,7 @@ async def change_l7policy_of_v2(
     action = current.action if isinstance(wanted.action, UnsetType) else wanted.action
     pool_id = current.redirect_pool_id if isinstance(wanted.redirect_pool_id, UnsetType) else wanted.redirect_pool_id
     url = current.redirect_url if isinstance(wanted.redirect_url, UnsetType) else wanted.redirect_url
-    check_target(action, pool_id, url)
+    check_redirect_target(action, pool_id, url)
     if action == "REDIRECT_TO_POOL" and pool_id != current.redirect_pool_id:
         await _check_same_load_balancer(services, call, current.listener_id, pool_id)
     changes = convert_body(octavia.L7PolicyChange, wanted)

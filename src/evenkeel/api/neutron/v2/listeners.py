@@ -25,12 +25,12 @@ async def make_listener_of_v2(services: Services, call: Call, wanted: requests.V
         raise bad_request(
             "Must specify a loadbalancer_id or a default_pool_id for the listener.", "ListenerMustHaveLoadbalancer"
         )
-    check_container(wanted)
+    check_tls_container(wanted)
     asked = convert_body(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id)
     return await make_listener(services, call, asked, idle=IDLE_REFERENCES)
 
 
-def check_container(wanted: requests.V2ListenerParts) -> None:
+def check_tls_container(wanted: requests.V2ListenerParts) -> None:
     """Check that a TLS listener has a certificate reference. Raises :class:`NeutronRefusal` (400)."""
     if wanted.protocol == TLS_PROTOCOL and not wanted.default_tls_container_ref:
         raise bad_request("Default TLS container was not specified", "TLSDefaultContainerNotSpecified")

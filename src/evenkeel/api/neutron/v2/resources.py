@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from evenkeel.api.common.declared import Api
+from evenkeel.api.common.declared import ApiFunctions
 from evenkeel.api.common.resources import TenantResource, find_object, parent_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
@@ -99,7 +99,7 @@ async def _remove_object(resource: TenantResource, services: Services, call: Cal
     await services.change_accepted(change)
 
 
-LBAAS_V2 = Api(
+LBAAS_V2 = ApiFunctions(
     listing=_listing_handler,
     parameters=LIST_PARAMETERS,
     page=lambda resource, view: list_page_type(resource.plural, view),

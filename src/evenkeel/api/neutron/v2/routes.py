@@ -2,7 +2,7 @@
 
 from msgspec import defstruct
 
-from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, Deletion, Write
+from evenkeel.api.common.declared import WRITE_ERRORS, DeclaredObject, DeleteRequest, WriteRequest
 from evenkeel.api.common.linking import single_object_type
 from evenkeel.api.http.routing import Operation, RouteMap
 from evenkeel.api.neutron.style import BASE
@@ -36,50 +36,50 @@ _LOAD_BALANCERS = DeclaredObject(
     api=LBAAS_V2,
     resource=LOAD_BALANCERS,
     view=views.V2LoadBalancerView,
-    create=Write(requests.V2LoadBalancerNewBody, loadbalancers.make_load_balancer_of_v2),
-    change=Write(change_requests.V2LoadBalancerChangeBody, loadbalancers.change_load_balancer_of_v2),
-    remove=Deletion(loadbalancers.remove_load_balancer_of_v2),
+    create=WriteRequest(requests.V2LoadBalancerNewBody, loadbalancers.make_load_balancer_of_v2),
+    change=WriteRequest(change_requests.V2LoadBalancerChangeBody, loadbalancers.change_load_balancer_of_v2),
+    remove=DeleteRequest(loadbalancers.remove_load_balancer_of_v2),
 )
 _LISTENERS = DeclaredObject(
     api=LBAAS_V2,
     resource=LISTENERS,
     view=views.V2ListenerView,
-    create=Write(requests.V2ListenerNewBody, listeners.make_listener_of_v2),
-    change=Write(change_requests.V2ListenerChangeBody, listeners.change_listener_of_v2),
+    create=WriteRequest(requests.V2ListenerNewBody, listeners.make_listener_of_v2),
+    change=WriteRequest(change_requests.V2ListenerChangeBody, listeners.change_listener_of_v2),
 )
 _POOLS = DeclaredObject(
     api=LBAAS_V2,
     resource=POOLS,
     view=views.V2PoolView,
-    create=Write(requests.V2PoolNewBody, pools.make_pool_of_v2),
-    change=Write(change_requests.V2PoolChangeBody, pools.change_pool_of_v2),
+    create=WriteRequest(requests.V2PoolNewBody, pools.make_pool_of_v2),
+    change=WriteRequest(change_requests.V2PoolChangeBody, pools.change_pool_of_v2),
 )
 _HEALTH_MONITORS = DeclaredObject(
     api=LBAAS_V2,
     resource=HEALTH_MONITORS,
     view=views.V2HealthMonitorView,
-    create=Write(requests.V2HealthMonitorNewBody, pools.make_monitor_of_v2),
-    change=Write(change_requests.V2HealthMonitorChangeBody, pools.change_monitor_of_v2),
+    create=WriteRequest(requests.V2HealthMonitorNewBody, pools.make_monitor_of_v2),
+    change=WriteRequest(change_requests.V2HealthMonitorChangeBody, pools.change_monitor_of_v2),
 )
 _MEMBERS = DeclaredObject(
     api=LBAAS_V2,
     resource=MEMBERS,
     view=views.V2MemberView,
-    change=Write(change_requests.V2MemberChangeBody, members.change_member_of_v2),
+    change=WriteRequest(change_requests.V2MemberChangeBody, members.change_member_of_v2),
 )
 _L7POLICIES = DeclaredObject(
     api=LBAAS_V2,
     resource=L7POLICIES,
     view=views.V2L7PolicyView,
-    create=Write(requests.V2L7PolicyNewBody, l7policies.make_l7policy_of_v2, show=created_l7policy_view),
-    change=Write(change_requests.V2L7PolicyChangeBody, l7policies.change_l7policy_of_v2),
+    create=WriteRequest(requests.V2L7PolicyNewBody, l7policies.make_l7policy_of_v2, show=created_l7policy_view),
+    change=WriteRequest(change_requests.V2L7PolicyChangeBody, l7policies.change_l7policy_of_v2),
 )
 _L7RULES = DeclaredObject(
     api=LBAAS_V2,
     resource=L7RULES,
     view=views.V2L7RuleView,
-    create=Write(requests.V2L7RuleNewBody, l7policies.make_l7rule_of_v2),
-    change=Write(change_requests.V2L7RuleChangeBody, l7policies.change_l7rule_of_v2),
+    create=WriteRequest(requests.V2L7RuleNewBody, l7policies.make_l7rule_of_v2),
+    change=WriteRequest(change_requests.V2L7RuleChangeBody, l7policies.change_l7rule_of_v2),
 )
 
 _NewMembers = defstruct(

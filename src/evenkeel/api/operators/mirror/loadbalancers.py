@@ -53,7 +53,7 @@ class EntryPage(Value):
     """Marker of the next page; None: this is the last one."""
 
 
-async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
+async def put_load_balancer(services: Services, call: Call, body: MirrorPut) -> Answer:
     """Handle PUT /mirror/loadbalancers/{id}: make the mirrored load balancer equal to the given one.
     Idempotent. Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`,
     :class:`KeyManagerUnavailable`, :class:`BadList` for unknown query parameters.
@@ -65,7 +65,7 @@ async def handle_put(services: Services, call: Call, body: MirrorPut) -> Answer:
     return json_answer({"loadbalancer": view})
 
 
-async def handle_delete(services: Services, call: Call) -> Answer:
+async def delete_load_balancer(services: Services, call: Call) -> Answer:
     """Handle DELETE /mirror/loadbalancers/{id}: delete a mirrored load balancer with its children; answers
     204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList`, :class:`Invalid` for an
     id that is no UUID.
@@ -75,7 +75,7 @@ async def handle_delete(services: Services, call: Call) -> Answer:
     return NO_CONTENT
 
 
-async def handle_list(services: Services, call: Call) -> Answer:
+async def list_load_balancers(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/loadbalancers: list a page of mirrored load balancers by id, also those that are
     being deleted. Raises :class:`BadList`.
     """

@@ -21,7 +21,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="PUT",
         path="/mirror/loadbalancers/{id}",
-        handle=loadbalancers.handle_put,
+        handle=loadbalancers.put_load_balancer,
         summary="Make a load balancer equal to that of another system, or create it; writes nothing if it is equal",
         rule=_WRITE,
         body=MirrorPut,
@@ -32,7 +32,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="DELETE",
         path="/mirror/loadbalancers/{id}",
-        handle=loadbalancers.handle_delete,
+        handle=loadbalancers.delete_load_balancer,
         summary="Delete a mirrored load balancer with everything below it",
         rule=_WRITE,
         status=204,
@@ -65,7 +65,7 @@ _LOAD_BALANCERS = (
     Operation(
         method="GET",
         path="/mirror/loadbalancers",
-        handle=loadbalancers.handle_list,
+        handle=loadbalancers.list_load_balancers,
         summary="List mirrored load balancers in order of their ids, also those that devices still have to remove",
         rule=_READ,
         answer=loadbalancers.EntryPage,

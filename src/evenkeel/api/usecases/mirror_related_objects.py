@@ -24,7 +24,7 @@ _TARGET_ATTRIBUTES = {"listener": "default_pool_id", "l7policy": "redirect_pool_
 """{kind: attribute with the id of the pool to which objects of the kind send}."""
 
 
-class Surroundings(NamedTuple):
+class RelatedObjects(NamedTuple):
     """Stored objects around a checked one. ``served``: provider of its load balancer; None: the load balancer is not
     known. ``pool``: the pool of members or of a health monitor, or to which a listener or L7 policy sends.
     ``listeners``: those that send to a pool, or the listener of an L7 policy.
@@ -35,15 +35,15 @@ class Surroundings(NamedTuple):
     listeners: tuple[Listener, ...] = ()
 
 
-async def read_surroundings(services: Services, check: MirrorCheck, body: Any) -> Surroundings:
+async def read_related_objects(services: Services, check: MirrorCheck, body: Any) -> RelatedObjects:
     """Read the stored objects around the object that is checked; without any if its load balancer is unknown
     or another provider's. ``body``: the object, decoded.
     """
     served = await _find_served(services, check)
     if served is None:
-        return Surroundings()
+        return RelatedObjects()
     pool_id = check.pool_id or getattr(body, _TARGET_ATTRIBUTES.get(check.kind, ""), None)
-    return Surroundings(
+    return RelatedObjects(
         served,
         await _read_stored(services, Pool, pool_id),
         await _read_listeners(services, check, getattr(body, "id", None)),
