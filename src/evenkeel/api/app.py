@@ -282,8 +282,8 @@ def _make_error_handler(styles: ApiStyles) -> ErrorHandler:
 
 
 class _LazyPaths(dict[str, "_PathEndpoints"]):
-    """The paths of an application; the endpoints of a path are made at its first request, because a process that has
-    just started, and an application in a test, serves only a few of the three hundred paths.
+    """The endpoints of an application by path, made at the first request for the path, because a process that
+    has just started, and an application in a test, serves only a few of the three hundred paths.
 
     ``make_endpoint``: makes the endpoint of an operation.
     """

@@ -108,9 +108,9 @@ class Connections:
         return len(self._held) < limits.connections_max or self.close_oldest_unauthenticated(expected=host in self._hosts, address=address)
 
     def close_oldest_unauthenticated(self, *, expected: bool = True, address: str = "") -> bool:
-        """Close the oldest unauthenticated connection; returns whether there was one. ``expected`` False:
-        leave open connections of addresses that authenticated before. ``address``: client that is refused
-        if there was none, for the log.
+        """Close the oldest unauthenticated connection, preferably of an address that never authenticated;
+        returns whether there was one. ``expected`` False: only of such an address. ``address``: client
+        that is refused if there was none, for the log.
         """
         queues = (
             (self._unauthenticated[False], self._unauthenticated[True]) if expected else (self._unauthenticated[False],)

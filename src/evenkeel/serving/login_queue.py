@@ -40,7 +40,7 @@ class RecentFailures:
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def add(self, peer: str) -> None:
-        """Record a wrong password from the address ``peer``."""
+        """Record a wrong password from the address ``peer``, for :data:`SUSPECT_SECONDS`."""
         self._until[peer] = self._monotonic() + SUSPECT_SECONDS
         self._until.move_to_end(peer)
         if len(self._until) > SUSPECTS_MAX:

@@ -104,8 +104,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 class WatchedFile(Generic[C]):
-    """The content of a password file, reloaded when the file changes. A failed reload is logged, and the previous
-    content stays.
+    """The content of a password file, which :meth:`refresh` reloads after a change of the file. A failed
+    reload is logged, and the previous content stays.
     """
 
     def __init__(self, option: str, path: Path, read: Callable[[Path], C]) -> None:

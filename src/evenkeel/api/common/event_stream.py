@@ -39,7 +39,9 @@ class EventStream(Answer):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream until the client or the listener ends it (ASGI)."""
+        """Send the stream (ASGI) until the client leaves, is too slow, or :data:`STREAM_SECONDS` are over. If
+        the feed has too many listeners or is unavailable, the stream ends at once.
+        """
         leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, *_HEADERS]})

@@ -42,7 +42,9 @@ ACTIVITY_SECONDS = 5.0
 
 
 class Services:
-    """The services that handlers use: stores, network, driver, limits and caches. One instance per process."""
+    """The services that handlers use: stores, network, driver, limits and caches. One instance per
+    application, and a copy for LBaaS (:meth:`with_changes_in_error`).
+    """
 
     def __init__(
         self,

@@ -72,7 +72,8 @@ class ProjectQuotaView(QuotaView, kw_only=True):
 
 
 class FlavorProfileNew(Request):
-    """The settings of a flavor for one provider."""
+    """A new flavor profile: settings of flavors for one provider. ``flavor_data`` is a JSON object as text.
+    """
 
     name: Name
     provider_name: ProviderName
@@ -90,7 +91,7 @@ class FlavorProfileChange(Request):
 
 
 class FlavorNew(Request):
-    """A new flavor for tenants."""
+    """A new flavor for tenants. Null or absent attributes: the default."""
 
     name: Name
     flavor_profile_id: ObjectId
@@ -153,7 +154,9 @@ class FlavorView(View, kw_only=True):
 
 
 class ZoneProfileNew(Request):
-    """The settings of an availability zone for one provider."""
+    """A new availability zone profile: settings of zones for one provider. ``availability_zone_data`` is a
+    JSON object as text.
+    """
 
     name: Name
     provider_name: ProviderName
@@ -171,7 +174,7 @@ class ZoneProfileChange(Request):
 
 
 class ZoneNew(Request):
-    """A new availability zone."""
+    """A new availability zone. Null or absent attributes: the default."""
 
     name: ZoneName
     availability_zone_profile_id: ObjectId

@@ -55,8 +55,9 @@ async def _move_step(services: Services, load_balancer_id: LoadBalancerId) -> st
 async def _explanation_with_remedy(
     services: Services, root: LoadBalancer, shard: Shard | None, shown: views.HostingView
 ) -> views.HostingView:
-    """Return the view with commands that remedy devices out of reach, or else with problems of certificates
-    and their remedy.
+    """Return the view with a remedy. If the load balancer has a status reason: commands for devices out of
+    reach. Without any reason: a problem with certificates, as the operating reason, and commands against
+    that; nothing if there is none.
     """
     if (root.operating_reason or root.status_reason) and shard is not None:
         if (group := await _group_out_of_reach(services, shard)) is None:

@@ -42,7 +42,7 @@ class PageFile(Value):
     etag: bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file, or 304 if the client has it (ASGI)."""
+        """Send the file (ASGI); 304 without a body if the client has it, and no body for HEAD."""
         headers = [*HEADERS, (b"etag", self.etag)]
         known = dict(scope["headers"]).get(b"if-none-match") == self.etag
         if not known:

@@ -72,8 +72,8 @@ class OfferedServices:
                 raise _wrong_parameter(f"'{other}' and '{one.tag}': both set {one.parameter}. Allowed: one of them.")
 
     def log_bare_tags(self, listener_id: str, tags: Iterable[str]) -> None:
-        """Log a listener's tags that would choose an enhanced service if they had the prefix; without it they have no
-        effect.
+        """Log a listener's tags that would choose an enhanced service if they had the prefix; without it they
+        have no effect. Logs nothing if tags without prefix choose enhanced services.
         """
         if self._bare:
             return

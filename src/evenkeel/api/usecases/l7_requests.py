@@ -55,7 +55,7 @@ RuleValue = Annotated[
 
 
 class L7RuleNew(Request):
-    """A new L7 rule: one condition on a request."""
+    """A new L7 rule: one condition on a request. Null or absent attributes: the default."""
 
     type: L7RuleType
     compare_type: L7RuleCompareType
@@ -69,7 +69,7 @@ class L7RuleNew(Request):
 
 
 class L7PolicyParts(Request):
-    """Attributes of every new L7 policy."""
+    """Attributes of every new L7 policy. Null or absent attributes: the default."""
 
     action: L7PolicyAction
     name: Text | None = None
@@ -86,7 +86,9 @@ class L7PolicyParts(Request):
 
 
 class L7PolicyWithPool(L7PolicyParts):
-    """An L7 policy inside a new listener. ``redirect_pool``: a new pool, created together with the policy."""
+    """An L7 policy inside a new listener. ``redirect_pool``: a new pool, created together with the policy,
+    instead of the existing ``redirect_pool_id``; null or absent: none.
+    """
 
     redirect_pool_id: Uuid | None = None
     redirect_pool: NestedPool | None = None

@@ -60,8 +60,8 @@ _UNKNOWN_LOAD_BALANCER_ID = LoadBalancerId("")
 
 
 async def check_operation(services: Services, check: MirrorCheck) -> None:
-    """Check that the provider can serve an object as it is after an operation; a delete or failover is always
-    possible. Raises :class:`Invalid`, also for an unknown provider, or :class:`Unsupported`.
+    """Check that the provider can serve an object as it is after an operation; deletes and failovers are not
+    checked further. Raises :class:`Invalid`, also for an unknown provider, or :class:`Unsupported`.
     """
     table = services.providers.capabilities_of(await services.providers.device_driver_of(check.provider))
     if check.operation in ("delete", "failover"):

@@ -63,7 +63,7 @@ class MirroredMonitor(NestedHealthMonitor, kw_only=True):
 
 
 class MirroredPool(PoolParts, kw_only=True):
-    """A pool with its members and health monitor."""
+    """A pool with its members and health monitor. Null or absent attributes: the default."""
 
     id: MirrorId
     protocol: PoolProtocol
@@ -80,7 +80,7 @@ class MirroredRule(L7RuleNew, kw_only=True):
 
 
 class MirroredPolicy(L7PolicyParts, kw_only=True):
-    """An L7 policy with its rules."""
+    """An L7 policy with its rules. Null or absent attributes: the default."""
 
     id: MirrorId
     redirect_pool_id: MirrorId | None = None
@@ -88,7 +88,7 @@ class MirroredPolicy(L7PolicyParts, kw_only=True):
 
 
 class MirroredListener(ListenerParts, kw_only=True):
-    """A listener with its L7 policies."""
+    """A listener with its L7 policies. Null or absent attributes: the default."""
 
     id: MirrorId
     default_pool_id: MirrorId | None = None
@@ -103,8 +103,8 @@ class MirroredVip(Request):
 
 
 class MirroredParts(Request, kw_only=True):
-    """A whole load balancer without its VIP. Metadata of its flavor and availability zone are given instead of their
-    ids, which belong to the other system's catalogue.
+    """A whole load balancer without its VIP. Metadata of its flavor and availability zone are given instead
+    of their ids, which belong to the other system's catalogue. Null or absent attributes: the default.
     """
 
     id: MirrorId | None = None

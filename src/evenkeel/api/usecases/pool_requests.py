@@ -33,7 +33,7 @@ from evenkeel.core.resources.model import HealthMonitorType, LbAlgorithm, Persis
 
 class Persistence(Request):
     """Session persistence of a pool. ``persistence_timeout`` is in seconds, ``persistence_granularity`` is a
-    netmask.
+    netmask. Null or absent attributes: the default.
     """
 
     type: PersistenceType
@@ -46,7 +46,7 @@ class Persistence(Request):
 
 
 class MemberNew(Request):
-    """A new member: one server of a pool."""
+    """A new member: one server of a pool. Null or absent attributes: the default."""
 
     address: Address
     protocol_port: Port
@@ -67,7 +67,9 @@ class MemberNew(Request):
 
 
 class NestedHealthMonitor(Request):
-    """A health monitor inside a new pool. ``delay`` and ``timeout`` are in seconds."""
+    """A health monitor inside a new pool. ``delay`` and ``timeout`` are in seconds. Null or absent
+    attributes: the default.
+    """
 
     type: HealthMonitorType
     delay: MonitorSeconds
@@ -96,7 +98,7 @@ class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
 
 
 class PoolParts(Request):
-    """Attributes of every new pool."""
+    """Attributes of every new pool. Null or absent attributes: the default."""
 
     name: Text | None = None
     description: Text | None = None
@@ -124,14 +126,16 @@ class NestedPool(PoolParts, kw_only=True):
 
 
 class DefaultPool(PoolParts):
-    """A new pool, or by ``name`` alone a reference to one of the load balancer's new ``pools``."""
+    """A new pool, or by ``name`` alone a reference to one of the load balancer's new ``pools``. Null or
+    absent attributes: the default.
+    """
 
     protocol: PoolProtocol | None = None
     lb_algorithm: LbAlgorithm | None = None
 
 
 class PoolNew(NestedPool):
-    """A pool of a load balancer, or the default pool of a listener."""
+    """A new pool of a load balancer, or the default pool of a listener: one of the two must be named."""
 
     loadbalancer_id: Uuid | None = None
     listener_id: Uuid | None = None

@@ -29,7 +29,7 @@ LimitedPath = Annotated[
 
 
 class RateLimitPolicyNew(Request, kw_only=True):
-    """A new rate limit policy of a listener."""
+    """A new rate limit policy of a listener. Null or absent attributes: the default."""
 
     listener_id: Uuid
     action: RateLimitAction
@@ -48,7 +48,8 @@ class RateLimitPolicyNewBody(Request):
 
 
 class RateLimitRuleNew(Request, kw_only=True):
-    """A new rule of a rate limit policy: a threshold of one metric."""
+    """A new rule of a rate limit policy: a threshold of one metric. Null or absent attributes: the default.
+    """
 
     metric: RateLimitMetric
     threshold: Threshold

@@ -57,7 +57,7 @@ _HEADERS_BY_ATTRIBUTE = {
 
 
 class InsertHeaders(Request, rename=_HEADERS_BY_ATTRIBUTE):
-    """Headers that the load balancer adds to requests."""
+    """Headers that the load balancer adds to requests: ``"true"`` adds one; null or absent: not added."""
 
     x_for: Switch | None = None
     x_port: Switch | None = None
@@ -81,7 +81,9 @@ class InsertHeaders(Request, rename=_HEADERS_BY_ATTRIBUTE):
 
 
 class ListenerParts(Request):
-    """Attributes of every new listener. Time-outs are in milliseconds, ``hsts_max_age`` is in seconds."""
+    """Attributes of every new listener. Time-outs are in milliseconds, ``hsts_max_age`` is in seconds. Null
+    or absent attributes: the default.
+    """
 
     protocol: ListenerProtocol
     protocol_port: Port
@@ -112,14 +114,18 @@ class ListenerParts(Request):
 
 
 class NestedL7Policy(L7PolicyParts):
-    """An L7 policy of a listener inside a new load balancer."""
+    """An L7 policy of a listener inside a new load balancer. ``redirect_pool_id`` is refused, because no pool
+    exists yet. Null or absent attributes: the default.
+    """
 
     redirect_pool: DefaultPool | None = None
     redirect_pool_id: Uuid | None = None
 
 
 class NestedListener(ListenerParts):
-    """A listener inside a new load balancer."""
+    """A listener inside a new load balancer. ``default_pool_id`` is refused, because no pool exists yet. Null
+    or absent attributes: the default.
+    """
 
     default_pool: DefaultPool | None = None
     default_pool_id: Uuid | None = None
@@ -127,7 +133,7 @@ class NestedListener(ListenerParts):
 
 
 class ListenerNew(ListenerParts, kw_only=True):
-    """A new listener: a port of a load balancer."""
+    """A new listener: a port of a load balancer. Null or absent attributes: the default."""
 
     loadbalancer_id: Uuid
     default_pool_id: Uuid | None = None
@@ -149,7 +155,7 @@ class AdditionalVip(Request):
 
 
 class LoadBalancerNew(Request):
-    """A load balancer, alone or with children."""
+    """A new load balancer, alone or with children. Null or absent attributes: the default."""
 
     name: Text | None = None
     description: Text | None = None

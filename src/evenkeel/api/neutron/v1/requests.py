@@ -35,7 +35,7 @@ class V1Persistence(Request):
 
 
 class V1VipNew(NeutronNew):
-    """A new vip: an address and port in front of a pool."""
+    """A new vip: an address and port in front of a pool. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS_ATTRIBUTES
 
@@ -71,7 +71,7 @@ class V1VipChange(NeutronChange):
 
 
 class V1PoolNew(NeutronNew):
-    """A new pool: a group of members."""
+    """A new pool: a group of members. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = (
         frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS_ATTRIBUTES
@@ -106,7 +106,7 @@ class V1PoolChange(NeutronChange):
 
 
 class V1MemberNew(NeutronNew):
-    """A new member: one server of a pool."""
+    """A new member: one server of a pool. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS_ATTRIBUTES
 
@@ -131,7 +131,7 @@ class V1MemberChange(NeutronChange):
 
 class V1HealthMonitorNew(NeutronNew):
     """A new health monitor: how members are checked, in any number of pools. ``delay`` and ``timeout`` are in
-    seconds.
+    seconds. Null or absent attributes: the default.
     """
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS_ATTRIBUTES
@@ -165,7 +165,7 @@ class V1HealthMonitorChange(NeutronChange):
 
 
 class V1Association(NeutronNew):
-    """The health monitor to associate with a pool."""
+    """The health monitor to associate with a pool. ``tenant_id`` and ``project_id`` are ignored."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset()
 

@@ -58,7 +58,7 @@ class V2Persistence(Request):
 
 
 class V2L7RuleNew(NeutronNew):
-    """A new L7 rule: a condition on requests."""
+    """A new L7 rule: a condition on requests. Null or absent attributes: the default."""
 
     type: L7RuleType
     compare_type: L7RuleCompareType
@@ -71,7 +71,7 @@ class V2L7RuleNew(NeutronNew):
 
 
 class V2L7PolicyParts(NeutronNew):
-    """Attributes of every new L7 policy."""
+    """Attributes of every new L7 policy. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "rules"})
 
@@ -86,14 +86,14 @@ class V2L7PolicyParts(NeutronNew):
 
 
 class V2L7PolicyNew(V2L7PolicyParts, kw_only=True):
-    """An L7 policy of a listener."""
+    """A new L7 policy of a listener. ``redirect_pool_id``: required by the action REDIRECT_TO_POOL."""
 
     listener_id: Uuid
     redirect_pool_id: Uuid | None = None
 
 
 class V2MemberNew(NeutronNew):
-    """A new member: one server of a pool."""
+    """A new member: one server of a pool. Null or absent attributes: the default."""
 
     address: Address
     protocol_port: Port
@@ -106,7 +106,9 @@ class V2MemberNew(NeutronNew):
 
 
 class V2HealthMonitorParts(NeutronNew):
-    """Attributes of every new health monitor. ``delay`` and ``timeout`` are in seconds."""
+    """Attributes of every new health monitor. ``delay`` and ``timeout`` are in seconds. Null or absent
+    attributes: the default.
+    """
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"})
 
@@ -131,7 +133,7 @@ class V2HealthMonitorNew(V2HealthMonitorParts, kw_only=True):
 
 
 class V2PoolParts(NeutronNew):
-    """Attributes of every new pool."""
+    """Attributes of every new pool. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "healthmonitor_id", "listeners", "loadbalancers"})
 
@@ -146,7 +148,7 @@ class V2PoolParts(NeutronNew):
 
 
 class V2PoolNew(V2PoolParts):
-    """A pool of a load balancer, or the default pool of a listener."""
+    """A new pool of a load balancer, or the default pool of a listener: one of the two must be named."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2PoolParts.NOT_ALLOWED | {"members"}
 
@@ -155,7 +157,7 @@ class V2PoolNew(V2PoolParts):
 
 
 class V2ListenerParts(NeutronNew):
-    """Attributes of every new listener."""
+    """Attributes of every new listener. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "loadbalancers"})
 
@@ -172,7 +174,9 @@ class V2ListenerParts(NeutronNew):
 
 
 class V2ListenerNew(V2ListenerParts):
-    """A listener of the load balancer that the request names, or else of its default pool's."""
+    """A new listener of the load balancer that the request names, or else of its default pool's; one of the
+    two must be named.
+    """
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2ListenerParts.NOT_ALLOWED | {"l7policies"}
 
@@ -181,7 +185,8 @@ class V2ListenerNew(V2ListenerParts):
 
 
 class V2LoadBalancerNew(NeutronNew):
-    """A new load balancer."""
+    """A new load balancer; the VIP's subnet or network must be named. Null or absent attributes: the default.
+    """
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset(
         {"id", "vip_port_id", "provisioning_status", "operating_status", "listeners", "pools"}
@@ -203,14 +208,14 @@ class V2LoadBalancerNew(NeutronNew):
 
 
 class V2GraphPool(V2PoolParts):
-    """A pool of a graph, with its members and monitor."""
+    """A pool of a graph, with its members and monitor. Null or absent attributes: the default."""
 
     members: Annotated[list[V2MemberNew], Meta(max_length=REQUEST_MEMBERS_MAX)] | None = None
     healthmonitor: V2HealthMonitorParts | None = None
 
 
 class V2GraphL7Policy(V2L7PolicyParts):
-    """An L7 policy of a graph."""
+    """An L7 policy of a graph. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
 
@@ -219,14 +224,14 @@ class V2GraphL7Policy(V2L7PolicyParts):
 
 
 class V2GraphListener(V2ListenerParts):
-    """A listener of a graph."""
+    """A listener of a graph. Null or absent attributes: the default."""
 
     default_pool: V2GraphPool | None = None
     l7policies: Annotated[list[V2GraphL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
 
 
 class V2GraphLoadBalancer(V2LoadBalancerNew):
-    """A load balancer with all its children."""
+    """A load balancer with all its children. ``listeners``: null or absent means none."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2LoadBalancerNew.NOT_ALLOWED - {"listeners"}
 
