@@ -129,7 +129,7 @@ class Application:
                 raise
             await self._build_error_answer(scope, error)(scope, receive, send_with_headers)
 
-    def _known_path(self, scope: Any) -> "_Path | None":
+    def _known_path(self, scope: Any) -> "_PathEndpoints | None":
         """Find the path of the API that the request is for, by Litestar's routes, and store path and
         parameters in the scope as Litestar does. None leaves the request to Litestar: pages, and requests
         that it refuses.
@@ -307,7 +307,9 @@ class _LazyPaths(dict[str, "_PathEndpoints"]):
         return made
 
 
-def _build_paths(routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule) -> _LazyPaths:
+def _build_paths(
+    routes: Sequence[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule
+) -> _LazyPaths:
     """Build the paths of an application; their endpoints run handlers with these services."""
     in_error = services.with_changes_in_error()
 

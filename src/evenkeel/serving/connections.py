@@ -105,7 +105,9 @@ class Connections:
                 return False
             # The closed connection has freed a place in total as well.
             return True
-        return len(self._held) < limits.connections_max or self.close_oldest_unauthenticated(expected=host in self._hosts, address=address)
+        return len(self._held) < limits.connections_max or self.close_oldest_unauthenticated(
+            expected=host in self._hosts, address=address
+        )
 
     def close_oldest_unauthenticated(self, *, expected: bool = True, address: str = "") -> bool:
         """Close the oldest unauthenticated connection, preferably of an address that never authenticated;

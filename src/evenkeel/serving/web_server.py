@@ -70,8 +70,7 @@ class WebServer:
             acceptor.use_tls(tls)
 
     async def stop(self) -> None:
-        """Stop accepting connections, wait up to :data:`STOP_SECONDS` for requests in progress, then close.
-        """
+        """Stop accepting connections, wait up to :data:`STOP_SECONDS` for requests in progress, then close."""
         while self._acceptors:
             self._acceptors.pop().close()
         await self._runner.cleanup()

@@ -108,8 +108,7 @@ BATCH = 64
 
 
 def encode_items(rows: Sequence[T], view: Callable[[T], Any]) -> Iterator[bytes]:
-    """Yield the JSON of views, separated by commas and without brackets, a piece for each :data:`BATCH` rows.
-    """
+    """Yield the JSON of views, separated by commas and without brackets, a piece for each :data:`BATCH` rows."""
     for begin in range(0, len(rows), BATCH):
         piece = encode([view(row) for row in rows[begin : begin + BATCH]])[1:-1]
         yield b"," + piece if begin else piece

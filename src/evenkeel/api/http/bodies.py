@@ -10,7 +10,7 @@ import msgspec
 from litestar.types import Receive
 
 from evenkeel.api.identity.caller import Headers
-from evenkeel.api.responses.decode_errors import octavia_body_name, explain_decode_error
+from evenkeel.api.responses.decode_errors import explain_decode_error, octavia_body_name
 from evenkeel.api.responses.errors import Refusal, shorten
 from evenkeel.api.responses.flags import LaxDecoder
 from evenkeel.core.kit.errors import Invalid

@@ -52,8 +52,7 @@ def parse_text(name: str, value: str) -> str:
 
 
 def parse_address(name: str, value: str) -> str:
-    """Return an address in its stored form; any other text unchanged, so that the filter matches no object.
-    """
+    """Return an address in its stored form; any other text unchanged, so that the filter matches no object."""
     return canonical_address(value) or value
 
 

@@ -165,8 +165,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- parser callbacks
 
     def on_message_begin(self) -> None:
-        """Reset the header limits for a new request, and store its peer and connection in the scope's state.
-        """
+        """Reset the header limits for a new request, and store its peer and connection in the scope's state."""
         super().on_message_begin()
         state = self.scope["state"]
         state[PEER] = self._peer

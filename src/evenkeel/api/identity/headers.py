@@ -16,8 +16,8 @@ from evenkeel.api.identity.caller import (
     Peer,
     Unauthenticated,
     checked_project,
-    peer_of,
     distinct_roles,
+    peer_of,
 )
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import Invalid

@@ -79,7 +79,11 @@ class NeutronReader(Generic[T]):
             return bad_request("Resource body required")
         name = self._names[0]
         if not body.keys() & set(self._names):
-            return bad_request("Bulk operation not supported") if _plural_name(name) in body else _missing_object_error(name)
+            return (
+                bad_request("Bulk operation not supported")
+                if _plural_name(name) in body
+                else _missing_object_error(name)
+            )
         try:
             return _explain_refusal(str(error), body, self._kind)
         except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one

@@ -9,7 +9,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
-from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, parse_text, parse_list
+from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, parse_list, parse_text
 from evenkeel.api.http.routing import Operation
 from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer, json_answer

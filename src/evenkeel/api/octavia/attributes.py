@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from evenkeel.api.http.call import parse_bool
-from evenkeel.api.http.lists import Filters, Parse, parse_text, parse_integer, parse_number, parse_optional, parse_time
+from evenkeel.api.http.lists import Filters, Parse, parse_integer, parse_number, parse_optional, parse_text, parse_time
 from evenkeel.core.resources.attributes import HIDDEN, LINKS, fields_of, shape_of
 
 V = TypeVar("V", bound=msgspec.Struct)

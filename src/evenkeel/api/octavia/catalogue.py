@@ -17,9 +17,9 @@ from evenkeel.api.http.lists import (
     FIELDS_PARAMETER,
     PAGE_PARAMETERS,
     Filters,
-    parse_text,
     page_links,
     parse_list,
+    parse_text,
     read_page,
     select_fields,
 )

@@ -72,8 +72,7 @@ class ProjectQuotaView(QuotaView, kw_only=True):
 
 
 class FlavorProfileNew(Request):
-    """A new flavor profile: settings of flavors for one provider. ``flavor_data`` is a JSON object as text.
-    """
+    """A new flavor profile: settings of flavors for one provider. ``flavor_data`` is a JSON object as text."""
 
     name: Name
     provider_name: ProviderName

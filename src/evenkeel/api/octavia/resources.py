@@ -11,12 +11,12 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.lists import (
     LIST_PARAMETERS,
-    parse_text,
     page_links,
     parse_address,
     parse_integer,
     parse_list,
     parse_optional,
+    parse_text,
     read_page,
     select_fields,
 )

@@ -106,15 +106,23 @@ _RATE_LIMIT_POLICIES = DeclaredObject(
     api=OCTAVIA,
     resource=RATE_LIMIT_POLICIES,
     view=views.RateLimitPolicyView,
-    create=WriteRequest(rate_limit_requests.RateLimitPolicyNewBody, make_rate_limit_policy, "Create a rate limit policy"),
-    change=WriteRequest(rate_limit_requests.RateLimitPolicyChangeBody, change_rate_limit_policy, "Change a rate limit policy"),
+    create=WriteRequest(
+        rate_limit_requests.RateLimitPolicyNewBody, make_rate_limit_policy, "Create a rate limit policy"
+    ),
+    change=WriteRequest(
+        rate_limit_requests.RateLimitPolicyChangeBody, change_rate_limit_policy, "Change a rate limit policy"
+    ),
 )
 _RATE_LIMIT_RULES = DeclaredObject(
     api=OCTAVIA,
     resource=RATE_LIMIT_RULES,
     view=views.RateLimitRuleView,
-    create=WriteRequest(rate_limit_requests.RateLimitRuleNewBody, make_rate_limit_rule, "Add a rule to a rate limit policy"),
-    change=WriteRequest(rate_limit_requests.RateLimitRuleChangeBody, change_rate_limit_rule, "Change a rate limit rule"),
+    create=WriteRequest(
+        rate_limit_requests.RateLimitRuleNewBody, make_rate_limit_rule, "Add a rule to a rate limit policy"
+    ),
+    change=WriteRequest(
+        rate_limit_requests.RateLimitRuleChangeBody, change_rate_limit_rule, "Change a rate limit rule"
+    ),
 )
 
 _TENANTS = (

@@ -26,8 +26,7 @@ ROUTES_MAX = 10
 
 
 class RouteView(Value):
-    """Requests to one route since the controller started. ``failed``: answered with a status of 500 or above.
-    """
+    """Requests to one route since the controller started. ``failed``: answered with a status of 500 or above."""
 
     method: str
     route: str

@@ -73,7 +73,9 @@ async def delete_request(
             raise
 
 
-async def _check_tenant_may_replace(services: Services, project_id: ProjectId, name: str, scope: ProjectId | None) -> None:
+async def _check_tenant_may_replace(
+    services: Services, project_id: ProjectId, name: str, scope: ProjectId | None
+) -> None:
     """Raise :class:`Conflict` if a tenant (``scope`` not None) is about to replace or remove what an operator
     added.
     """

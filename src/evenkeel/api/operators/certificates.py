@@ -8,7 +8,12 @@ from msgspec.structs import replace
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
-from evenkeel.api.operators.certificate_requests import check_not_own_project, delete_request, find_kept_certificate, request_certificate
+from evenkeel.api.operators.certificate_requests import (
+    check_not_own_project,
+    delete_request,
+    find_kept_certificate,
+    request_certificate,
+)
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import CertificateNew, CertificateNewBody, RevocationBody
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer

@@ -7,7 +7,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
-from evenkeel.api.operators.vip_networks import FIELDS, check_networks_exist, changed_network_lists
+from evenkeel.api.operators.vip_networks import FIELDS, changed_network_lists, check_networks_exist
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import NotFound
@@ -37,8 +37,7 @@ async def _stored_environment(services: Services, name: str) -> Environment:
 
 
 async def list_environments(services: Services, call: Call) -> Answer:
-    """Handle GET /environments: list all environments. Raises :class:`BadList` for unknown query parameters.
-    """
+    """Handle GET /environments: list all environments. Raises :class:`BadList` for unknown query parameters."""
     query_options(call, ())
     return json_answer(
         {"environments": [views.environment_view(row) for row in await services.operators.environments()]}

@@ -19,8 +19,7 @@ WSME, which parses bodies in Octavia.
 
 @functools.cache
 def flag_names(kind: Any) -> frozenset[str]:
-    """Return the names, in JSON, of the boolean attributes of a struct type and of all structs nested in it.
-    """
+    """Return the names, in JSON, of the boolean attributes of a struct type and of all structs nested in it."""
     names: set[str] = set()
     _collect_flag_names(inspect.type_info(kind), names, set())
     return frozenset(names)

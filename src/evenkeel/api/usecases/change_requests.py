@@ -54,8 +54,7 @@ class PersistenceChange(Request):
 
 @derive_change_request(PoolNew, Pool, session_persistence=PersistenceChange | None)
 class PoolChange(Request):
-    """Changes of a pool: absent attributes stay unchanged, null sets the default, but leaves tags unchanged.
-    """
+    """Changes of a pool: absent attributes stay unchanged, null sets the default, but leaves tags unchanged."""
 
 
 @derive_change_request(ListenerNew, Listener)

@@ -171,8 +171,7 @@ def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
 
 
 def _import_with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
-    """Return the given load balancer, with the VIP's network and port of the stored one where it names none.
-    """
+    """Return the given load balancer, with the VIP's network and port of the stored one where it names none."""
     vip = there.tree.load_balancer.vip
     if vip is None:
         return wanted

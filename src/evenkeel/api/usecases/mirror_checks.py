@@ -13,6 +13,7 @@ from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.chaining import check_chaining, check_new_members
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree, partial_tree
+from evenkeel.api.usecases.mirror_related_objects import RelatedObjects, read_related_objects
 from evenkeel.api.usecases.mirror_requests import (
     CheckedLoadBalancer,
     CheckedMembers,
@@ -24,7 +25,6 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredPool,
     MirroredRule,
 )
-from evenkeel.api.usecases.mirror_related_objects import RelatedObjects, read_related_objects
 from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_protocol_pair
 from evenkeel.core.devices.capabilities import (
@@ -160,7 +160,9 @@ def _pair_problems(
         yield from monitored_problems(table, protocol, monitor_type, over_tls=over_tls)
 
 
-def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects) -> Iterator[_ProtocolPair]:
+def _protocol_pairs_to_check(
+    check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
+) -> Iterator[_ProtocolPair]:
     """Yield each pair of a listener and a pool of which the object is one, or which it makes."""
     pool = None if around.pool is None else (around.pool.protocol, around.pool.session_persistence)
     if check.pool_protocol is not None:
@@ -171,7 +173,9 @@ def _protocol_pairs_to_check(check: MirrorCheck, tree: LoadBalancerTree, around:
     if check.kind == "listener" and pool is not None:
         yield _ProtocolPair(tree.listeners[0].protocol, *pool)
     if check.kind == "pool":
-        yield from (_ProtocolPair(sender, tree.pools[0].protocol, tree.pools[0].session_persistence) for sender in senders)
+        yield from (
+            _ProtocolPair(sender, tree.pools[0].protocol, tree.pools[0].session_persistence) for sender in senders
+        )
     if check.kind == "l7policy" and pool is not None:
         yield from (_ProtocolPair(sender, *pool) for sender in senders)
 

@@ -48,8 +48,7 @@ class RateLimitPolicyNewBody(Request):
 
 
 class RateLimitRuleNew(Request, kw_only=True):
-    """A new rule of a rate limit policy: a threshold of one metric. Null or absent attributes: the default.
-    """
+    """A new rule of a rate limit policy: a threshold of one metric. Null or absent attributes: the default."""
 
     metric: RateLimitMetric
     threshold: Threshold

@@ -7,7 +7,7 @@ from evenkeel.api.common.declared import ApiFunctions
 from evenkeel.api.common.resources import TenantResource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, parse_bool
-from evenkeel.api.http.lists import Filters, parse_text, parse_address, parse_integer
+from evenkeel.api.http.lists import Filters, parse_address, parse_integer, parse_text
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.neutron.lists import (
     LIST_PARAMETERS,

@@ -10,7 +10,7 @@ from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.v2 import requests, showing, views
 from evenkeel.api.neutron.v2.l7policies import check_redirect_target, checked_rule
-from evenkeel.api.neutron.v2.listeners import check_tls_container, check_protocol_pair
+from evenkeel.api.neutron.v2.listeners import check_protocol_pair, check_tls_container
 from evenkeel.api.neutron.v2.loadbalancers import check_new_load_balancer
 from evenkeel.api.neutron.v2.members import check_subnets
 from evenkeel.api.neutron.v2.pools import persistence_of_v2

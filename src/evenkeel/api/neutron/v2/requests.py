@@ -185,8 +185,7 @@ class V2ListenerNew(V2ListenerParts):
 
 
 class V2LoadBalancerNew(NeutronNew):
-    """A new load balancer; the VIP's subnet or network must be named. Null or absent attributes: the default.
-    """
+    """A new load balancer; the VIP's subnet or network must be named. Null or absent attributes: the default."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset(
         {"id", "vip_port_id", "provisioning_status", "operating_status", "listeners", "pools"}

@@ -155,8 +155,7 @@ class _StatusTree:
         return _ViewAndHealth(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
     def pool_works(self, row: Pool, disabled: bool) -> bool:
-        """Whether the pool, its members and its monitor work; ``disabled``: its listener or load balancer is.
-        """
+        """Whether the pool, its members and its monitor work; ``disabled``: its listener or load balancer is."""
         # A pool that many listeners share is evaluated once, not once for each of them.
         known = self._working.get((row.id, disabled))
         if known is None:

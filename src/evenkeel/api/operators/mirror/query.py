@@ -14,8 +14,7 @@ _SECONDS_PATTERN = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
 
 
 def path_id(call: Call) -> LoadBalancerId:
-    """Return the load balancer's id in the path. Raises :class:`Invalid` unless it is a UUID in lower case.
-    """
+    """Return the load balancer's id in the path. Raises :class:`Invalid` unless it is a UUID in lower case."""
     given = call.params["id"]
     if not UUID.fullmatch(given):
         raise Invalid("Invalid input for field/attribute id. Value should be a UUID in lower case.")
