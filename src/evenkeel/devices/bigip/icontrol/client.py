@@ -88,23 +88,35 @@ class IControl:
         """Read one document as :meth:`get`. If the answer equals the previous one, the same object is returned: never
         change it.
         """
-        return await self._read_remembered(path)
+        return await self._read_remembered(self._remembered, path)
 
-    async def collection(self, path: str, *, partition: str = "", expand: bool = False, **query: str) -> list[Any]:
+    async def collection(
+        self,
+        path: str,
+        *,
+        partition: str = "",
+        expand: bool = False,
+        documents: RememberedDocuments | None = None,
+        **query: str,
+    ) -> list[Any]:
         """Read the items of all pages of a collection. A partition that does not exist has no items.
 
-        ``expand``: include subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`.
+        ``expand``: include subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`. ``documents``: the pages of earlier
+        reads; a page that equals its previous one has the same objects as items, which must never be changed.
         """
-        return await self._read_collection(self.get, path, partition, query, expand=expand)
+        read = self.get if documents is None else functools.partial(self._read_remembered, documents)
+        return await self._read_collection(read, path, partition, query, expand=expand)
 
     async def observed_collection(self, path: str, *, expand: bool = False) -> list[Any]:
         """Read a collection as :meth:`collection`. If a page equals the previous one, its items are the same objects:
         never change them.
         """
-        return await self._read_collection(self._read_remembered, path, "", {}, expand=expand)
+        return await self.collection(path, expand=expand, documents=self._remembered)
 
-    async def _read_remembered(self, path: str, **query: str) -> dict[str, Any]:
-        return await self._run_with_retries(lambda: self.send("GET", path, query=query, remember=True), _read_again)
+    async def _read_remembered(self, documents: RememberedDocuments, path: str, **query: str) -> dict[str, Any]:
+        return await self._run_with_retries(
+            lambda: self.send("GET", path, query=query, documents=documents), _read_again
+        )
 
     async def _read_collection(
         self,
@@ -186,12 +198,13 @@ class IControl:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
-        remember: bool = False,
+        documents: RememberedDocuments | None = None,
         secrets: Mapping[str, Secret] = MappingProxyType({}),
     ) -> dict[str, Any]:
         """Send one authenticated request; retried once with a new token if the old one is refused.
 
-        ``content`` is sent unchanged, ``body`` as JSON, with ``secrets`` among its attributes.
+        ``content`` is sent unchanged, ``body`` as JSON, with ``secrets`` among its attributes. ``documents``: returns
+        the document of the previous response if the response equals it.
         """
         target = str(URL(path, encoded=True).with_query(query)) if query else path
         revealed = {name: secret.reveal() for name, secret in secrets.items()}
@@ -213,7 +226,7 @@ class IControl:
             if attempt == 2:
                 break
         if status in (200, 202):
-            return self._remembered.document(target, answer) if remember else parse_document(answer)
+            return parse_document(answer) if documents is None else documents.document(target, answer)
         raise response_error(self.host, status, answer, hidden=(content or b"", *revealed.values()))
 
     async def probe(self, timeout_seconds: float) -> None:

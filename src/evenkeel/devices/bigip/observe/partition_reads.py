@@ -4,6 +4,7 @@ A full read requests every type of object that Even Keel uses, concurrently; a l
 servers. An object counts as absent only if a successful response does not contain it: every failure raises.
 """
 
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.canonical import canonical_form_function
+from evenkeel.devices.bigip.icontrol.answers import RememberedDocuments
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,
@@ -103,27 +105,35 @@ def _data_group_records(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ..
     return tuple(each for each in (found if isinstance(found, list) else ()) if isinstance(each, Mapping))
 
 
-async def read_all_objects(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
+async def read_all_objects(
+    device: IControl, partition: str, *, adjacent: bool = False, reads: "RepeatedReads | None" = None
+) -> tuple[Observed, Guards]:
     """Read all attributes of all objects of Even Keel's types in the partition: one request per type, concurrently.
 
-    ``adjacent``: also read the objects that attach the device to networks.
+    ``adjacent``: also read the objects that attach the device to networks. ``reads``: earlier reads of the device.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
-    answers = await _read_collections(device, kinds, partition)
-    return collect_observed(answers, kinds, partition), parse_guards(answers[DATA_GROUP], partition)
+    answers, observed = await (reads or RepeatedReads()).read(device, kinds, partition)
+    return observed, parse_guards(answers[DATA_GROUP], partition)
 
 
 async def read_partition(
-    device: IControl, names: BigIpNames, project_id: ProjectId, *, adjacent: bool
+    device: IControl,
+    names: BigIpNames,
+    project_id: ProjectId,
+    *,
+    adjacent: bool,
+    reads: "RepeatedReads | None" = None,
 ) -> tuple[Observed, Guards, dict[str, str]]:
     """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has addresses.
 
-    The third item of the result is ``{subnet id: CIDR}`` of these shared subnets.
+    The third item of the result is ``{subnet id: CIDR}`` of these shared subnets. ``reads``: earlier reads of the
+    device.
     """
     partition = names.partition(project_id)
     if project_id == COMMON_PROJECT:
         return *await _read_common(device, partition), {}
-    observed, guards = await read_all_objects(device, partition, adjacent=adjacent)
+    observed, guards = await read_all_objects(device, partition, adjacent=adjacent, reads=reads)
     # Few partitions have addresses of shared networks, so the others are spared a second read.
     if not refers_to_common(observed, COMMON):
         return observed, guards, {}
@@ -138,11 +148,10 @@ async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guar
     return collect_observed(await _read_collections(device, kinds, COMMON), kinds, COMMON), guards
 
 
-async def read_pools_and_virtuals(device: IControl, partition: str) -> Observed:
-    """Read pools with members, and virtual servers, with two requests."""
-    return collect_observed(
-        await _read_collections(device, PARTIAL_READ_TYPES, partition), PARTIAL_READ_TYPES, partition
-    )
+async def read_pools_and_virtuals(device: IControl, partition: str, reads: "RepeatedReads | None" = None) -> Observed:
+    """Read pools with members, and virtual servers, with two requests. ``reads``: earlier reads of the device."""
+    _, observed = await (reads or RepeatedReads()).read(device, PARTIAL_READ_TYPES, partition)
+    return observed
 
 
 async def read_forwarding_tables(device: IControl, partition: str) -> Observed:
@@ -179,12 +188,52 @@ _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 
 
 async def _read_collections(
-    device: IControl, kinds: tuple[str, ...], partition: str
+    device: IControl, kinds: tuple[str, ...], partition: str, documents: RememberedDocuments | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     answers = await gather_all_results(
-        *(device.collection(kind, partition=partition, expand=kind in _WITH_PARTS) for kind in kinds)
+        *(
+            device.collection(kind, partition=partition, expand=kind in _WITH_PARTS, documents=documents)
+            for kind in kinds
+        )
     )
     return dict(zip(kinds, answers, strict=True))
+
+
+class RepeatedReads:
+    """Reads of one device's partition that are repeated.
+
+    A page that equals its predecessor is not decoded again, and a type of which no page differs is not converted again.
+    Results are shared between reads: never change them.
+    """
+
+    def __init__(self) -> None:
+        self._documents = RememberedDocuments()
+        self._of_type: dict[tuple[str, str], tuple[list[dict[str, Any]], Observed]] = {}
+        """Items and observed objects as last read, by partition and type."""
+        self._merged: dict[tuple[str, ...], tuple[list[Observed], Observed]] = {}
+        """The last result by types read: what it was merged from, and itself."""
+
+    async def read(
+        self, device: IControl, kinds: tuple[str, ...], partition: str
+    ) -> tuple[dict[str, list[dict[str, Any]]], Observed]:
+        """Read the collections of these types, one request per type and page, concurrently.
+
+        Returns the items by type, and the partition's objects: the same object as from the previous read of these types
+        if none of them differs from it.
+        """
+        answers = await _read_collections(device, kinds, partition, self._documents)
+        parts = [self._objects_of_type(kind, answers[kind], partition) for kind in kinds]
+        last = self._merged.get((partition, *kinds))
+        if last is None or not all(map(operator.is_, last[0], parts)):
+            merged = {key: item for part in parts for key, item in part.items()}
+            last = self._merged[partition, *kinds] = parts, merged
+        return answers, last[1]
+
+    def _objects_of_type(self, kind: str, items: list[dict[str, Any]], partition: str) -> Observed:
+        last = self._of_type.get((partition, kind))
+        if last is None or len(last[0]) != len(items) or not all(map(operator.is_, last[0], items)):
+            last = self._of_type[partition, kind] = items, collect_observed({kind: items}, (kind,), partition)
+        return last[1]
 
 
 def collect_observed(

@@ -54,6 +54,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.observe.partition_reads import (
     Guards,
+    RepeatedReads,
     read_forwarding_tables,
     read_guards,
     read_nodes,
@@ -87,6 +88,29 @@ UNKNOWN_OUTCOMES_MAX = 3
 """Unknown outcomes in one pass after which the device counts as unreachable."""
 
 
+class PlanInputs(Value):
+    """Everything that a partition's plan depends on, except the observed state and constants of the device."""
+
+    rendered: tuple[RenderedObjects, ...]
+    certificates: frozenset[str]
+    """Digests (sha256) of the certificate contents at hand."""
+    refused: Mapping[LoadBalancerId, str]
+    """``{load balancer id: reason}`` of those that the device had refused when the plan was made."""
+    removes_orphans: bool
+    subnets: Mapping[str, str]
+    """``{subnet id: CIDR}`` of the shared subnets in use."""
+    nodes: Mapping[str, str] | None
+    """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
+
+
+class PlannedState(Value):
+    """A plan, and what it was computed from."""
+
+    observed: Observed | None
+    inputs: PlanInputs
+    plan: Plan
+
+
 class PartitionView:
     """Cached state of one partition of one device.
 
@@ -112,6 +136,9 @@ class PartitionView:
         """Whether this agent has searched /Common for unused nodes that an earlier owner did not come to remove."""
         self.uploads_swept = new
         """Whether this agent has removed the uploads that an earlier owner left."""
+        self.reads = RepeatedReads()
+        self.planned: PlannedState | None = None
+        """The last plan: a pass that begins with the same state and the same load balancers has the same plan."""
 
 
 Change = tuple[int, str, str]
@@ -144,17 +171,6 @@ class PassOutcome(Value):
     """Whether the device refused every commit, even one without any load balancer's objects: then no load balancer is
     to blame.
     """
-
-
-class PlannedState(Value):
-    """A plan and the observed state that it was computed from."""
-
-    observed: Observed | None
-    refused: int
-    """Number of load balancers that the device had refused when the plan was made."""
-    nodes: Mapping[str, str] | None
-    """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
-    plan: Plan
 
 
 class PartitionPass:
@@ -213,7 +229,6 @@ class PartitionPass:
         """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
         self._removed: set[Key] = set()
         """Keys of the objects that this pass removed."""
-        self._planned: PlannedState | None = None
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
@@ -249,6 +264,8 @@ class PartitionPass:
         errors = {name: errors[name] for name in errors.keys() & named}
         self._record_left_changes(errors)
         lacking = frozenset(sha256 for one in self._add_certificate_files() for sha256 in one.lacking)
+        if self._batch.certificates:
+            self._view.planned = None  # it may hold private keys, which are not kept
         return PassOutcome(
             errors=errors,
             writes=self._writes,
@@ -287,9 +304,12 @@ class PartitionPass:
         if self._is_common:
             await self._read_partition()
             return self._plan_remaining_work()
-        seen = await read_pools_and_virtuals(self._device, self._partition)
-        kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in PARTIAL_READ_TYPES}
-        before, self._view.observed = self._view.observed or {}, {**kept, **seen}
+        before = self._view.observed or {}
+        seen = await read_pools_and_virtuals(self._device, self._partition, self._view.reads)
+        kept = {key: item for key, item in before.items() if key.type not in PARTIAL_READ_TYPES}
+        if len(kept) + len(seen) == len(before) and all(before.get(key) is item for key, item in seen.items()):
+            return todo  # planned from just this state
+        self._view.observed = {**kept, **seen}
         # Objects that came or vanished show a change from outside, even if the plan has nothing to do.
         if self._plan_remaining_work().operations or before.keys() != self._view.observed.keys():
             self._log.info("partition was modified externally")
@@ -312,7 +332,11 @@ class PartitionPass:
         # If the read fails, the previous state must not be used any more.
         self._view.observed = None
         observed, guards, subnets = await read_partition(
-            self._device, self._names, self._batch.project_id, adjacent=self._options.attachment.adjacent
+            self._device,
+            self._names,
+            self._batch.project_id,
+            adjacent=self._options.attachment.adjacent,
+            reads=self._view.reads,
         )
         # the observed state counts only if no other agent owns the partition
         self._check_guards(guards)
@@ -346,29 +370,32 @@ class PartitionPass:
 
     def _plan_remaining_work(self) -> Plan:
         """Plan what is left to do; load balancers that the device refused stay as they are."""
-        observed, refused = self._view.observed or {}, len(self._errors)
-        made = self._planned
-        # An observed state is replaced, never modified; so are the nodes.
-        if (
-            made is None
-            or made.observed is not self._view.observed
-            or (made.refused, made.nodes) != (refused, self._nodes)
-        ):
+        view, batch = self._view, self._batch
+        inputs = PlanInputs(
+            rendered=self._rendered,
+            certificates=frozenset(batch.certificates),
+            refused=dict(self._errors),
+            removes_orphans=batch.removes_orphans,
+            subnets=dict(view.shared_subnets),
+            nodes=self._nodes,
+        )
+        made = view.planned
+        # An observed state is replaced, never modified.
+        if made is None or made.observed is not view.observed or made.inputs != inputs:
+            shared = SharedNetworks(
+                subnets=view.shared_subnets,
+                external_gateway=self._is_common and self._options.attachment.external_gateway,
+            )
             found = plan_operations(
-                observed,
+                view.observed or {},
                 self._add_certificate_files(),
                 partition=self._folder,
                 names=self._names,
-                complete=self._batch.removes_orphans,
-                shared=SharedNetworks(
-                    subnets=self._view.shared_subnets,
-                    external_gateway=self._is_common and self._options.attachment.external_gateway,
-                ),
+                complete=batch.removes_orphans,
+                shared=shared,
                 nodes=self._nodes or {},
             )
-            made = self._planned = PlannedState(
-                observed=self._view.observed, refused=refused, nodes=self._nodes, plan=found
-            )
+            made = view.planned = PlannedState(observed=view.observed, inputs=inputs, plan=found)
         return made.plan
 
     def _add_certificate_files(self) -> list[RenderedObjects]:
