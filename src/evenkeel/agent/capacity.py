@@ -54,8 +54,8 @@ class CapacityGauge:
             await self._clock.sleep(self._interval_seconds)
 
     async def measure(self) -> CapacityMeasurement:
-        """Return the capacity figures, measured now unless the last measurement is younger than 0.9 intervals. Never
-        raises: if the devices cannot be read, the last figures are returned.
+        """Return the capacity figures, measured now unless the last attempt was less than 0.9 intervals ago.
+        Never raises: if the devices cannot be read, the last figures are returned; empty without a policy.
         """
         now = self._clock.monotonic()  # before the devices are read: later changes may be missing
         # 0.9: a timer that fires a little early must not skip a whole interval.

@@ -250,7 +250,9 @@ class CommonShardWorker:
             self._tenants_at = now + TENANTS_SECONDS
 
     async def _report_tenants(self) -> None:
-        """Report the projects that have partitions on the devices."""
+        """Report the projects that have partitions on the devices. Raises the errors of devices and
+        controllers.
+        """
         tenants = sorted(await self._device.tenants())
         for part in split_by_size(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
             await self._send_report(tenants=part)
@@ -301,7 +303,8 @@ class CommonShardWorker:
         """Request, page by page, the load balancers that controllers expect on the devices, and which of them
         the database shows as absent.
 
-        Returns (expected ids, absent ids); None and an empty set if an answer has no list.
+        Returns (expected ids, absent ids); None and an empty set if an answer has no list. Raises
+        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
         """
         expected: set[str] = set()
         absent: set[str] = set()

@@ -101,8 +101,9 @@ class ControllerClient:
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session; returns its state. If the keepalive queue gives no answer within half of
-        ``timeout_seconds``, the shared queue is tried for ``timeout_seconds``. Raises
-        :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
+        ``timeout_seconds``, the shared queue is tried for ``timeout_seconds``; a keepalive that could not
+        be sent is sent once more. Raises :class:`SessionLost`, :class:`CallRefused`,
+        :class:`BusUnavailable`.
         """
         lane = self._keepalives
         if (queue := lane.queue) is not None:

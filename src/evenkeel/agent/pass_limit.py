@@ -93,7 +93,8 @@ class PassLimit:
     @asynccontextmanager
     async def hold_slot(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
         """Context manager that waits for a slot for the partition ``key``, and holds it inside the block; a
-        slow pass loses its slot before the end. ``changed``: there are changes to apply.
+        pass that turns out to be slow may lose the slot before its end, and continues. ``changed``: there
+        are changes to apply.
         """
         slow = key in self._slow
         await self._acquire_slot(key, slow=slow, changed=changed)

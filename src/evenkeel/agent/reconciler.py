@@ -115,7 +115,7 @@ class Reconciler:
 
     async def _apply_taken_work(self, taken: TakenWork, span: DeferredSpan) -> MissingCertificates:
         """Fetch, apply and report the taken work; returns the load balancers left unchanged because devices
-        lack certificates.
+        lack certificates. Raises the errors of devices and controllers.
         """
         services = await self._prepare_definitions(taken)
         if self.stopping:
@@ -142,7 +142,7 @@ class Reconciler:
     async def _prepare_definitions(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
         """Return the definitions to write now, after moving the guard to this owner if necessary. Empty:
         there is nothing to write, or the empty partition was removed. If there are definitions, the lease
-        allowed writes when this returned.
+        allowed writes when this returned. Raises the errors of devices and controllers.
         """
         while True:
             services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
@@ -191,7 +191,7 @@ class Reconciler:
         """Report definitions that are already on the devices again, and return the others.
 
         So a duplicate hint, or assignments that were read while a report was under way, cause no work on
-        devices.
+        devices. Raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
         """
         known = {service.load_balancer_id: service for service in services if self._work.is_applied(service)}
         await self._report_outcomes(
@@ -267,7 +267,7 @@ class Reconciler:
     ) -> PartitionOutcome:
         """Remove the orphans that controllers allow to remove, while the lease allows writes; returns the
         outcome of the complete pass including these removals. Orphans without a decision make another
-        complete pass due.
+        complete pass due. Raises the errors of devices, and :class:`SessionLost`.
         """
         verdict, left = await request_verdict(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
@@ -289,7 +289,8 @@ class Reconciler:
 
     async def _retire_partition(self) -> bool:
         """Remove the tenant's empty partition and its guard from the devices. Returns False if a reachable
-        device still has something in it; unreachable devices make a complete pass due.
+        device still has something in it; unreachable devices make a complete pass due. Raises the errors
+        of devices.
         """
         retirement = await self._device.retire(self._project_id, self._epoch, self._session.id)
         if retirement.left:
@@ -305,7 +306,7 @@ class Reconciler:
 
     async def _apply_missing_certificates(self, missing: MissingCertificates) -> None:
         """Fetch missing certificates, and apply and report the load balancers that need them. The slot is
-        free while the key manager is awaited.
+        free while the key manager is awaited. Raises the errors of devices and controllers.
         """
         # Otherwise a repeated hint for one of them would be answered from memory, although a device lacks its
         # certificates.
@@ -333,7 +334,7 @@ class Reconciler:
     async def _record_and_report(self, result: PartitionOutcome, outcomes: tuple[Applied, ...]) -> None:
         """Record in the work list, and report to controllers, those ``outcomes`` of a pass that will not
         change any more. ``result``: result of the pass on the whole partition, with unreachable devices
-        and repairs.
+        and repairs. Raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
         """
         # Recorded before the report: if its answer is lost, the load balancer still shows as unconfirmed, and the next
         # pass over it reports again without a write.
@@ -375,7 +376,7 @@ class Reconciler:
     async def _report_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
         """Report outcomes to controllers. If the database does not know some of the load balancers, a
         complete pass is queued: their definitions may have come with hints, or have been read before the
-        database lost them.
+        database lost them. Raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
         """
         if lost := self._work.served & await self._client.report(outcomes):
             self._log.warning("load balancers are unknown to the database; checking everything", count=len(lost))

@@ -185,7 +185,7 @@ class Callbacks:
     async def _record_observation(self, report: m.ReportStatus) -> m.ReportReceipt:
         """Record an observation of devices, its findings first: load balancers that are present again get
         their status from the same report. A request for the expected load balancers is answered instead of
-        recording statuses.
+        recording statuses. Raises :class:`CallRefused`, :class:`StoreUnavailable`.
         """
         # Each part is a transaction of its own; a redelivery after a crash in between repeats parts that are
         # idempotent.

@@ -114,7 +114,8 @@ class DefinitionReader:
     async def _query_network(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
         """Query the network service until ``until`` (seconds of the loop's clock), and store its answers.
 
-        Returns the load balancers for which there is no usable answer, with the reason.
+        Returns the load balancers for which there is no usable answer, with the reason. Raises
+        :class:`StoreUnavailable`.
         """
         problems = await self._read_facts(network, needs.subnets, until)
         await self._find_hosts(network, needs.members, until)
@@ -139,7 +140,7 @@ class DefinitionReader:
         stay unknown: devices resolve them by ARP or NDP.
 
         If the network service does not answer, load balancers are served without these hosts, and the query
-        is repeated soon.
+        is repeated soon. Raises :class:`StoreUnavailable`.
         """
         by_network: dict[str, set[str]] = {}
         for network_id, address in members:

@@ -101,8 +101,8 @@ class FailureDetector:
         self._woken.set()
 
     async def pause(self, jittered: Callable[[float], float]) -> None:
-        """Return when the next probes are due: after the interval, changed by ``jittered``, or earlier if a
-        session is in doubt.
+        """Return when the next probes are due: after the interval, changed by ``jittered``. On a bus that
+        delivers wills, a session in doubt, or a will, ends the pause earlier.
         """
         if not self._bus.delivers_wills:
             await self._clock.sleep(jittered(self.interval_seconds()))
@@ -164,7 +164,9 @@ class FailureDetector:
             self._scheduler.wake()
 
     async def _change_indicator(self) -> ChangeIndicator | None:
-        """Return a recent change indicator; None if the sessions must be read in any case."""
+        """Return a recent change indicator; None if the sessions must be read in any case. Raises
+        :class:`StoreUnavailable`.
+        """
         now, bus = self._clock.monotonic(), self._bus
         doubtful = self._departed or self._gone or self._connection_number != bus.connection_number
         if not bus.delivers_wills or doubtful or now >= min(self._read_at, self._all_due_at):

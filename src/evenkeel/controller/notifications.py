@@ -75,7 +75,9 @@ class Notifications:
                 return
 
     async def stop(self) -> None:
-        """Give up this controller's turn, so that another one sends at once, and disconnect from the broker."""
+        """Give up this controller's turn, so that another one sends at once, and disconnect from the broker.
+        If the database is unavailable, that is logged, and the turn expires.
+        """
         try:
             if self._has_turn:
                 await self._outbox.take_sender_lease(self._holder, 0)
@@ -93,7 +95,7 @@ class Notifications:
 
     async def _enforce_limit(self) -> None:
         """Every :data:`STATE_SECONDS`, read the state of the outbox, and drop the oldest entries above the
-        limit.
+        limit. Raises :class:`StoreUnavailable`.
         """
         if self._clock.monotonic() < self._state_due_at:
             return

@@ -107,7 +107,7 @@ class Scheduler:
         """Try to place the load balancer.
 
         Returns (reason why it cannot be placed now, empty if it is placed; whether that reason holds for all
-        other load balancers of the environment, too).
+        other load balancers of the environment, too). Raises :class:`StoreUnavailable`.
         """
         groups = await self._scheduling.groups(
             environment,
@@ -167,7 +167,7 @@ class Scheduler:
 
     async def _do_due_work(self) -> bool:
         """Read due work and do it; returns whether there was any. While the clock is not trusted, load
-        balancers are placed, but no shard moves.
+        balancers are placed, but no shard moves. Raises :class:`StoreUnavailable`.
         """
         due_work = await self._read_due_work()
         # Without a trusted clock no session counts as expired; new load balancers are placed nevertheless.
@@ -229,7 +229,7 @@ class Scheduler:
 
     async def _balance_homes(self) -> None:
         """Once per balance interval, begin to move one shard of each device group whose homes are spread
-        unevenly; does nothing if the interval is 0.
+        unevenly; does nothing if the interval is 0. Raises :class:`StoreUnavailable`.
         """
         interval, now = self._settings.balance_interval_seconds, self._clock.monotonic()
         if not interval or now < self._balance_at:
@@ -280,7 +280,7 @@ class Scheduler:
     async def _start_handover(self, move: Handover, reason: str, *, rebind: bool = False) -> bool:
         """Store a handover and send a hint to the present owner. Returns False if the shard or the agent
         changed since the decision. ``reason``: label for metrics; ``rebind``: the new agent becomes the
-        shard's home.
+        shard's home. Raises :class:`StoreUnavailable`.
         """
         owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:

@@ -260,7 +260,7 @@ class Controller:
 
     async def _repeat_hints(self) -> None:
         """Send a hint to the owners of shards with work that has waited for ``hint_repeat_seconds``, because
-        a hint may have been lost and agents poll only rarely.
+        a hint may have been lost and agents poll only rarely. Raises :class:`StoreUnavailable`.
         """
         waited_seconds = self._settings.hint_repeat_seconds
         for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
@@ -268,7 +268,7 @@ class Controller:
 
     async def _advance_moves(self) -> None:
         """Take due steps of load balancers' moves to other device groups, and send hints about them; does
-        nothing while the database's clock is not trusted.
+        nothing while the database's clock is not trusted. Raises :class:`StoreUnavailable`.
         """
         if self._scheduler.trusts_clock:
             for change in await self._scheduling.advance_moves(limit=MOVES_PER_LOOK):

@@ -203,7 +203,7 @@ class BuiltinNetwork:
         show them; none of other kinds.
 
         QoS policies and security groups do not exist in the built-in network: an object is returned for each
-        requested id or name.
+        requested id or name. Raises :class:`StoreUnavailable`.
         """
         if kind in ("policies", "security_groups"):
             return _requested_objects(filters, project_id)

@@ -300,7 +300,8 @@ class EmbeddedBus:
 
     async def _release_dead_peers(self, peers: list[tuple[str, str]]) -> None:
         """Remove the dead ones of the given processes, pairs of (peer id, socket path), from the queue file,
-        free their claims, and wake processes that can take the freed messages.
+        free their claims, and wake processes that can take the freed messages. Raises
+        :class:`BusUnavailable` if the file cannot be used.
         """
         for peer, socket in peers:
             if is_owner_dead(socket):

@@ -74,9 +74,9 @@ def consumer_sockets(db: sqlite3.Connection, queue: str) -> list[str]:
 def claim_messages(
     db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool
 ) -> FetchedMessages:
-    """Claim messages for the process ``peer``, for ``LEASE_SECONDS``. ``wanted``: pairs of a queue's name and
-    the largest number of its messages. If ``replies``, all replies to the process's calls are removed from
-    the file and returned, too.
+    """Claim messages that are available and not expired for the process ``peer``, for ``LEASE_SECONDS``.
+    ``wanted``: pairs of a queue's name and the largest number of its messages. If ``replies``, all replies
+    to the process's calls are removed from the file and returned, too.
     """
     time = monotonic_seconds()
     claims = tuple(_claim_from_queue(db, peer, queue, limit, time) for queue, limit in wanted)

@@ -66,7 +66,7 @@ class NameProof:
         self, project_id: ProjectId, addresses: Sequence[str]
     ) -> Mapping[str, tuple[AcmeTarget, ...]]:
         """Return the project's load balancers by address, which is that of a VIP or of a VIP's floating IP;
-        addresses without one are left out.
+        addresses without one are left out. Raises :class:`StoreUnavailable`, :class:`NetworkUnavailable`.
         """
         found = await self._store.find_targets(project_id, addresses)
         by_address = {each: tuple(one for one in found if each in one.addresses) for each in addresses}

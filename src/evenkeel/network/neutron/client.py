@@ -192,7 +192,8 @@ class NeutronClient:
         )
 
     def update_port(self, port: PortState, options: PortOptions) -> bool:
-        """Set the options on the port, as far as they differ; a port that gets a host is switched on. Returns
+        """Set the options on the port, as far as they differ; a port that gets a host is switched on.
+        ``security_group_ids`` empty: the project's default group; None: unchanged, like the host. Returns
         False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's errors.
         """
         changes: dict[str, Any] = {}
