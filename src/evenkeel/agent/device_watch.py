@@ -77,8 +77,8 @@ class DeviceWatch:
         )
 
     def _add_certificate_ends(self, states: tuple[DeviceState, ...]) -> Iterator[DeviceState]:
-        """Add the expiry times of the devices' certificates to states that are in the order of the driver's
-        endpoints; unchanged if the numbers of states and endpoints differ.
+        """Return the states, which are in the order of the driver's endpoints, with the expiry times of the
+        devices' certificates; unchanged if the numbers of states and endpoints differ.
         """
         endpoints = self._device.facts.endpoints
         ends = self._certificate_ends(endpoints) if len(endpoints) == len(states) else {}

@@ -54,6 +54,6 @@ class Retries:
 
     def next_due(self) -> float | None:
         """Return the earliest time at which a key may be tried again; infinity if only tries are under way,
-        None if no key has failed.
+        None if no failure is recorded.
         """
         return min((wait.until for wait in self._waits.values()), default=None)

@@ -262,8 +262,8 @@ class AgentService:
             log.warning("session not ended; it will expire", error=str(error))
 
     async def _announce_presence(self, session: Session) -> None:
-        """Announce this process on the bus until cancelled, so that controllers detect at once when it
-        vanishes, and need not wait for the session's expiry.
+        """Announce this process on the bus until cancelled, then withdraw the announcement: controllers
+        detect at once when the process vanishes, and need not wait for the session's expiry.
         """
         while True:
             try:

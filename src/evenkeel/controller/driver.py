@@ -31,9 +31,9 @@ class Driver:
         self._ports = ports
 
     async def change_accepted(self, change: Change) -> None:
-        """Place a new load balancer on a shard, or send a hint about the change to the shard's owner; a
-        change of the port's options is made soon. Never raises for failures: the scheduler or the agent
-        finds the change later.
+        """Place a new load balancer on a shard, or send a hint about the change to the shard's owner; an
+        update of the VIP's port that the change needs is made soon. Failures are not raised: the scheduler
+        or the agent finds the change later.
         """
         if change.tell_network and self._ports is not None:
             self._ports.update_soon(change.load_balancer_id)

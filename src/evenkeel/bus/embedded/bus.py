@@ -287,7 +287,9 @@ class EmbeddedBus:
                 log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
 
     async def _rebind_lost_sockets(self) -> None:
-        """Bind the sockets of this process again that were removed, for example from a temporary directory."""
+        """Bind the sockets of this process again that were removed, for example from a temporary directory.
+        Raises :class:`BusUnavailable`, :class:`OSError`.
+        """
         if not self._wake_ups.is_bound():
             await self._bind_sockets()
         for announcement in self._announcements:

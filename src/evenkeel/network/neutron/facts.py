@@ -126,7 +126,7 @@ def _canonical_text(address: str) -> str:
 
 def _tunnel_end_points(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
     """Return ``{host: address of the tunnel end point}``, as the hosts' Neutron agents report it; hosts
-    without one are left out.
+    without one are left out. Raises the SDK's errors.
     """
     found = {}
     for some in _split_ids(hosts):

@@ -71,7 +71,8 @@ def _list_documents(
 
 def _request_filters(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
     """Return the filter of each request to Neutron: one for the project's own objects and, for kinds that can
-    be shared, one for objects shared with the project. ``project_id`` None: one without a filter.
+    be shared, one for objects shared with the project. ``project_id`` None: one without a filter. Raises
+    the SDK's errors.
     """
     if project_id is None:
         return [{}]

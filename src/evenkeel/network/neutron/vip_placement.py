@@ -72,7 +72,8 @@ def plan_additional_vip(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 def plan_additional_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
     """Plan additional VIPs on addresses of the tenant's port, beside the VIP in ``plan``. Raises
-    :class:`Invalid` for an address that the port lacks, and for two VIPs on one subnet.
+    :class:`Invalid` for an address that is malformed or that the port lacks, and for two VIPs on one
+    subnet.
     """
     chosen: list[VipPlan] = []
     for each in additional:
@@ -112,8 +113,8 @@ def plan_on_existing_port(port: NeutronPort, subnet_id: str | None, additional: 
 def plan_on_port(
     port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: Address | None
 ) -> VipPlan:
-    """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if a device uses the port, if it
-    contradicts the other parameters, or if it has several addresses and none was chosen.
+    """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if a device uses the port, if the
+    port contradicts the other parameters, or if these do not select exactly one of its addresses.
     """
     if port.device_id:
         raise Invalid(f"Validation failure: Port {port.id} is already used by device {port.device_id}.")
