@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
-from evenkeel.bus.deliveries import Workers
+from evenkeel.bus.deliveries import TaskPool
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import BusUnavailable, CallTimeout, MessageTooLarge
 from evenkeel.core.ports import Subscription
@@ -284,16 +284,16 @@ async def test_closing_a_subscription_waits_for_work_under_way_and_takes_no_more
 
 async def cancel_close(subscription: Subscription, monkeypatch: pytest.MonkeyPatch) -> None:
     """Close, and give that up when it waits for the work under way."""
-    waits, drain = asyncio.Event(), Workers.drain
+    waits, drain = asyncio.Event(), TaskPool.drain
 
-    async def seen(workers: Workers, after: Awaitable[object]) -> None:
+    async def seen(workers: TaskPool, after: Awaitable[object]) -> None:
         async def then_say_so() -> None:
             await after
             waits.set()
 
         await drain(workers, then_say_so())
 
-    monkeypatch.setattr(Workers, "drain", seen)
+    monkeypatch.setattr(TaskPool, "drain", seen)
     closing = asyncio.create_task(subscription.close())
     await waits.wait()
     closing.cancel()

@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
-from evenkeel.bus.deliveries import MAX_DELIVERIES, RETRY, DeliveryOutcome, PendingCalls, Workers, handle_delivery
+from evenkeel.bus.deliveries import MAX_DELIVERIES, RETRY, DeliveryOutcome, PendingCalls, TaskPool, handle_delivery
 from evenkeel.core.kit.errors import BusUnavailable, MessageRejected
 from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Done, Keepalive
 
@@ -90,4 +90,4 @@ async def test_a_lost_connection_fails_every_waiting_call() -> None:
 
 def test_no_concurrency_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="concurrency"):
-        Workers(0)
+        TaskPool(0)

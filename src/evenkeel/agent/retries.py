@@ -8,7 +8,7 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.values import Value
 
 
-class _Wait(Value):
+class _RetryDelay(Value):
     until: float
     failures: int
 
@@ -19,7 +19,7 @@ class Retries:
     def __init__(self, backoff: Backoff, rng: random.Random) -> None:
         self._backoff = backoff
         self._rng = rng
-        self._waits: dict[str, _Wait] = {}
+        self._waits: dict[str, _RetryDelay] = {}
 
     def record_failure(self, key: str, now: float) -> float:
         """Record a failure of ``key``; returns the time of the next try, after a delay that grows with the
@@ -27,7 +27,7 @@ class Retries:
         """
         before = self._waits.get(key)
         failures = before.failures + 1 if before else 1
-        wait = _Wait(until=now + self._backoff.delay_seconds(failures, self._rng.uniform), failures=failures)
+        wait = _RetryDelay(until=now + self._backoff.delay_seconds(failures, self._rng.uniform), failures=failures)
         self._waits[key] = wait
         return wait.until
 
@@ -40,7 +40,7 @@ class Retries:
         due = [key for key, wait in self._waits.items() if wait.until <= now]
         for key in due:
             # The count is kept until the try succeeds, so that delays go on growing; infinity marks a try under way.
-            self._waits[key] = _Wait(until=math.inf, failures=self._waits[key].failures)
+            self._waits[key] = _RetryDelay(until=math.inf, failures=self._waits[key].failures)
         return due
 
     def forget_others(self, keys: Collection[str]) -> None:

@@ -114,9 +114,9 @@ def dead_letter_outcome(reason: str, *, queue: str, deliveries: int, size_bytes:
     return DeliveryOutcome(dead_letter_reason=reason)
 
 
-class Workers:
+class TaskPool:
     """The running tasks of a consumer, with a count of free slots. ``on_free`` is called whenever a task has
-    ended. Only the callers keep the limit ``concurrency``: they check :attr:`free_slots` or await
+    ended. The pool does not enforce the limit ``concurrency``: its users check :attr:`free_slots` or await
     :meth:`wait_free` before :meth:`start`.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.deliveries import PendingCalls, Workers, handle_delivery
+from evenkeel.bus.deliveries import PendingCalls, TaskPool, handle_delivery
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.kit.values import Value
@@ -281,7 +281,7 @@ class MemorySubscription:
         self._queue = queue
         self._handler = handler
         self._max_bytes = max_bytes
-        self._workers = Workers(concurrency)
+        self._workers = TaskPool(concurrency)
         self._under_way: dict[_QueuedMessage, None] = {}
         self._abandoned = False
         self._task = asyncio.get_running_loop().create_task(self._consume_repeatedly())

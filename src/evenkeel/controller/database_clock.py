@@ -14,13 +14,13 @@ from evenkeel.core.ports import Clock
 log = structlog.get_logger(__name__)
 
 
-class _Offset(NamedTuple):
+class _ClockOffset(NamedTuple):
     """Bounds of the difference between the database's clock and the local monotonic one, in seconds."""
 
     earliest: float
     latest: float
 
-    def agrees(self, other: "_Offset", tolerance_seconds: float) -> bool:
+    def agrees(self, other: "_ClockOffset", tolerance_seconds: float) -> bool:
         return self.earliest - tolerance_seconds <= other.latest and other.earliest - tolerance_seconds <= self.latest
 
 
@@ -36,7 +36,7 @@ class DatabaseClockMonitor:
         self._clock = clock
         self._hold_seconds = hold_seconds
         self._tolerance_seconds = hold_seconds / 2
-        self._offset: _Offset | None = None
+        self._offset: _ClockOffset | None = None
         self._seen_at = 0.0
         # The first reading has nothing to be compared with, and is trusted.
         self._trusted_at = clock.monotonic()
@@ -47,7 +47,7 @@ class DatabaseClockMonitor:
         """
         now = self._clock.monotonic()
         # The clock was read at some moment between the request and its answer, so only bounds are known.
-        offset = _Offset(database_seconds - now, database_seconds - asked_at_seconds)
+        offset = _ClockOffset(database_seconds - now, database_seconds - asked_at_seconds)
         if self._offset is not None:
             if not offset.agrees(self._offset, self._tolerance_seconds):
                 self._pause_detection("the database's clock jumped", now, offset.earliest - self._offset.latest)

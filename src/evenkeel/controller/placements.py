@@ -35,7 +35,7 @@ class PlacementPort(Protocol):
         ...
 
 
-class _Tenant(NamedTuple):
+class _TenantKey(NamedTuple):
     """Tenant, environment and device group of waiting load balancers that may be placed in one shard."""
 
     environment: str
@@ -57,7 +57,7 @@ class Placements:
         self._scheduling = scheduling
         self._scheduler = scheduler
         self._hints = hints
-        self._waiting: dict[_Tenant, list[_WaitingPlacement]] = {}
+        self._waiting: dict[_TenantKey, list[_WaitingPlacement]] = {}
         """Waiting load balancers of tenants for which a placement is running."""
         self._turns = asyncio.Semaphore(PLACED_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +66,7 @@ class Placements:
         """Place the load balancer and send a hint to its agent, or store the reason why it cannot be placed
         now. Raises :class:`StoreUnavailable`, and other errors of the store.
         """
-        tenant = _Tenant(change.environment, root.project_id, root.zone_group_number)
+        tenant = _TenantKey(change.environment, root.project_id, root.zone_group_number)
         waiting = _WaitingPlacement(change, asyncio.get_running_loop().create_future())
         if tenant in self._waiting:
             self._waiting[tenant].append(waiting)
@@ -85,7 +85,7 @@ class Placements:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _place_tenant(self, tenant: _Tenant) -> None:
+    async def _place_tenant(self, tenant: _TenantKey) -> None:
         taken: Sequence[_WaitingPlacement] = ()
         try:
             while waiting := self._waiting[tenant]:
@@ -95,7 +95,7 @@ class Placements:
             for left in (*taken, *self._waiting.pop(tenant)):  # none, unless this task was cancelled
                 left.answer.cancel()
 
-    async def _place_round(self, tenant: _Tenant, taken: Sequence[_WaitingPlacement]) -> None:
+    async def _place_round(self, tenant: _TenantKey, taken: Sequence[_WaitingPlacement]) -> None:
         try:
             shard = await self._shard_with_capacity(tenant)
             if shard is None:
@@ -118,12 +118,12 @@ class Placements:
                 left.append(each)
         await asyncio.gather(*(self._place_by_decision(tenant, each) for each in left))
 
-    async def _shard_with_capacity(self, tenant: _Tenant) -> ShardWithCapacity | None:
+    async def _shard_with_capacity(self, tenant: _TenantKey) -> ShardWithCapacity | None:
         async with self._turns:
             return await self._scheduling.shard_with_capacity(*tenant)
 
     async def _place_on_shard(
-        self, tenant: _Tenant, shard: ShardWithCapacity, taken: Sequence[_WaitingPlacement]
+        self, tenant: _TenantKey, shard: ShardWithCapacity, taken: Sequence[_WaitingPlacement]
     ) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
@@ -137,7 +137,7 @@ class Placements:
                 self._hints.notify_work(joined.owner, id_, inlined_definition(placed))
         return set(joined.revisions)
 
-    async def _place_by_decision(self, tenant: _Tenant, waiting: _WaitingPlacement) -> None:
+    async def _place_by_decision(self, tenant: _TenantKey, waiting: _WaitingPlacement) -> None:
         id_ = waiting.change.load_balancer_id
         try:
             async with self._turns:

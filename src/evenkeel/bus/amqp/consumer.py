@@ -16,7 +16,7 @@ from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.publisher import REPLY_TO
 from evenkeel.bus.amqp.topology import declare_calls_exchange, declare_own_queue, declare_queue
-from evenkeel.bus.deliveries import DeliveryOutcome, Workers, handle_delivery
+from evenkeel.bus.deliveries import DeliveryOutcome, TaskPool, handle_delivery
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.ports import Handler
 from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_transient
@@ -63,7 +63,7 @@ class AmqpSubscription:
         self._max_reply_bytes = max_reply_bytes
         self._reply = reply
         self._access = access
-        self._workers = Workers(concurrency)
+        self._workers = TaskPool(concurrency)
         self._closing = asyncio.Event()
         self._link: AmqpConnection[_Consumer] = AmqpConnection(
             nodes,

@@ -8,7 +8,7 @@ from functools import partial
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.deliveries import PendingCalls, Workers, handle_delivery
+from evenkeel.bus.deliveries import PendingCalls, TaskPool, handle_delivery
 from evenkeel.bus.embedded import queries
 from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, name_socket_path, remove_dead_sockets
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, QueueClaim
@@ -327,7 +327,7 @@ class EmbeddedSubscription:
 
     def __init__(self, bus: EmbeddedBus, queue: str, handler: Handler, concurrency: int) -> None:
         self._bus = bus
-        self._workers = Workers(concurrency, bus.wake_fetching)
+        self._workers = TaskPool(concurrency, bus.wake_fetching)
         self.queue = queue
         self.handler = handler
         self.claims: set[QueueClaim] = set()

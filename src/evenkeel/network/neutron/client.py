@@ -245,7 +245,7 @@ class NeutronClient:
         filters = {"project_id": project_id, "name": "default"}
         return tuple(row["id"] for row in self.list_documents("/security-groups", "security_groups", filters, limit=1))
 
-    def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
+    def usable_security_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
         """Return those of the security group ids that the project owns, or that are shared with the project.
         Raises the SDK's errors.
         """

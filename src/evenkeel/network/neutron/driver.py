@@ -41,7 +41,7 @@ from evenkeel.network.addresses import (
 )
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
-from evenkeel.network.neutron.facts import find_former_ports, find_hosts, find_ports, read_facts
+from evenkeel.network.neutron.facts import find_existing_ports, find_former_ports, find_member_hosts, read_facts
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
@@ -68,22 +68,24 @@ that its port is deleted.
 """
 
 
-class Claims(Protocol):
+class PortClaimStore(Protocol):
     """The part of the store that records claims: intents to create a port, stored before the port, so that a
     port of a failed create can be found and deleted. Methods raise :class:`Unavailable` if the database
     cannot be used.
     """
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
-        """Store a claim; after ``grace_seconds`` its port is deleted unless a load balancer holds the claim."""
+        """Store a claim; after ``grace_seconds`` the claim's port is deleted unless a load balancer holds the
+        claim. Raises :class:`StoreUnavailable`.
+        """
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
-        """Make the claim due immediately, so that its port is deleted."""
+        """Make the claim due immediately, so that its port is deleted. Raises :class:`StoreUnavailable`."""
         ...
 
     async def forget_vip(self, claim_id: str) -> None:
-        """Delete the claim, because its port was not created."""
+        """Delete the claim, because its port was not created. Raises :class:`StoreUnavailable`."""
         ...
 
 
@@ -93,8 +95,8 @@ class NeutronNetwork:
     def __init__(
         self,
         client: NeutronClient,
-        claims: Claims,
-        device_ports: Claims,
+        claims: PortClaimStore,
+        device_ports: PortClaimStore,
         *,
         timeout_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
@@ -184,7 +186,7 @@ class NeutronNetwork:
         if policy_id is not None and not await self.look_up("policies", {"id": [policy_id]}, project_id=project_id):
             raise NotFound("VIP QoS Policy", policy_id)
         if group_ids:
-            usable = await self._run_read(lambda: self._client.usable_groups(project_id, group_ids))
+            usable = await self._run_read(lambda: self._client.usable_security_groups(project_id, group_ids))
             for group_id in group_ids:
                 if group_id not in usable:
                     raise NotFound("Security Group", group_id)
@@ -259,7 +261,7 @@ class NeutronNetwork:
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
         """Return those of the port ids whose ports exist. Raises :class:`NetworkUnavailable`."""
-        return frozenset(await self._run_read(lambda: find_ports(self._client, port_ids)))
+        return frozenset(await self._run_read(lambda: find_existing_ports(self._client, port_ids)))
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
         """Recreate a lost port with its marks and addresses, and return the port's id; a port that an earlier
@@ -299,7 +301,7 @@ class NeutronNetwork:
         """Return ``{member address: host of the member's port}``; MAC address and tunnel end point are empty
         where Neutron has none. Raises :class:`NetworkUnavailable`.
         """
-        return await self._run_read(lambda: find_hosts(self._client, network_id, addresses))
+        return await self._run_read(lambda: find_member_hosts(self._client, network_id, addresses))
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
         """Store a claim, create a port for an address of a device, and return the address that Neutron chose.
@@ -332,7 +334,7 @@ class NeutronNetwork:
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
         """Return ``{address: new claim}`` for the addresses that are on a port of F5's agent: the port has
-        that agent's device owner, the name of the object on the devices, and only this address. Claims are
+        that agent's device owner, the name of the object on the devices, and only this address. PortClaimStore are
         not stored. Raises :class:`NetworkUnavailable`.
         """
         found = await self._run_read(
@@ -481,7 +483,7 @@ class NeutronNetwork:
         return replace(plan, port_id=port.id, address=addresses[plan.subnet_id], claim=claim, additional=more)
 
     async def _create_claimed_port(
-        self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]
+        self, claims: PortClaimStore, claim: PortClaim, make: Callable[[], NeutronPort]
     ) -> NeutronPort:
         """Store the claim, then create its port by ``make``, in a thread, and return the port.
 
@@ -507,7 +509,7 @@ class NeutronNetwork:
             await self._abandon_claim(claims, claim)  # it may be created nevertheless
             raise
 
-    async def _abandon_claim(self, claims: Claims, claim: PortClaim) -> None:
+    async def _abandon_claim(self, claims: PortClaimStore, claim: PortClaim) -> None:
         try:
             await claims.abandon_vip(claim)
         except Unavailable as error:

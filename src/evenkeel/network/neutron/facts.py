@@ -70,7 +70,7 @@ def _declared_network(row: Mapping[str, Any]) -> DeclaredNetwork:
     )
 
 
-def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[str, MemberHost]:
+def find_member_hosts(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[str, MemberHost]:
     """Return ``{member address: host of the member's port}``, for each address; the MAC address is empty if
     Neutron has no port, and the tunnel end point if it has no agent that reports one.
 
@@ -107,7 +107,7 @@ def find_former_ports(
     return found
 
 
-def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
+def find_existing_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
     """Return those of the port ids whose ports exist. Sends one list request for each 100, and raises the
     SDK's errors.
 
