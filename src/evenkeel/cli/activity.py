@@ -53,7 +53,9 @@ class ShowActivity(ListCommand):
 
 
 def summary(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about the controller's requests and changes since it started, and why there are no points, if so."""
+    """Yield lines about the controller's requests and changes since its start, and, if there is no history,
+    the reason. ``known``: the API's answer.
+    """
     requests, times = known["requests"], known["time_to_active"]
     yield f"since {known['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:
@@ -66,7 +68,9 @@ def summary(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines(known: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield one row of the table per figure that has a value in at least one point."""
+    """Yield one row of the table, by column, for each figure that has a value in at least one point.
+    ``known``: the API's answer.
+    """
     for name, title in TITLES.items():
         points = [point for point in known["points"] if point[name] is not None]
         if points:

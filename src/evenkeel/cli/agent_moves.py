@@ -27,8 +27,8 @@ SHOWN = (
 
 
 class Moves(ShowCommand):
-    """Base of commands that hand an agent's shards over to other agents, which takes time: with ``--wait`` they follow
-    the progress.
+    """Base of commands that hand an agent's shards over to other agents; with ``--wait`` they follow the
+    progress.
     """
 
     action: str
@@ -39,11 +39,16 @@ class Moves(ShowCommand):
         add_wait_arguments(parser)
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Return the body of the request. Raises :class:`UsageError` for arguments that do not fit."""
+        """Return the JSON body of the request, None for none. Raises :class:`UsageError` for options that do
+        not fit together.
+        """
         return None
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Send the request, follow its progress with ``--wait``, and show the agent."""
+        """Send the request, follow its progress with ``--wait``, and return the agent's columns and values.
+        Raises :class:`UsageError`, the client's errors, and ``Unfinished`` if the wait ends before the
+        move.
+        """
         body = self.body(parsed_args)
         found = find_agent(self.client, parsed_args.agent)
         agent = self.client.put(f"{agent_path(found)}/{self.action}", body)["agent"]
@@ -53,13 +58,15 @@ class Moves(ShowCommand):
         return object_table({name: agent.get(name, "") for name in SHOWN})
 
     def say(self, line: str) -> None:
-        """Print progress on standard error."""
+        """Print a line about the progress on standard error."""
         self.app.stderr.write(f"{line}\n")
         self.app.stderr.flush()
 
 
 class Drain(Moves):
-    """The command of the act ``agent_drain``."""
+    """``evenkeel agent drain``: hands an agent's shards over to other agents; with ``--wait`` it ends when
+    the agent serves none.
+    """
 
     act = "agent_drain"
     details = (
@@ -72,7 +79,9 @@ class Drain(Moves):
 
 
 class Undrain(Moves):
-    """The command of the act ``agent_undrain``."""
+    """``evenkeel agent undrain``: puts a drained agent back into service; with ``--wait`` it ends when the
+    agent's shards are home.
+    """
 
     act = "agent_undrain"
     details = "With --wait it ends when its shards are home."
@@ -82,7 +91,9 @@ class Undrain(Moves):
 
 
 class Failback(Moves):
-    """The command of the act ``agent_failback``."""
+    """``evenkeel agent failback``: hands shards back to their home agent; with ``--wait`` it ends when they
+    are home.
+    """
 
     act = "agent_failback"
 
@@ -91,7 +102,9 @@ class Failback(Moves):
 
 
 class ForceDown(Moves):
-    """The command of the act ``agent_force_down``."""
+    """``evenkeel agent force-down``: declares an agent's host dead with ``--yes``, so that its shards move at
+    once, or revokes that with ``--undo``.
+    """
 
     act = "agent_force_down"
     details = "With --yes the host is dead; with --undo it is not."
@@ -106,8 +119,8 @@ class ForceDown(Moves):
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Return the body of the request. Raises :class:`UsageError` without ``--yes`` (the host is dead) or
-        ``--undo``.
+        """Return the JSON body of the request. Raises :class:`UsageError` without ``--yes`` or ``--undo``,
+        and for ``--undo`` with ``--wait``.
         """
         if not parsed_args.yes and not parsed_args.undo:
             raise UsageError(
@@ -120,7 +133,9 @@ class ForceDown(Moves):
 
 
 class Rebind(ShowCommand):
-    """The command of the act ``agent_rebind``."""
+    """``evenkeel agent rebind``: makes another agent of the group the permanent home of all shards of an
+    agent.
+    """
 
     act = "agent_rebind"
 

@@ -47,7 +47,7 @@ FILTERS = ("environment", "host", "state")
 
 
 def add_agent_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names the agent."""
+    """Add the positional argument AGENT, which names an agent, to a command's parser."""
     parser.add_argument("agent", metavar="AGENT", help="Id of the agent, its beginning, or its host if that is unique.")
 
 
@@ -100,7 +100,9 @@ class SetAgent(ShowCommand):
 
 
 class DeleteAgent(ApiCommand):
-    """The command of the act ``agent_delete``."""
+    """``evenkeel agent delete``: deletes a stopped agent; ``--rebind-to`` names the new home of its load
+    balancers.
+    """
 
     act = "agent_delete"
     details = "--rebind-to names the new home."

@@ -28,7 +28,7 @@ NO_FILTERS: Mapping[str, Any] = {}
 
 
 class CommandApp(App):
-    """The application object of cliff, as commands see it: the client, and the exit code that they set."""
+    """The application object of cliff, as commands see it: the API client, and the exit code that they set."""
 
     client: Client
     """Client of the operators' API; set before a command runs."""
@@ -57,7 +57,7 @@ class ApiCommand(Command):
 
     @property
     def client(self) -> Client:
-        """The client of the application."""
+        """HTTP client of the operators' API."""
         return self.app.client
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
@@ -96,7 +96,9 @@ class ListCommand(ApiCommand, Lister):
         return run_watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
-        """Print the rows in the chosen format."""
+        """Print the rows in the chosen format; returns cliff's exit code. Raises :class:`UsageError` for an
+        unknown column in ``-c``.
+        """
         rows = [format_values(row, parsed_args.formatter) for row in data]
         parsed_args.columns = known_columns(parsed_args.columns, column_names, self.narrow)
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
@@ -135,7 +137,9 @@ class ShowCommand(ApiCommand, ShowOne):
         )
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
-        """Print the object in the chosen format."""
+        """Print the object in the chosen format; returns cliff's exit code. Raises :class:`UsageError` for an
+        unknown column in ``-c``.
+        """
         values = format_values(data, parsed_args.formatter)
         parsed_args.columns = known_columns(parsed_args.columns, column_names)
         result: int = super().produce_output(parsed_args, column_names, values)
@@ -143,8 +147,8 @@ class ShowCommand(ApiCommand, ShowOne):
 
 
 def known_columns(asked: Sequence[str], names: Sequence[str], titles: Mapping[str, str] = NO_FILTERS) -> list[str]:
-    """Return the names of the columns that the option ``-c`` gives, each by name or by title. Raises
-    :class:`UsageError` for an unknown one.
+    """Return the names of the columns that the option ``-c`` gives, each by name or by title. ``titles``:
+    ``{name: title}`` of narrow tables. Raises :class:`UsageError` for an unknown column.
     """
     by_title = {title: name for name, title in titles.items()}
     found = [name if name in names else by_title.get(name, name) for name in asked]
@@ -155,7 +159,9 @@ def known_columns(asked: Sequence[str], names: Sequence[str], titles: Mapping[st
 
 
 def find_agent(client: Client, name: str) -> dict[str, Any]:
-    """Find the agent with this id, or on this host. Raises :class:`ApiRefused` unless there is exactly one."""
+    """Return the agent, as the API shows it, with this id, on this host, or whose id begins with ``name``.
+    Raises :class:`ApiRefused` unless there is exactly one.
+    """
     if is_id(name):
         agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
         return agent
@@ -174,7 +180,8 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
 
 
 def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
-    """Return the id of the agent with this id, or on this host in the device group of ``agent``.
+    """Return ``name`` if it has the form of an id, else the id of the agent on the host ``name`` in the
+    device group of ``agent``.
 
     Any other name is returned unchanged, because the server refuses it and lists what is allowed.
     """
@@ -191,7 +198,10 @@ def agent_path(agent: Mapping[str, Any]) -> str:
 
 
 def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
-    """Print a line on standard error for each environment of ``rows`` whose circuit breaker is open."""
+    """Print a line on standard error, with advice, for each environment whose circuit breaker is open.
+    ``key``: the field of ``rows`` that names the environment. Asks the API for the status if there is any.
+    Raises the client's errors.
+    """
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
     status = command.client.get(f"{API}/status")["status"] if halted else {}
     broker, database = status.get("message_broker", CONNECTED), status.get("database", WRITABLE)
@@ -205,15 +215,15 @@ def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key
 
 
 def print_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
-    """Print each problem on standard error, and set the exit code."""
+    """Print each problem on standard error, and set the application's exit code to 1 if there is any."""
     for problem in problems:
         command.app.stderr.write(f"problem: {problem}\n")
         command.app.exit_code = SOMETHING_WRONG
 
 
 def devices_in_reach(agent: Mapping[str, Any]) -> str:
-    """Return how many of the agent's devices it reaches, such as ``1/2``; ``?/2``: unknown, because the agent is not
-    alive; empty: the agent has not reported.
+    """Return how many of the agent's devices it reaches, such as ``1/2``; ``?/2`` if that is not known of any
+    device; empty if the agent has not reported devices.
     """
     devices = agent.get("devices") or ()
     if not devices:
@@ -223,7 +233,7 @@ def devices_in_reach(agent: Mapping[str, Any]) -> str:
 
 
 def unreached_devices(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a text for each device that a live agent does not reach."""
+    """Yield a text for each live agent that does not reach all of its devices, naming these devices."""
     for agent in agents:
         devices = [device for device in agent.get("devices") or () if not device["reachable"]]
         away = [object_title(str(device.get("own_name", "")), str(device["name"])) for device in devices]
@@ -246,7 +256,7 @@ def complete_id(client: Client, kind: str, short: str) -> str | None:
 
 
 def is_id(name: str) -> bool:
-    """Whether the text has the form of an id."""
+    """Whether the text has the form of an id: a UUID."""
     try:
         UUID(name)
     except ValueError:
@@ -257,7 +267,9 @@ def is_id(name: str) -> bool:
 def all_pages(
     client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS, *, pages_max: int = MAX_PAGES
 ) -> list[dict[str, Any]]:
-    """Return every item of a paged list, from at most ``pages_max`` pages of 1,000 items."""
+    """Return every item of the list ``key`` that the API pages at ``path``, from at most ``pages_max`` pages
+    of 1,000 items. Raises the client's errors.
+    """
     items: list[dict[str, Any]] = []
     for _ in range(pages_max):
         query = {**filters, "limit": PAGE_ITEMS} | ({"marker": items[-1]["id"]} if items else {})

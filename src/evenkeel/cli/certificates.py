@@ -71,7 +71,9 @@ def _query_of_arguments(parsed_args: Namespace) -> dict[str, Any]:
 
 
 class RefreshCertificates(ShowCommand):
-    """The command of the act ``reference_refresh``."""
+    """``evenkeel certificate refresh``: has controllers read certificate references from the key manager
+    again now.
+    """
 
     act = "reference_refresh"
 
@@ -84,7 +86,9 @@ class RefreshCertificates(ShowCommand):
 
 
 class AddCertificate(ShowCommand):
-    """The command of the act ``certificate_create``."""
+    """``evenkeel certificate add``: adds a certificate, CA certificates or a revocation list from files to
+    the controllers' key manager.
+    """
 
     act = "certificate_create"
 
@@ -186,7 +190,7 @@ class RevokeCertificate(ShowCommand):
 
 
 class DeleteCertificate(ApiCommand):
-    """The command of the act ``certificate_delete``."""
+    """``evenkeel certificate delete``: deletes a certificate from the controllers' key manager."""
 
     act = "certificate_delete"
 
@@ -202,7 +206,9 @@ def _add_reference(parser: ArgumentParser) -> None:
 
 
 def _certificate_path(reference: str) -> str:
-    """Path of a certificate in the operators' API. Raises :class:`UsageError` if the reference is malformed."""
+    """Return the path of a certificate in the operators' API. Raises :class:`UsageError` if the reference is
+    not ``directory://PROJECT/NAME``.
+    """
     project, slash, name = reference.removeprefix(SCHEME).partition("/")
     if not (reference.startswith(SCHEME) and project and slash and name):
         raise UsageError(f"{reference!r} is not like {SCHEME}PROJECT/NAME")

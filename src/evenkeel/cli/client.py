@@ -1,7 +1,8 @@
-"""A small HTTP client of the operators' API: several endpoints, the next one when one is down.
+"""A small HTTP client of the operators' API: it knows several endpoints, and tries the next one when one is
+down.
 
-A request that may have been executed is repeated on another endpoint only if it is idempotent (GET, PUT, DELETE). The
-only state is the endpoint that answered last. Threads may share a client.
+A request that may have been executed is repeated on another endpoint only if it is idempotent (GET, PUT,
+DELETE). The only state is the endpoint that answered last. Threads may share a client.
 """
 
 import http.client
@@ -30,7 +31,10 @@ class ClientError(Exception):
 
 
 class ApiRefused(ClientError):
-    """The server understood and refused, or failed. The text is the server's reason; ``status`` its HTTP status."""
+    """The request was refused, failed at the server, or got an answer that is not usable; also for names that
+    match no object or several. The text is the reason; ``status`` is an HTTP status, 0 for errors without
+    one.
+    """
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -38,25 +42,31 @@ class ApiRefused(ClientError):
 
 
 class UsageError(ClientError):
-    """The command line is invalid."""
+    """The command line, or a file or environment variable that it uses, is invalid; the command exits with
+    code 2.
+    """
 
     exit_code = 2
 
 
 class Unreachable(ClientError):
-    """No endpoint answered; the command exits with code 3."""
+    """No endpoint answered, or a request that must not be repeated may have been executed; the command exits
+    with code 3.
+    """
 
     exit_code = 3
 
 
 class Unfinished(ClientError):
-    """The expected state was not reached in time; the request remains in effect."""
+    """The expected state was not reached in time; the request remains in effect, and the command exits with
+    code 4.
+    """
 
     exit_code = 4
 
 
 class _EndpointDown(Exception):
-    """An endpoint did not answer. ``executed``: whether the request may have been executed."""
+    """An endpoint did not answer, or answered 503. ``executed``: whether the request may have been executed."""
 
     def __init__(self, reason: str, *, executed: bool) -> None:
         super().__init__(reason)
@@ -64,8 +74,8 @@ class _EndpointDown(Exception):
 
 
 class Client:
-    """HTTP client of the operators' API. ``endpoints``: root URLs of controllers; one request takes up to
-    ``timeout_seconds`` per endpoint.
+    """HTTP client of the operators' API. ``endpoints``: root URLs of controllers; ``timeout_seconds``: for
+    the connection to an endpoint, and for each wait for data.
 
     ``login``: authentication headers, which are not sent to redirect targets.
     """
@@ -91,11 +101,13 @@ class Client:
         self._tls_context = _tls_context(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        """Send a GET request. Raises the errors of :meth:`request`."""
+        """Send a GET request; returns the decoded JSON. Raises the errors of :meth:`request`."""
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any, *, timeout_seconds: float = 0.0) -> Any:
-        """Send a POST request for which the server may take up to ``timeout_seconds``."""
+        """Send a POST request for which the server may take up to ``timeout_seconds``; returns the decoded
+        JSON. Raises the errors of :meth:`request`.
+        """
         return self.request("POST", path, body=body, timeout_seconds=timeout_seconds)
 
     def put(self, path: str, body: Any = None) -> Any:
@@ -113,10 +125,10 @@ class Client:
         body: Any = None,
         timeout_seconds: float = 0.0,
     ) -> Any:
-        """Send a request; returns the decoded answer, None if it has no body.
+        """Send a request; returns the decoded JSON, None if the answer has no body.
 
-        ``timeout_seconds`` applies if it is longer than the client's. Raises :class:`ApiRefused`, and
-        :class:`Unreachable` if no endpoint answered.
+        ``timeout_seconds`` applies if it is longer than the client's. Raises :class:`ApiRefused`;
+        :class:`Unreachable` if no endpoint answered, or if a POST may have been executed.
         """
         problems = []
         for endpoint in self._endpoints:
@@ -210,8 +222,8 @@ def _decode_json(content: bytes) -> Any:
 
 
 def _error_of_response(error: urllib.error.HTTPError, login_help: str) -> Exception:
-    """Return the exception for a response with a status from 300 on: for 503 that the endpoint is down (the request may
-    have been executed), else a refusal.
+    """Return the exception for a response with a status from 300 on: for 503 :class:`_EndpointDown` (the
+    request may have been executed), else :class:`ApiRefused`.
     """
     with error:
         reason = _error_text(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
@@ -224,7 +236,9 @@ def _error_of_response(error: urllib.error.HTTPError, login_help: str) -> Except
 
 
 def _error_text(content: bytes) -> str:
-    """Return the error text in a response, whichever of the API's error bodies it is."""
+    """Return the error text in a response, cut to 500 characters, whichever of the API's error bodies it is;
+    empty if it has none.
+    """
     try:
         body = json.loads(content)
     except ValueError:

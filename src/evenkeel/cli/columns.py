@@ -56,7 +56,7 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
 
     @property
     def text(self) -> str:
-        """A list of texts joined by commas; other values as JSON."""
+        """The value on one line: a list of texts joined by commas; other values as JSON."""
         value = self._value
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return ", ".join(value)
@@ -64,8 +64,9 @@ class Structured(FormattableColumn):  # type: ignore[type-arg]
 
 
 def item_lines(value: Any) -> Iterator[str]:
-    """Yield lines that show a list or an object to a reader: one for each item, or for each field of a long item;
-    fields without a value are left out.
+    """Yield lines that show a list or an object to a reader: a list of texts on one line, else a line for
+    each item, or for each field of a long item or an object. Fields without a value are left out, and
+    items after the first :data:`ITEMS_MAX` only counted.
     """
     if isinstance(value, dict):
         yield from (f"{name}: {_inline_text(field)}" for name, field in _non_empty_fields(value))
@@ -102,7 +103,9 @@ def _inline_text(value: Any) -> str:
 
 
 def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
-    """Return the values in types that cliff's output format ``formatter`` accepts."""
+    """Return the values in types that cliff's output format ``formatter`` accepts: lists and objects become
+    text, unless the format is a table or structured.
+    """
     if formatter in STRUCTURED:
         return tuple(values)
     return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
@@ -116,7 +119,8 @@ def values_of_columns(
     *,
     last_segments: Container[str] = (),
 ) -> Iterator[Any]:
-    """Yield a row's values for the columns to show. ``columns``: names of the row's values; ``narrow``: those to show.
+    """Yield a row's values for the columns to show. ``columns``: names of the row's values; ``narrow``: names
+    of those to show; ``short_ids``: columns whose UUIDs are cut to eight characters.
 
     ``last_segments``: columns with URLs, of which only the part after the last slash is shown.
     """
@@ -130,12 +134,14 @@ def values_of_columns(
 
 
 def escape_controls(text: str) -> str:
-    """Return the text with control characters and bidirectional controls as escapes."""
+    """Return the text with control characters, line breaks included, and bidirectional controls as escapes."""
     return _CONTROL_PATTERN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tuple[Any, ...]]]:
-    """Return columns and rows, the latter as tuples with values for output, as cliff's lists take them."""
+    """Return the columns, and for each row a tuple of the columns' values for output, as cliff's lists take
+    them; a missing value is None.
+    """
     return columns, [tuple(for_output(row.get(name), name) for name in columns) for row in rows]
 
 

@@ -23,8 +23,9 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 
 
 class Words(NamedTuple):
-    """Completions after the command words ``path``: the ``next`` words of commands, ``options``, ``values`` of options,
-    and the ``kind`` of names that arguments have.
+    """What may follow the command words ``path`` on a command line: the ``next`` words of commands,
+    ``options``, the ``values`` of options, and the ``kind`` of names that the first argument takes (empty:
+    none).
     """
 
     path: tuple[str, ...]
@@ -76,7 +77,9 @@ class Completion(Command):
 
 
 def command_words(app: Any) -> Iterator[Words]:
-    """Yield the completions after each prefix of each command's words, including the empty prefix."""
+    """Yield the completions after each prefix of each command's words, including the empty prefix, sorted by
+    prefix.
+    """
     commands = {each.path: each for each in _command_words(app)}
     paths = {path[:length] for path in commands for length in range(len(path) + 1)}
     for path in sorted(paths):
@@ -109,8 +112,8 @@ def _action_choices(action: Action) -> tuple[str, ...]:
 
 
 def bash_script(name: str, words: tuple[Words, ...]) -> str:
-    """Return the completion script for bash 4 or newer; the longest command prefix that was typed decides what is
-    offered.
+    """Return the completion script for bash 4 or newer; the longest command prefix that was typed decides
+    what is offered. ``name``: the command's name.
     """
     values = "".join(
         f'            "{" ".join(each.path)} {option}") words={" ".join(found)!r} kind= ;;\n'
@@ -150,7 +153,7 @@ def _case_pattern(words: Words) -> str:
 
 
 def fish_script(name: str, words: tuple[Words, ...]) -> str:
-    """Return the completion script for fish 3.4 or newer."""
+    """Return the completion script for fish 3.4 or newer. ``name``: the command's name."""
     lines = [
         f"function __{name}_typed",
         "    set -l words (string match -v -- '-*' (commandline -opc)[2..])",

@@ -16,7 +16,9 @@ class ShowDatabase(ShowCommand):
 
 
 class NewHistory(ShowCommand):
-    """The command of the act ``database_new_history``."""
+    """``evenkeel database new-history``: states that the database was restored or has lost changes, so that
+    every agent checks everything.
+    """
 
     act = "database_new_history"
 
@@ -25,7 +27,7 @@ class NewHistory(ShowCommand):
 
 
 class AcceptHistory(ShowCommand):
-    """The command of the act ``database_accept_history``."""
+    """``evenkeel database accept-history``: accepts a history that agents saw and this database never had."""
 
     act = "database_accept_history"
 

@@ -51,8 +51,9 @@ class ListDevices(ListCommand):
 
 
 def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row per device, from the newest report of an agent that reaches the device; ``reached_by``: how many
-    of the live agents of its device group reach it, such as ``1/2``.
+    """Return one row per device of live agents, sorted by environment, group number and address. States and
+    version come from the newest report of an agent that reaches the device; ``reached_by``: how many of
+    the live agents that report the device reach it, such as ``1/2``.
     """
     reports: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
     for agent in sorted(agents, key=lambda agent: str(agent.get("reported_at") or ""), reverse=True):

@@ -138,8 +138,8 @@ def _file_problems(parsed: Parsed) -> Iterator[str]:
 
 
 def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
-    """Yield a problem for each access log that goes outside ``networks``, the value of the option; None: any target is
-    allowed.
+    """Yield a problem for each access log whose target is outside ``networks``, the value of the option;
+    None: targets are not checked. Raises :class:`UsageError` for a value that is no list of networks.
     """
     if networks is None:
         return
@@ -153,8 +153,8 @@ def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
 
 
 def _difference_texts(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield differences between the files in the directory and the services that agents have loaded, and the problems
-    that agents report.
+    """Yield differences between the valid definitions in the directory and the services that agents have
+    loaded, and the problems that agents report for these services.
     """
     loaded = {str(one["name"]): one for one in services if one["name"]}
     for name, definition in parsed.definitions.items():

@@ -81,7 +81,7 @@ class ListEnvironments(ListCommand):
 
 
 class CreateEnvironment(ShowCommand):
-    """The command of the act ``environment_create``."""
+    """``evenkeel environment create``: creates an environment. Idempotent."""
 
     act = "environment_create"
     details = "Idempotent."
@@ -103,7 +103,9 @@ class ShowsEnvironment(ShowCommand):
         _add_name(parser)
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Send the command's request; return the environment as the API reports it."""
+        """Send the command's request; return the environment as the API reports it. Raises the client's
+        errors.
+        """
         raise NotImplementedError
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -116,13 +118,13 @@ class ShowEnvironment(ShowsEnvironment):
     """Show an environment."""
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Return the environment exactly as the API reports it."""
+        """Return the environment exactly as the API reports it. Raises the client's errors."""
         row: dict[str, Any] = self.client.get(_environment_path(parsed_args))["environment"]
         return row
 
 
 class SetEnvironment(ShowsEnvironment):
-    """The command ``environment set``, which sends the operators' request ``environment_update``."""
+    """``evenkeel environment set``: changes the given attributes of an environment."""
 
     act = "environment_update"
 
@@ -131,7 +133,9 @@ class SetEnvironment(ShowsEnvironment):
         _add_changeable(parser)
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Change the environment and return it as the API reports it afterwards."""
+        """Change the environment and return it as the API reports it afterwards. Raises :class:`UsageError`
+        if no change is given, and the client's errors.
+        """
         changes = _given_changes(parsed_args)
         if not changes:
             options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
@@ -141,18 +145,22 @@ class SetEnvironment(ShowsEnvironment):
 
 
 class ResumeEnvironment(ShowsEnvironment):
-    """The command of the act ``environment_resume``."""
+    """``evenkeel environment resume``: closes an environment's circuit breaker, so that shards of silent
+    agents move.
+    """
 
     act = "environment_resume"
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Resume the environment and return it as the API reports it afterwards."""
+        """Close the environment's circuit breaker and return the environment as the API reports it
+        afterwards. Raises the client's errors.
+        """
         row: dict[str, Any] = self.client.put(f"{_environment_path(parsed_args)}/resume")["environment"]
         return row
 
 
 class DeleteEnvironment(ApiCommand):
-    """The command of the act ``environment_delete``."""
+    """``evenkeel environment delete``: deletes an environment that has no agents and load balancers."""
 
     act = "environment_delete"
 

@@ -45,7 +45,9 @@ class ListEvents(ListCommand):
         parser.add_argument("--follow", action="store_true", help="Continue until interrupted.")
 
     def run(self, parsed_args: Namespace) -> int:
-        """Run the command; with ``--follow`` it prints lines without end instead of a table."""
+        """Run the command and return its exit code; with ``--follow`` it prints a line for each event until
+        interrupted, instead of a table.
+        """
         if not parsed_args.follow:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
@@ -63,10 +65,11 @@ class ListEvents(ListCommand):
 
 
 def object_id(client: Client, name: str) -> str:
-    """Return the id of the load balancer, agent or shard that ``name`` names by its id, the beginning of its id, its
-    host or its name.
+    """Return the id of the load balancer, agent or shard that ``name`` names by its id, the beginning of its
+    id, its host (the first agent there) or its name.
 
-    A complete id is returned unchanged, because deleted objects have events, too. Raises :class:`ApiRefused`.
+    A complete id is returned unchanged, because deleted objects have events, too. Raises :class:`ApiRefused`
+    if nothing, or more than one load balancer or beginning of an id, matches.
     """
     if is_id(name):
         return name
@@ -76,22 +79,25 @@ def object_id(client: Client, name: str) -> str:
 
 
 def event_count(text: str) -> int:
-    """Parse ``--limit``: a number of events within the limit of one request. Raises ArgumentTypeError."""
+    """Parse the value of ``--limit``. Raises :class:`argparse.ArgumentTypeError` unless it is a number from 1
+    to :data:`MAX_EVENTS`.
+    """
     if text.isdecimal() and 1 <= int(text) <= MAX_EVENTS:
         return int(text)
     raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_EVENTS}")
 
 
 def newest_events(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
-    """Return the last ``limit`` events, oldest first."""
+    """Return the newest ``limit`` events that match ``query``, oldest first. Raises the client's errors."""
     events: list[dict[str, Any]] = client.get(f"{API}/events", {**query, "limit": limit, "newest": "true"})["events"]
     return events
 
 
 def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> Iterator[dict[str, Any]]:
-    """Yield the last ``limit`` events, then new events, without end.
+    """Yield the newest ``limit`` events that match ``query``, oldest first, then new events, without end.
 
-    Once controllers have answered, it retries while none is reachable.
+    While no controller is reachable it tries again every second, and calls ``warn`` (with a format and the
+    error) once; only the first request raises :class:`Unreachable`.
     """
     batch = newest_events(client, query, limit)
     last = 0
@@ -112,6 +118,6 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
 
 
 def line_of(event: dict[str, Any]) -> str:
-    """Format an event as one line."""
+    """Format an event as one line: time, kind, text, and the objects and users that it is about."""
     about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
     return escape_controls("  ".join([f"{event['at']}Z", event["kind"], event["text"], *about]))

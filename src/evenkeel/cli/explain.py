@@ -61,7 +61,9 @@ def _agent_text(agent: Mapping[str, Any]) -> str:
 
 
 def _next_try(hosting: Mapping[str, Any]) -> str:
-    """Return a text about the agent's next attempt to apply a change, whose pauses double up to a limit."""
+    """Return when the agent tries again to apply a change that failed; empty if nothing failed, the load
+    balancer is held, or no live agent serves it.
+    """
     acting = hosting["acting"]
     if not hosting["status_reason"] or hosting.get("held") or not acting or not acting["alive"]:
         return ""

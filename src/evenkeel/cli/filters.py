@@ -16,7 +16,9 @@ NEAR_MAX = 5
 def add_choice_filter(
     parser: Options, option: str, values: type[StrEnum], help_: str, *others: str, **more: str
 ) -> None:
-    """Add an option whose value is one of an enumeration, in any case. ``others``: further names of the option."""
+    """Add an option whose value is one of an enumeration, in upper or lower case. ``others``: further names
+    of the option; ``more``: further arguments of ``add_argument``.
+    """
     by_text = {value.lower(): str(value) for value in values}
     parser.add_argument(
         option,
@@ -30,12 +32,15 @@ def add_choice_filter(
 
 
 def add_environment_filter(parser: ArgumentParser, items: str) -> None:
-    """Add the option that limits a list of ``items`` to an environment."""
+    """Add the option ``--environment``, which limits a list to an environment. ``items``: what is listed, for
+    the help.
+    """
     parser.add_argument("--environment", metavar="NAME", help=f"Only {items} of this environment.")
 
 
 def check_environment(client: Client, found: Sequence[object], name: str | None) -> None:
-    """Raise :class:`ApiRefused` if nothing was found because no environment has this name.
+    """Raise :class:`ApiRefused` if nothing was found and no environment has the given name; None: no name was
+    given.
 
     Used for lists of Octavia's API, which returns an empty list for an unknown provider.
     """
@@ -47,7 +52,9 @@ def check_environment(client: Client, found: Sequence[object], name: str | None)
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return the names in ``known`` that resemble ``name``, as the end of a sentence; empty if there are none."""
+    """Return a question whether one of the names in ``known`` that resemble ``name`` is meant, at most five,
+    as the end of a sentence; empty if none does.
+    """
     texts = [text for text in known if text]
     found = similar(name, texts, most=NEAR_MAX)
     found += [text for text in texts if name.lower() in text.lower() and text not in found]

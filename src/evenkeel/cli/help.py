@@ -121,7 +121,9 @@ def _write_help(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
 
 
 def grouped(names: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return ``{title of a group: its commands}`` for the commands in ``names``; those in no group come last."""
+    """Return ``{title of a group: its commands}`` for the commands in ``names``, without empty groups;
+    commands in no group come last, as ``Others``.
+    """
     found = {title: [name for name in group if name in names] for title, group in GROUPS.items()}
     found["Others"] = sorted(set(names).difference(*found.values()))
     return {title: group for title, group in found.items() if group}

@@ -21,7 +21,9 @@ class ShowIrules(ShowCommand):
 
 
 class SetIrules(ShowCommand):
-    """The command of the act ``listener_set_irules``."""
+    """``evenkeel irule set``: attaches exactly the given iRules of operators to a listener's virtual servers,
+    in this order.
+    """
 
     act = "listener_set_irules"
     details = "They must be on every device of the group."

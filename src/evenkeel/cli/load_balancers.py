@@ -58,7 +58,7 @@ CANDIDATES_MAX = 10
 
 
 def add_load_balancer_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names the load balancer."""
+    """Add the positional argument LB, which names a load balancer, to a command's parser."""
     parser.add_argument(
         "loadbalancer", metavar="LB", help="Id of the load balancer, its beginning, or its name if that is unique."
     )
@@ -122,15 +122,15 @@ class ShowHistory(ListCommand):
 
 
 def load_balancer_path(client: Client, name: str) -> str:
-    """Return the path, in the operators' API, of the load balancer with this id or name. Raises :class:`ApiRefused`
-    unless there is exactly one.
+    """Return the path, in the operators' API, of the load balancer with this id, beginning of an id, or name.
+    Raises :class:`ApiRefused` as :func:`load_balancer_id` does.
     """
     return f"{API}/loadbalancers/{segment(load_balancer_id(client, name))}"
 
 
 def load_balancer_id(client: Client, name: str) -> str:
-    """Return the id of the load balancer with this id or name. Raises :class:`ApiRefused` unless exactly one
-    matches.
+    """Return the id of the load balancer with this name, or whose id begins with ``name``; a complete id is
+    returned unchecked. Raises :class:`ApiRefused` unless exactly one matches.
     """
     if is_id(name):
         # An id that does not exist is reported by the request that uses it.
@@ -150,7 +150,7 @@ def load_balancer_id(client: Client, name: str) -> str:
 
 
 def _some_names(client: Client) -> list[str]:
-    """Return the names of load balancers from the first pages, for a hint about an unknown name."""
+    """Return the names of load balancers on the first pages of the list, for a hint about an unknown name."""
     rows = all_pages(client, OCTAVIA, "loadbalancers", {"fields": ["id", "name"]}, pages_max=NEAR_PAGES)
     return [str(row["name"]) for row in rows]
 

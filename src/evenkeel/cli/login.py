@@ -11,8 +11,8 @@ from evenkeel.cli.client import UsageError
 
 
 def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the authentication headers; none if no variable is set. Raises :class:`UsageError` for incomplete
-    credentials.
+    """Return the authentication headers for the environment variables; none if no variable is set. Raises
+    :class:`UsageError` for a user without a password, and for a token with characters that no token has.
     """
     if token := environment.get("EVENKEEL_TOKEN"):
         return _token_header(token)
@@ -26,7 +26,9 @@ def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def login_help(environment: Mapping[str, str]) -> str:
-    """Return advice on the variables to set, for a request that a controller answered with 401."""
+    """Return advice on the environment variables to set, for a request that a controller answered with 401.
+    Raises :class:`UsageError` as :func:`login_headers` does.
+    """
     given = "the login given by these variables is not accepted" if login_headers(environment) else "not logged in"
     return (
         f"{given}: EVENKEEL_USERNAME and EVENKEEL_PASSWORD, or EVENKEEL_TOKEN with a token of Keystone; the openstack"

@@ -176,21 +176,25 @@ class EvenKeelApp(CommandApp):
         return parser
 
     def configure_logging(self) -> None:
-        """Configure logs like cliff, except that libraries log only warnings unless ``--verbose`` is given."""
+        """Configure logs like cliff, except that without ``--verbose`` and ``--quiet`` only warnings and
+        errors are shown.
+        """
         super().configure_logging()
         if self.options.verbose_level == self.DEFAULT_VERBOSE_LEVEL:
             for handler in logging.getLogger("").handlers:
                 handler.setLevel(max(handler.level, logging.WARNING))
 
     def print_help_if_requested(self) -> None:
-        """Print the help if ``--help`` was given without a command, and exit."""
+        """Print the help and end the program, by cliff's ``HelpExit``, if ``--help`` was given without a
+        command.
+        """
         if self.options.deferred_help:
             print_help(self)
             raise HelpExit
 
     def run_subcommand(self, argv: list[str]) -> int:
-        """Run the command in ``argv``. Raises :class:`UsageError` naming similar commands if no command has these
-        words.
+        """Run the command in ``argv`` and return its exit code; if no command has these words, print similar
+        ones on standard error and return 2.
         """
         try:
             self.command_manager.find_command(argv)
@@ -209,7 +213,9 @@ class EvenKeelApp(CommandApp):
         return result
 
     def prepare_to_run_command(self, cmd: Command) -> None:
-        """Create the API client before the command runs. Raises :class:`UsageError` for wrong global options."""
+        """Create the API client before the command runs. Raises :class:`UsageError` for wrong global options
+        or credentials.
+        """
         if self.options.timeout <= 0:
             raise UsageError("--timeout must be above 0")
         endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
@@ -222,20 +228,22 @@ class EvenKeelApp(CommandApp):
         )
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
-        """Set the exit code for the error ``err`` with which the command failed."""
+        """Set the application's exit code if the command failed with an error of the API client."""
         if isinstance(err, ClientError):
             self.exit_code = err.exit_code
 
     def interact(self) -> None:
-        """Print a hint and fail if no command is given; cliff would start its interactive mode."""
+        """Print a hint and set the exit code 2 if no command is given; cliff would start its interactive
+        mode.
+        """
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
         self.exit_code = UsageError.exit_code
 
 
 def commands_like(typed: str, names: Sequence[str]) -> str:
-    """Return the commands in ``names`` that resemble the words ``typed`` or begin with their first word, as the end of
-    a sentence.
+    """Return the commands in ``names`` that resemble the words ``typed`` or begin with their first word, as a
+    question that ends a sentence; empty if there are none.
     """
     first, *others = typed.split() or [""]
     first = SHORT_FORMS.get(first, first)
@@ -246,7 +254,9 @@ def commands_like(typed: str, names: Sequence[str]) -> str:
 
 
 def with_own_timeout(argv: list[str]) -> list[str]:
-    """Rename the option ``--timeout`` after a command that waits, because cliff would take it for the global option."""
+    """Return the arguments with the option ``--timeout`` renamed to :data:`WAIT_OPTION` after a command that
+    waits, because cliff would take it for the global option.
+    """
     waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, agent_moves.Moves)]
     start = next((at + 2 for at in range(len(argv)) if argv[at : at + 2] in waiting), len(argv))
     own = [
@@ -257,7 +267,9 @@ def with_own_timeout(argv: list[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None, *, commands: Mapping[str, type[Command]] = NO_COMMANDS) -> int:
-    """Run one command; returns the exit code. ``commands``: additional commands by name."""
+    """Run one command and return the exit code. ``argv``: arguments, None for the process's; ``commands``:
+    additional commands by name.
+    """
     app = EvenKeelApp(commands)
     result = app.run(list(sys.argv[1:] if argv is None else argv))
     return app.exit_code if app.exit_code is not None else result

@@ -25,7 +25,9 @@ NARROW = {
 
 
 class MoveLoadBalancers(ApiCommand):
-    """The command of the act ``move_create``."""
+    """``evenkeel move``: shows the plan to move a load balancer, or all of a project, to another device
+    group; with ``--yes`` it moves them and waits.
+    """
 
     act = "move_create"
     details = (
@@ -93,7 +95,9 @@ class MoveLoadBalancers(ApiCommand):
             self._follow_moves([id_])
 
     def _follow_moves(self, ids: list[str]) -> None:
-        """Print each step until all moves are done, or wait for the operator to route the traffic."""
+        """Print each new step of the load balancers' moves until every move is done, or waits for the
+        operator to route the traffic. Raises the client's errors.
+        """
         shown: dict[str, str] = {}
         while True:
             rows = [row for row in self.client.get(f"{API}/moves")["moves"] if row["load_balancer_id"] in ids]
@@ -123,14 +127,14 @@ class ListMoves(ListCommand):
 
 
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that show the plan of a move."""
+    """Yield the lines that show the plan of moves: for each load balancer source, target and steps."""
     for row in found["loadbalancers"]:
         yield f"{_move_title(row)}: {row['source'] or '(none)'} -> {found['target']}"
         yield from (f"  {step}" for step in row["steps"])
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the reasons why load balancers of a plan cannot be moved."""
+    """Yield the reasons why load balancers of a plan cannot be moved; none if all can."""
     yield from found["problems"]
     for row in found["loadbalancers"]:
         yield from (f"{_move_title(row)}: {problem}" for problem in row["problems"])

@@ -34,7 +34,7 @@ class ShowNetwork(ShowCommand):
 
 
 class CreateNetwork(ShowCommand):
-    """The command of the act ``network_create``."""
+    """``evenkeel network create``: declares a network of the built-in network service."""
 
     act = "network_create"
 
@@ -51,7 +51,7 @@ class CreateNetwork(ShowCommand):
 
 
 class SetNetwork(ShowCommand):
-    """The command of the act ``network_update``."""
+    """``evenkeel network set``: changes the given attributes of a declared network."""
 
     act = "network_update"
 
@@ -66,7 +66,7 @@ class SetNetwork(ShowCommand):
 
 
 class DeleteNetwork(ApiCommand):
-    """The command of the act ``network_delete``."""
+    """``evenkeel network delete``: deletes a declared network to which no device is attached."""
 
     act = "network_delete"
 
@@ -95,8 +95,8 @@ def _given_values(parsed_args: Namespace, *names: str) -> dict[str, Any]:
 
 
 def network_id(client: Client, name: str) -> str:
-    """Return the id of the network with this id or name, quoted for a path. Raises :class:`ApiRefused` for an unknown
-    one.
+    """Return the id of the network with this id or name, quoted for a path; an id is returned unchecked.
+    Raises :class:`ApiRefused` for an unknown name.
     """
     if is_id(name):
         return segment(name)

@@ -74,7 +74,9 @@ class ListOrphans(ListCommand):
 
 
 class RemoveOrphan(ApiCommand):
-    """The command of the act ``orphan_delete``."""
+    """``evenkeel orphan remove``: removes a load balancer that devices hold and the database does not
+    contain.
+    """
 
     act = "orphan_delete"
     details = "'evenkeel orphan list' shows when it is removed without this command."

@@ -42,8 +42,8 @@ class ShowAgentOfLoadBalancer(ShowCommand):
 
 
 def flatten_hosting(hosting: dict[str, Any]) -> dict[str, Any]:
-    """Return the response about a load balancer's agents as flat columns; empty values if no agent serves it or it is
-    not placed yet.
+    """Return the API's answer about a load balancer's agents as ``{column: value}``; values are empty if no
+    agent serves it or it is not placed yet.
     """
     shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
     return {

@@ -42,7 +42,9 @@ class ShowPlan(ApiCommand):
 
 
 class Adopt(ApiCommand):
-    """The command of the act ``shard_adopt``."""
+    """``evenkeel adopt``: shows how a tenant's partition, which another program made, would be taken over;
+    with ``--yes`` takes it over, with ``--back`` gives it back.
+    """
 
     act = "shard_adopt"
     details = (
@@ -92,7 +94,9 @@ class Adopt(ApiCommand):
 
 
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that show the plans of all devices."""
+    """Yield the lines that show the plan of each device: its operations, with their attributes, and the
+    objects that stay.
+    """
     if not found["devices"]:
         yield "nothing: the load balancer is gone"
     for plan in found["devices"]:
@@ -108,7 +112,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the reasons why devices would not be changed."""
+    """Yield the reasons why devices would not be changed; none if every device has a plan."""
     for plan in found["devices"]:
         if plan["problem"]:
             yield f"{plan['device']}: {plan['problem']}"

@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 
 
 def add_wait_arguments(parser: ArgumentParser) -> None:
-    """Add ``--wait`` and its time-out."""
+    """Add ``--wait`` and its time-out ``--timeout`` to a command's parser."""
     parser.add_argument("--wait", action="store_true", help="Follow the progress until it is done.")
     parser.add_argument(
         "--timeout",
@@ -66,8 +66,10 @@ COMING_HOME = Progress("away_shards", "away_reason")
 
 
 def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
-    """Poll the agent until its count is 0, and pass each change to ``say``; returns the agent. Raises
-    :class:`Unfinished` with the reason.
+    """Poll the agent until the count of ``progress`` is 0, and pass each change as text to ``say``; returns
+    the agent. Raises :class:`Unfinished` after the time-out, or if for :data:`STUCK_SECONDS` there was
+    always a reason why the count does not decrease; :class:`Unreachable` if no controller answers at the
+    time-out.
     """
     path = f"{API}/agents/{segment(agent['id'])}"
     now = started = stuck_since = time.monotonic()

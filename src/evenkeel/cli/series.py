@@ -70,7 +70,9 @@ class ShowSeries(ListCommand):
 def figure_lines(
     points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURES
 ) -> Iterator[dict[str, str]]:
-    """Yield the lines of the table, one per figure; none without points."""
+    """Yield one row of the table, by column, for each figure; none without points. ``interval_seconds``: time
+    between two points.
+    """
     if not points:
         return
     places = _character_indexes(points, interval_seconds)
@@ -93,7 +95,9 @@ def _character_indexes(points: Sequence[Point], interval_seconds: float) -> list
 
 
 def trend_bars(values: Sequence[float], places: Sequence[int]) -> str:
-    """Return the trend as a line of bars: each is as high as the mean of its values, relative to the highest mean."""
+    """Return the trend as a text of bars: each is as high as the mean of its values, relative to the highest
+    mean. ``places``: index of each value's character; characters without values are spaces.
+    """
     by_place: dict[int, list[float]] = {}
     for place, value in zip(places, values, strict=True):
         by_place.setdefault(place, []).append(value)

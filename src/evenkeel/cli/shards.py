@@ -54,7 +54,7 @@ class ListShards(ListCommand):
 
 
 class MoveShard(ShowCommand):
-    """The command of the act ``shard_rebind``."""
+    """``evenkeel shard move``: makes another agent of its device group the permanent home of a shard."""
 
     act = "shard_rebind"
 

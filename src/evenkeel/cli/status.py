@@ -52,7 +52,7 @@ def _formatted_number(value: Any) -> str:
 
 
 def flatten_status(status: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten the status to one name per number: ``agents_up``, ``load_balancers_ACTIVE``…"""
+    """Return the status with one name per value: ``agents_up``, ``load_balancers_ACTIVE``…"""
     return {
         f"{group}_{name}" if isinstance(value, Mapping) else group: number
         for group, value in status.items()

@@ -30,7 +30,7 @@ class ListSubnets(ListCommand):
 
 
 class CreateSubnet(ShowCommand):
-    """The command of the act ``subnet_create``."""
+    """``evenkeel subnet create``: creates an address pool, from which VIPs are allocated."""
 
     act = "subnet_create"
 
@@ -58,7 +58,7 @@ class CreateSubnet(ShowCommand):
 
 
 class SetSubnet(ShowCommand):
-    """The command of the act ``subnet_update``."""
+    """``evenkeel subnet set``: sets the addresses that devices may have in an address pool."""
 
     act = "subnet_update"
 
@@ -83,7 +83,7 @@ def _add_device_addresses(parser: ArgumentParser, *, required: bool) -> None:
 
 
 class DeleteSubnet(ApiCommand):
-    """The command of the act ``subnet_delete``."""
+    """``evenkeel subnet delete``: deletes an address pool that no load balancer uses."""
 
     act = "subnet_delete"
 
@@ -95,7 +95,9 @@ class DeleteSubnet(ApiCommand):
 
 
 def subnet_id(client: Client, name: str) -> str:
-    """Return the id of the subnet with this id or name. Raises :class:`ApiRefused` for an unknown one."""
+    """Return the id of the subnet with this id or name; an id is returned unchecked. Raises
+    :class:`ApiRefused` for an unknown name.
+    """
     if is_id(name):
         return name
     for row in client.get(f"{API}/subnets")["subnets"]:

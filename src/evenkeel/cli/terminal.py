@@ -7,7 +7,9 @@ from evenkeel.cli.columns import escape_controls
 
 
 class EscapedStream(io.TextIOBase):
-    """A text stream that escapes control characters, except for line breaks and tabs."""
+    """A text stream that escapes control characters, except for line breaks and tabs, and writes to
+    ``stream``.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -41,7 +41,7 @@ class ShowTree(ListCommand):
 
 
 def rows(tree: Node) -> Iterator[dict[str, str]]:
-    """Yield a row for each object, indented below its parent."""
+    """Yield a row of the table, by column, for each object of a load balancer, indented below its parent."""
     yield _node_row(0, "load balancer", tree)
     for listener in tree["listeners"]:
         yield _node_row(1, "listener", listener)

@@ -26,9 +26,9 @@ def add_watch_argument(parser: ArgumentParser) -> None:
 
 
 def run_watched(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
-    """Call ``show`` once, or with ``--watch`` repeatedly until interrupted, even while no controller answers; returns
-    the exit code. ``out``: stream that ``show`` writes to, cleared before each call if it is a terminal; ``errors``:
-    stream for errors between two calls.
+    """Call ``show`` once and return its exit code; with ``--watch`` repeatedly until interrupted, even while
+    no controller answers, and return 0. ``out``: stream that ``show`` writes to, cleared before each call
+    if it is a terminal; ``errors``: stream for errors between two calls.
     """
     if parsed_args.watch is None:
         return show(parsed_args)
@@ -50,7 +50,9 @@ def run_watched(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Calla
 
 
 def parse_seconds(text: str) -> float:
-    """Parse the interval of ``--watch``. Raises ArgumentTypeError."""
+    """Parse the interval of ``--watch``, in seconds. Raises :class:`argparse.ArgumentTypeError` unless it is
+    a number from 0.5 to 3600.
+    """
     try:
         seconds = float(text)
     except ValueError:

@@ -44,7 +44,9 @@ DESCRIPTION = "Configure the devices of one device group. Several agents on diff
 
 
 class MovedNetworks:
-    """Passes ids of networks whose ports Neutron moved to the function ``tell``; drops them until that is set."""
+    """Callback for ids of networks whose ports Neutron moved: passes them to the function ``tell``, and drops
+    them until that is set.
+    """
 
     def __init__(self) -> None:
         self.tell: Callable[[Collection[str]], None] = lambda networks: None
@@ -54,7 +56,9 @@ class MovedNetworks:
 
 
 class AgentParts(NamedTuple):
-    """The parts of an agent's process, created from its options."""
+    """The parts of an agent's process, created from its options. ``capacity_policy``: ``{metric: limit}``;
+    ``end_traces`` ends the export of traces; ``neutron``: None if Neutron's message bus is not used.
+    """
 
     settings: AgentSettings
     capacity_policy: dict[str, float]
@@ -76,7 +80,9 @@ class AgentParts(NamedTuple):
 
 
 def main() -> int:
-    """Run ``evenkeel-agent``. Exit codes: 2 configuration refused, 3 refused by controllers, or devices are unfit."""
+    """Run ``evenkeel-agent`` until stopped. Exit codes: 0 stopped, 2 configuration refused, 3 refused by
+    controllers, or devices are unfit.
+    """
     ignore_hangup()
     try:
         conf = load(NAME, sys.argv[1:], groups=AGENT, description=DESCRIPTION)
@@ -96,7 +102,9 @@ def main() -> int:
 
 
 async def run(conf: cfg.ConfigOpts) -> None:
-    """Create all parts and serve until stopped."""
+    """Create all parts and serve until stopped. Raises :class:`ValueError` with all problems of the
+    configuration, and :class:`AgentRefused`.
+    """
     parts = open_parts(conf)
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
     # Before the wait for the message bus, which may take long: SIGHUP is ignored until then.
@@ -136,7 +144,9 @@ async def run(conf: cfg.ConfigOpts) -> None:
 
 
 def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
-    """Open all parts from the options, without connecting. Raises :class:`ValueError` with all problems."""
+    """Open all parts from the options, without connecting to other hosts; the port of metrics is bound.
+    Raises :class:`ValueError` with all problems.
+    """
     with Problems() as problems:
         settings = problems.collect_from(lambda: agent_settings(conf))
         policy = problems.collect_from(lambda: parse_policy(conf.capacity_policy))
@@ -176,7 +186,9 @@ def _open_agent_bus(conf: cfg.ConfigOpts) -> Bus:
 
 
 async def wait_for_bus(bus: Bus, agent: AgentService, systemd: ServiceManager) -> bool:
-    """Wait for the message bus. False: the agent was stopped meanwhile."""
+    """Start the message bus, however long that takes, and from now on stop at SIGTERM and SIGINT. False: the
+    agent was stopped before the bus was reached.
+    """
     starting = asyncio.create_task(start_bus(bus))
 
     def stop() -> None:
@@ -193,7 +205,9 @@ async def wait_for_bus(bus: Bus, agent: AgentService, systemd: ServiceManager) -
 
 
 def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
-    """Build the agent's settings from its options. Raises :class:`ValueError` if ``host`` is not set."""
+    """Build the agent's settings from its options. Raises :class:`ValueError` if ``host`` is not set, or
+    ``agent_id`` cannot be used.
+    """
     if not conf.host:
         raise ValueError("host: not set; it must name this host, unique among the agents of the group")
     return AgentSettings(
@@ -222,7 +236,9 @@ def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
 
 
 def open_device(conf: cfg.ConfigOpts) -> Device:
-    """Open the device group with the configured driver. Raises :class:`ValueError`."""
+    """Open the device group with the configured driver. Raises :class:`ValueError` if the driver is not
+    installed, or for options that it refuses.
+    """
     device: Device = driver_entry(conf.device_driver).load()(
         driver_options(conf),
         environment=conf.environment_prefix,

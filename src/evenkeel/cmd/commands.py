@@ -15,42 +15,50 @@ NOT_INSTALLED = 2
 
 
 def operators() -> int:
-    """Run ``evenkeel``."""
+    """Run ``evenkeel``; returns the exit code."""
     return _run_main("evenkeel", "evenkeel.cmd.operators", "cli")
 
 
 def agent() -> int:
-    """Run ``evenkeel-agent``."""
+    """Run ``evenkeel-agent``; returns the exit code, 2 if its libraries are missing."""
     return _run_main("evenkeel-agent", "evenkeel.cmd.agent", "agent")
 
 
 def controller() -> int:
-    """Run ``evenkeel-controller``."""
+    """Run ``evenkeel-controller``; returns the exit code, 2 if its libraries are missing."""
     return _run_main("evenkeel-controller", "evenkeel.cmd.controller", "controller")
 
 
 def haproxyd() -> int:
-    """Run ``evenkeel-haproxyd``."""
+    """Run ``evenkeel-haproxyd``; returns the exit code, 2 if its libraries are missing."""
     return _run_main("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", "haproxyd")
 
 
 def rabbitmq() -> int:
-    """Run ``evenkeel-rabbitmq``, which needs the libraries of an agent or a controller."""
+    """Run ``evenkeel-rabbitmq``, which needs the libraries of an agent or a controller; returns the exit
+    code, 2 if they are missing.
+    """
     return _run_main("evenkeel-rabbitmq", "evenkeel.cmd.rabbitmq", "agent", "controller")
 
 
 def db() -> int:
-    """Run ``evenkeel-db``, which needs the libraries of a controller."""
+    """Run ``evenkeel-db``, which needs the libraries of a controller; returns the exit code, 2 if they are
+    missing.
+    """
     return _run_main("evenkeel-db", "evenkeel.cmd.db", "controller")
 
 
 def users() -> int:
-    """Run ``evenkeel-users``, which needs the libraries of a controller."""
+    """Run ``evenkeel-users``, which needs the libraries of a controller; returns the exit code, 2 if they are
+    missing.
+    """
     return _run_main("evenkeel-users", "evenkeel.cmd.users", "controller")
 
 
 def _run_main(command: str, module: str, *extras: str) -> int:
-    """Run ``main()`` of the module, if the libraries of one of the extras are installed; ``--version`` needs none."""
+    """Run ``main()`` of the module and return its exit code, if the libraries of one of the extras are
+    installed; else print the missing ones and return 2. ``--version`` needs none.
+    """
     if sys.argv[1:] == ["--version"]:
         print(f"{command} {__version__}")
         return 0

@@ -17,7 +17,9 @@ DESCRIPTION = "Serve the API, and tell agents what to configure. Several control
 
 
 def main() -> int:
-    """Run ``evenkeel-controller``; returns the exit code."""
+    """Run ``evenkeel-controller`` until stopped. Exit codes: 0 stopped, 2 configuration refused; that of the
+    first worker if it ends before it serves.
+    """
     ignore_hangup()
     try:
         conf = load(NAME, sys.argv[1:], groups=CONTROLLER, description=DESCRIPTION)

@@ -31,7 +31,9 @@ Command = Callable[[Database, argparse.Namespace], Awaitable[int]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``evenkeel-db``; returns the exit code."""
+    """Run ``evenkeel-db`` with the arguments ``argv`` (None: the process's). Exit codes: 0 done, 1 an upgrade
+    is needed, 2 refused, 3 the database is unavailable.
+    """
     arguments = _argument_parser().parse_args(argv)
     words = file_arguments(arguments.config_file or [DEFAULT_FILE])
     conf = None

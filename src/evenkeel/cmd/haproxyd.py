@@ -52,7 +52,9 @@ Next: evenkeel-haproxyd --add-agent NAME for each agent."""
 
 
 def main() -> int:
-    """Run ``evenkeel-haproxyd``. Exit code 2: configuration or arguments refused."""
+    """Run ``evenkeel-haproxyd`` until stopped, or one of its other actions. Exit codes: 0 done, 2
+    configuration or arguments refused.
+    """
     arguments = parse_arguments(sys.argv[1:])
     ignore_hangup()
     try:
@@ -80,7 +82,7 @@ def main() -> int:
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line."""
+    """Parse the command line; invalid arguments end the process with exit code 2."""
     parser = argparse.ArgumentParser(NAME, description=DESCRIPTION)
     parser.add_argument(
         "--config-file", action="append", default=[], metavar="FILE", help="ini file; several times, later ones win"
@@ -117,7 +119,9 @@ async def check_configuration(conf: cfg.ConfigOpts) -> None:
 
 
 async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
-    """Run the daemon until stopped. ``arguments``: arguments of :func:`load`, for reloading."""
+    """Run the daemon until stopped. ``arguments``: arguments of :func:`load`, for reloading. Raises
+    :class:`ValueError` with all problems of the configuration.
+    """
     await check_configuration(conf)
     systemd = ServiceManager(health_file=conf.health_file)
     stop = asyncio.Event()
@@ -153,7 +157,9 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
 
 
 async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
-    """Stop all HAProxy processes of this host. Raises :class:`ValueError` without an HAProxy binary."""
+    """Stop all HAProxy processes of this host's daemon, which must not run. Raises :class:`ValueError` if it
+    runs, or there is no usable HAProxy binary.
+    """
     settings = daemon_settings(conf)
     with lock_state_dir(settings.state_dir):
         partitions = PartitionManager(settings)
@@ -164,8 +170,9 @@ async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
 
 
 def release_partitions(settings: DaemonSettings, prefix: str) -> int:
-    """Remove the owner of the partitions whose names begin with ``prefix``, so that another device group may take them
-    over; returns the exit code. Raises :class:`ValueError`.
+    """Remove the owner of all partitions with this prefix, so that another device group may take them over;
+    prints them and returns the exit code 0. Raises :class:`ValueError` if there is none, the daemon runs,
+    or a file cannot be written.
     """
     with lock_state_dir(settings.state_dir):
         try:
@@ -180,8 +187,9 @@ def release_partitions(settings: DaemonSettings, prefix: str) -> int:
 
 
 def create_certificates(folder: Path, hosts: Sequence[str] | None) -> int:
-    """Create a private CA and this host's certificate in ``folder``, and print the next steps; returns the exit code.
-    ``hosts``: names and addresses in the certificate; None: this host's names and loopback.
+    """Create a private CA, unless the folder has one, and this host's certificate in ``folder``, and print
+    the next steps; returns the exit code 0. ``hosts``: names and addresses in the certificate; None: this
+    host's names and loopback. Raises :class:`ValueError` if there is a certificate, and :class:`OSError`.
     """
     name = socket.gethostname()
     names = list(hosts or dict.fromkeys([name, socket.getfqdn(), "localhost", "127.0.0.1", "::1"]))
@@ -191,8 +199,9 @@ def create_certificates(folder: Path, hosts: Sequence[str] | None) -> int:
 
 
 def add_agent_password(file: Path, name: str) -> int:
-    """Read an agent's password from the terminal or a pipe, and store its hash in ``file``; returns the exit code.
-    Raises :class:`ValueError`, :class:`OSError`.
+    """Read an agent's password from the terminal or a pipe, and store its hash in ``file``; returns the exit
+    code 0. Raises :class:`ValueError` for a name or password that is not allowed, or another kind of file,
+    and :class:`OSError`.
     """
     try:
         password = new_password(name, from_stdin=not sys.stdin.isatty())

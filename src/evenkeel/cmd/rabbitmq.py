@@ -42,7 +42,9 @@ DEAD_BYTES_MAX = 256 * 1024**2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``evenkeel-rabbitmq``. Exit codes: 0 done, 2 usage."""
+    """Run ``evenkeel-rabbitmq`` with the arguments ``argv`` (None: the process's). Exit codes: 0 done, 2
+    usage.
+    """
     parser = _argument_parser()
     options = parser.parse_args(argv)
     if not is_environment_name(options.environment):
@@ -111,9 +113,10 @@ def limit_commands(*, vhost: str, queues_max: int = QUEUES_MAX) -> tuple[tuple[s
 
 
 def agent_permissions(environment: str, group_number: int, host: str) -> tuple[str, str, str]:
-    """Return an agent's permissions to configure, write and read: only its own queue, the presence of its sessions, and
-    calls to its environment's controllers. RabbitMQ requires write permission on the dead-letter exchange to declare a
-    queue with one. Answers come by direct reply-to, which needs no permission and reaches only the caller.
+    """Return an agent's permissions to configure, write and read, as regular expressions: only its own queue,
+    the presence of its sessions, and calls to its environment's controllers. RabbitMQ requires write
+    permission on the dead-letter exchange to declare a queue with one. Answers come by direct reply-to,
+    which needs no permission and reaches only the caller.
     """
     presence = f"{re.escape(presence_name(SessionId('')))}[0-9a-f-]+"
     will = f"{presence}{re.escape(SUFFIX)}"

@@ -26,7 +26,9 @@ _NO_PASSWORD = PasswordHash(salt=b"", key=b"")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``evenkeel-users``. Exit codes: 0 done, 1 refused, 2 usage."""
+    """Run ``evenkeel-users`` with the arguments ``argv`` (None: the process's). Exit codes: 0 done, 1
+    refused, 2 usage.
+    """
     options = _argument_parser().parse_args(argv)
     try:
         options.run(options)
@@ -151,7 +153,9 @@ def _checked_roles(options: argparse.Namespace) -> list[str]:
 def _check_administrator_left(
     before: Mapping[str, User], after: Mapping[str, User], options: argparse.Namespace
 ) -> None:
-    """Raises :class:`Invalid` if the change takes the last administrator away and ``--force`` is not given."""
+    """Raise :class:`Invalid` if the change from ``before`` to ``after`` takes the last administrator away and
+    ``--force`` is not given.
+    """
     # Where there was no administrator before, the change takes none away.
     if options.force or not any(map(_is_administrator, before.values())) or any(map(_is_administrator, after.values())):
         return

@@ -30,8 +30,9 @@ ADDRESSES = [
 
 
 def address_rules(section: Any, name: str) -> AddressRules:
-    """Return the rules in the configuration's ``section``, whose name for errors is ``name``. Raises
-    :class:`ValueError` naming the option.
+    """Return the rules for tenants' addresses from the options in ``section``; ``name``: the section's name
+    for errors and logs. Logs a warning if loopback addresses are allowed. Raises :class:`ValueError`
+    naming the option for an entry that is no network.
     """
     if section.allow_loopback_addresses:
         log.warning("tenants may use loopback addresses; not for production", option=f"{name}.allow_loopback_addresses")

@@ -23,7 +23,9 @@ def problem_texts(error: ValueError) -> tuple[str, ...]:
 
 
 class Problems:
-    """Collects problems; at the end of the ``with`` block they are raised as :class:`ConfigurationRefused`."""
+    """Collects problems; at the end of a ``with`` block that raised nothing itself they are raised as
+    :class:`ConfigurationRefused`, each text once.
+    """
 
     def __init__(self) -> None:
         self.found: list[str] = []

@@ -52,9 +52,11 @@ def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> 
 
 
 def read_password_files(values: Mapping[str, Any], *, section: str = "") -> dict[str, Any]:
-    """Return the values, with options of password files replaced by the passwords in them.
+    """Return the values by option, with each option of a password file replaced by the password in that file;
+    without a file the option is dropped.
 
-    Raises :class:`ValueError` naming the option; ``section`` is put before the option's name, unless it is empty.
+    Raises :class:`ValueError` naming the options whose files are unreadable or empty; ``section`` is put
+    before an option's name, unless it is empty.
     """
     found = {name: value for name, value in values.items() if not name.endswith(PASSWORD_FILE)}
     with Problems() as problems:
@@ -66,7 +68,9 @@ def read_password_files(values: Mapping[str, Any], *, section: str = "") -> dict
 
 
 def allowed_values(option: cfg.Opt) -> str:
-    """Return a text with the allowed values of the option; empty if all are allowed."""
+    """Return a text with the allowed values of the option: its choices, its range, or ``true, false``; empty
+    if all are allowed.
+    """
     if choices := getattr(getattr(option.type, "item_type", option.type), "choices", None):
         return _join_choices(choices)
     low, high = (_number_text(getattr(option.type, name, None)) for name in ("min", "max"))
@@ -91,7 +95,7 @@ def _checked_value(option: cfg.Opt, value: object) -> Any:
 
 
 def type_words(option: cfg.Opt) -> str:
-    """Return the type of the option in operators' words."""
+    """Return the name of the option's type for operators, such as ``integer``, ``port`` or ``list``."""
     for kind, name in _TYPES.items():
         if isinstance(option, kind):
             return name
@@ -99,7 +103,9 @@ def type_words(option: cfg.Opt) -> str:
 
 
 def allowed_rule(option: cfg.Opt) -> str:
-    """Return a text about the option's allowed values, for use in an error message."""
+    """Return a clause about the option's allowed values for an error message, such as ``an integer (1 to 5)
+    is allowed``.
+    """
     allowed = allowed_values(option)
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
         kind = "a number" if isinstance(option, cfg.FloatOpt) else "an integer"
@@ -116,7 +122,9 @@ def _join_choices(choices: Iterable[object]) -> str:
 
 
 def _first_line(option: str, path: str) -> str:
-    """Return the first line of the secret's file that an option names. Raises :class:`ValueError` naming the option."""
+    """Return the first line of the file at ``path``, which ``option`` names. Raises :class:`ValueError`
+    naming the option if the file is unreadable, empty or not UTF-8.
+    """
     try:
         return Path(path).read_text().splitlines()[0]
     except (OSError, IndexError, UnicodeDecodeError) as error:

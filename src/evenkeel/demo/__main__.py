@@ -48,7 +48,9 @@ FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo. Exit codes: 0 success, 1 failure, 2 usage or the directory is in use, 130 interrupted."""
+    """Run the demo with the command line ``arguments`` (None: the process's). Exit codes: 0 success, 1
+    failure, 2 usage, MariaDB missing or the directory in use, 130 interrupted.
+    """
     options = argument_parser().parse_args(arguments)
     if options.octavia and (reason := mariadb.missing_reason()):
         print(f"demo: {reason}", file=sys.stderr)
@@ -87,8 +89,8 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def octavia_environment(given: Path | None) -> Path:
-    """Return Octavia's virtual environment: ``given``, or the demo's own, which is installed if it is missing. Raises
-    :class:`ProcessFailed`.
+    """Return Octavia's virtual environment: ``given``, or the demo's own, which is installed if it is missing
+    or outdated. Raises :class:`ProcessFailed` if the installation fails.
     """
     if given is not None:
         return given
@@ -100,9 +102,10 @@ def octavia_environment(given: Path | None) -> Path:
 
 
 async def run(directory: Path, *, device: str, once: bool, venv: Path | None = None) -> int:
-    """Run the scenario, stay up unless ``once``, and stop all processes at the end.
+    """Run the scenario, stay up unless ``once``, and stop all processes at the end; returns the exit code.
 
-    ``venv``: where an Octavia is installed, behind which it runs.
+    ``device``: one of :data:`DEVICES`; ``venv``: where an Octavia is installed, behind which the demo runs;
+    None: no Octavia. Raises :class:`asyncio.CancelledError` at a signal.
     """
     end_on_signals()
     narrator = open_narrator()
@@ -150,15 +153,17 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
 
 
 def write_root_certificate(authority: CertificateAuthority, directory: Path) -> Path:
-    """Write the authority's own certificate, by which clients verify the website's; returns the file."""
+    """Write the authority's own certificate into ``directory``, for clients that verify the website's;
+    returns the file.
+    """
     file = directory.resolve() / ROOT_FILE
     file.write_text(authority.root)
     return file
 
 
 def way_of_proof(place: VipPlace) -> tuple[str, str]:
-    """Return the DNS zone in which the website's name is proven by dns-01, and a text about the proof. The zone is
-    empty, and the proof http-01, if the port that authorities connect to can be bound.
+    """Return the DNS zone in which the website's name is proven by dns-01, and a text about the proof. The
+    zone is empty, and the proof http-01, if port 80 of the VIP can be bound.
     """
     if is_free(place.address, HTTP_PORT):
         return "", f"the load balancer has answered the challenge on port {HTTP_PORT}"
@@ -170,7 +175,9 @@ def way_of_proof(place: VipPlace) -> tuple[str, str]:
 
 
 def end_on_signals() -> None:
-    """Cancel the main task at the first signal, so that everything is cleaned up."""
+    """Cancel the current task at SIGINT, SIGTERM or SIGHUP, so that its cleanup runs. Raises
+    :class:`RuntimeError` outside of a task.
+    """
     task = asyncio.current_task()
     if task is None:
         raise RuntimeError("signals end a task, and none is running")
@@ -179,7 +186,9 @@ def end_on_signals() -> None:
 
 
 async def stay_until_interrupted(cluster: Cluster, story: Scenario, narrator: Narrator, controls: Controls) -> None:
-    """Show measurements and hints until Ctrl-C. Restarts killed processes after a while."""
+    """Show measurements and hints, then start processes that ended again after :data:`RESTART_SECONDS`, until
+    cancelled; returns then. Raises :class:`ProcessFailed` if one does not start.
+    """
     controls.offered = True
     narrator.table("so far", story.outcome.rows())
     narrator.show(visitor_hints(cluster, story))
@@ -214,7 +223,9 @@ Try, from another terminal with .venv/bin in its PATH:
 
 
 def request_commands(cluster: Cluster, story: Scenario) -> str:
-    """Return the lines of :func:`visitor_hints` with commands that send requests to the load balancer or its API."""
+    """Return the lines of :func:`visitor_hints` with commands that send requests to the load balancer or to
+    Octavia's API.
+    """
     if isinstance(story, OctaviaScenario):
         return (
             f"  curl {story.place.url}\n  curl -H 'X-Project-Id: {PROJECT}' {story.endpoint}/v2.0/lbaas/loadbalancers"
@@ -223,13 +234,17 @@ def request_commands(cluster: Cluster, story: Scenario) -> str:
 
 
 def verified_fetch(root_file: Path, place: VipPlace) -> str:
-    """Return the command that fetches the website by HTTPS and trusts the demo's authority alone."""
+    """Return the ``curl`` command that fetches the website by HTTPS and trusts only the authority in
+    ``root_file``.
+    """
     server = f"{SERVER_NAME}:{place.https_port}"
     return f"curl --cacert {shlex.quote(str(root_file))} --resolve {server}:{place.address} https://{server}/"
 
 
 def print_result(outcome: DemoResult, narrator: Narrator) -> int:
-    """Print the result of the demo; returns the exit code."""
+    """Compare the measurements with the guarantees, print the result, and end the output; returns the exit
+    code, 1 if a guarantee was violated.
+    """
     outcome.add_violations()
     for problem in outcome.problems:
         narrator.say(f"NOT AS PROMISED: {problem}")

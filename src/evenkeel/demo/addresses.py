@@ -13,7 +13,7 @@ ATTEMPTS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class VipPlace:
-    """The subnet, VIP and listener ports that the demo's load balancer uses."""
+    """Subnet, VIP and listener ports of the demo's load balancer. ``https_port`` 0: no HTTPS listener."""
 
     cidr: str
     address: str
@@ -38,7 +38,7 @@ class VipPlace:
 
 
 def choose_place(rng: random.Random) -> VipPlace:
-    """Choose a random address on Linux, where all of 127.0.0.0/8 can be bound; elsewhere a port of 127.0.0.1.
+    """Choose a random address of 127.0.0.0/8 that can be bound, or else 127.0.0.1, with two free ports.
 
     Raises :class:`OSError` if nothing is free.
     """
@@ -53,7 +53,7 @@ def choose_place(rng: random.Random) -> VipPlace:
 
 
 def free_port(rng: random.Random) -> int:
-    """Choose a free port of 127.0.0.1. Raises :class:`OSError` if there is none."""
+    """Choose a random free port of 127.0.0.1. Raises :class:`OSError` if none of 200 is free."""
     for port in rng.sample(PORTS, ATTEMPTS):
         if is_free("127.0.0.1", port):
             return port

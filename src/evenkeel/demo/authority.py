@@ -1,4 +1,6 @@
-"""A certificate authority made on the spot, and what it signs. Its keys exist in this process only."""
+"""A certificate authority of this process, and the certificates that it issues. The authority's keys are in
+memory only.
+"""
 
 import hashlib
 import ssl
@@ -19,7 +21,7 @@ _CLOCK_SKEW = timedelta(hours=1)
 
 
 class IssuedCertificate(NamedTuple):
-    """Certificate and key in PEM; ``sha256`` is of the certificate in DER."""
+    """A certificate and its private key, in PEM; ``sha256``: hexadecimal digest of the certificate in DER."""
 
     certificate: str
     private_key: str
@@ -27,7 +29,9 @@ class IssuedCertificate(NamedTuple):
 
 
 class CertificateAuthority:
-    """Signs certificates of web servers. ``issued``: SHA-256 sum of each certificate in DER, the newest last."""
+    """Signs certificates of web servers. ``issued``: SHA-256 of each website's certificate in DER, in
+    hexadecimal, the newest last.
+    """
 
     def __init__(self) -> None:
         self._authority = trustme.CA()
@@ -35,7 +39,7 @@ class CertificateAuthority:
 
     @property
     def root(self) -> str:
-        """The certificate of the authority itself (PEM), by which clients verify the others."""
+        """Certificate of the authority itself (PEM), which clients trust."""
         return self._authority.cert_pem.bytes().decode()
 
     def client_context(self) -> ssl.SSLContext:
@@ -43,13 +47,15 @@ class CertificateAuthority:
         return ssl.create_default_context(cadata=self.root)
 
     def server_context(self, name: str) -> ssl.SSLContext:
-        """Return the TLS context of a server with a new certificate for this name or address."""
+        """Return the TLS context of a server with a new certificate for this name or address, which is not
+        added to ``issued``.
+        """
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._authority.issue_cert(name).configure_cert(context)
         return context
 
     def issue(self, name: str) -> IssuedCertificate:
-        """Create a key, and issue a certificate for this DNS name."""
+        """Create a key and a certificate for this DNS name, and add it to ``issued``."""
         leaf = self._authority.issue_cert(name)
         certificate = leaf.cert_chain_pems[0].bytes().decode()
         return IssuedCertificate(
@@ -59,7 +65,9 @@ class CertificateAuthority:
         )
 
     def sign(self, request: x509.CertificateSigningRequest) -> str:
-        """Issue a certificate (PEM) for the names and the key of a request, which the caller has checked."""
+        """Issue a certificate (PEM), valid for 30 days, for the names and the key of a certificate request,
+        which the caller has checked; it is added to ``issued``.
+        """
         issuer = x509.load_pem_x509_certificate(self.root.encode())
         key = load_pem_private_key(self._authority.private_key_pem.bytes(), password=None)
         assert isinstance(key, EllipticCurvePrivateKey)  # noqa: S101  # trustme's default
@@ -91,7 +99,8 @@ class CertificateAuthority:
 def add_certificate(
     client: Client, project_id: str, name: str, issued: IssuedCertificate, *, replace: bool = False
 ) -> str:
-    """Add a certificate to the controllers' key manager, and return its reference.
+    """Add a certificate to the controllers' key manager, and return its reference. ``replace``: an existing
+    one of that name is replaced.
 
     Raises :class:`~evenkeel.cli.client.ClientError`. Blocks.
     """

@@ -14,14 +14,16 @@ IDLE_SECONDS = 60.0
 
 
 def http_response(name: str) -> bytes:
-    """Return the HTTP response to every request, with the backend's name as its body."""
+    """Return the encoded HTTP response to every request, with the backend's name as its body."""
     body = f"{name}\n".encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
 async def serve(name: str, port_file: Path, port: int) -> None:
-    """Answer HTTP requests with the backend's name until the process ends; writes the port to ``port_file``."""
+    """Answer HTTP requests on 127.0.0.1 with the backend's name until SIGTERM; writes the port to
+    ``port_file``. ``port`` 0: a free one. Raises :class:`OSError` if the port is taken.
+    """
     answer = http_response(name)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,13 +47,13 @@ async def serve(name: str, port_file: Path, port: int) -> None:
 
 
 def keeps_alive(head: bytes) -> bool:
-    """Whether the client wants to keep the connection open."""
+    """Whether the client that sent this request header wants to keep the connection open."""
     lowered = head.lower()
     return b"http/1.1" in lowered.split(b"\r\n", 1)[0] and b"connection: close" not in lowered
 
 
 def write_port_file(port_file: Path, port: int) -> None:
-    """Write the port atomically, for processes that wait for the file."""
+    """Write the port to the file atomically, for processes that wait for the file."""
     partial = port_file.with_suffix(".partial")
     partial.write_text(f"{port}\n")
     partial.replace(port_file)

@@ -1,4 +1,4 @@
-"""Certificates of the demo's website, which the controllers request by ACME."""
+"""Certificates of the demo's website, which controllers request by ACME."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,8 @@ CERTIFICATE_NAME = "website"
 
 
 class AcmeCertificates:
-    """Puts certificates for :data:`SERVER_NAME` into the key manager: the controllers request them from the authority's
-    ACME server. ``proof``: how the name is proven. Raises the client's errors and
-    :class:`~evenkeel.demo.waiting.StepFailed`.
+    """Has the controllers request certificates for :data:`SERVER_NAME` from the authority's ACME server.
+    ``say`` prints a line; ``proof``: text about how the name is proven.
     """
 
     def __init__(self, client: Client, say: Callable[[str], None], *, proof: str) -> None:
@@ -23,7 +22,9 @@ class AcmeCertificates:
         self._proof = proof
 
     async def provide_first(self, project_id: str) -> str:
-        """Request the first certificate, wait until it is issued, and return its reference."""
+        """Request the first certificate, wait until it is issued, and return its reference. Raises
+        :class:`StepFailed` with its state if it is not issued in time, and the client's errors.
+        """
         body = {"project_id": project_id, "name": CERTIFICATE_NAME, "names": [SERVER_NAME]}
         await asyncio.to_thread(self._client.post, f"{API}/certificates", {"certificate": body})
         self._say(f"a certificate for {SERVER_NAME} is requested from the demo's own authority by ACME")
@@ -41,7 +42,9 @@ class AcmeCertificates:
         return str(found["reference"])
 
     async def replace_certificate(self, project_id: str) -> None:
-        """Revoke the certificate, so that controllers order another one under the same reference at once."""
+        """Revoke the certificate, so that controllers order another one under the same reference at once;
+        returns before it is issued. Raises the client's errors.
+        """
         path = f"{API}/certificates/{project_id}/{CERTIFICATE_NAME}/revoke"
         await asyncio.to_thread(self._client.put, path, {"revocation": {"reason": "superseded"}})
         self._say("the certificate is revoked; the controllers order another one with a new key")

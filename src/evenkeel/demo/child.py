@@ -12,7 +12,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Bind this process to its parent's lifetime, then execute the command."""
+    """Bind this process to its parent's lifetime, then execute the command in its place. Exit code 1 if the
+    parent is gone.
+    """
     parent, command = int(sys.argv[1]), sys.argv[2:]
     if sys.platform == "linux":
         import ctypes

@@ -27,11 +27,13 @@ DEVICES = ("haproxy", "bigip")
 
 
 class Cluster:
-    """Starts, kills and restarts processes by name: ``devices``, ``controller-1``, ``agent-host-1``, ``backend-1``.
+    """Starts, kills and restarts processes by name: ``devices``, ``controller-1``, ``agent-host-1``,
+    ``backend-1``.
 
-    ``device`` is one of :data:`DEVICES`; the process ``devices`` is the emulator for BIG-IP, the daemon beside HAProxy
-    for HAProxy. ``device_options`` are ini sections for the latter, ``controller_options`` and ``agent_options`` for
-    the others, which override those of the cluster. A process keeps its ports when it is restarted. Not thread-safe.
+    ``device``: one of :data:`DEVICES`; the process ``devices`` is the emulator for BIG-IP, the daemon beside
+    HAProxy for HAProxy. ``device_options``, ``controller_options`` and ``agent_options``: ini sections that
+    override those of the cluster; the first for HAProxy's daemon only, the emulator has
+    ``emulator_arguments``. A process keeps its ports when it is restarted. Not thread-safe.
     """
 
     def __init__(
@@ -76,14 +78,16 @@ class Cluster:
 
     @property
     def emulator(self) -> Emulator:
-        """The emulated BIG-IPs. Call :meth:`start_devices` first."""
+        """Client of the emulated BIG-IPs. Raises :class:`ProcessFailed` before :meth:`start_devices`, and for
+        other devices.
+        """
         if not isinstance(self.side, BigipSide):
             raise ProcessFailed(f"there is no emulator: the devices are of type {self.side.driver}")
         return self.side.emulator
 
     @property
     def controllers(self) -> tuple[str, ...]:
-        """Root URLs of the controllers that have been started."""
+        """Root URLs of the controllers that have been started, sorted by process name."""
         return tuple(self._urls[name] for name in sorted(self._urls))
 
     @property
@@ -92,26 +96,32 @@ class Cluster:
         return tuple(self._backend_ports[number] for number in sorted(self._backend_ports))
 
     def url(self, number: int) -> str:
-        """Root URL of a controller that has been started."""
+        """Return the root URL of a controller that has been started."""
         return self._urls[controller_name(number)]
 
     def client(self, *numbers: int, timeout_seconds: float = 10.0) -> Client:
-        """Return a client of the operators' API of these controllers, or of all controllers if none is named."""
+        """Return a client of the operators' API of the controllers with these numbers, or of all controllers
+        if none is named.
+        """
         urls = [self.url(number) for number in numbers] or self.controllers
         return Client(urls, timeout_seconds=timeout_seconds)
 
     async def ask(self, path: str, **query: Any) -> Any:
-        """Read from the operators' API of any controller that answers."""
+        """Send a GET request to the operators' API of any controller that answers, and return the decoded
+        JSON. Raises the client's errors.
+        """
         return await asyncio.to_thread(self.client().get, f"{API}{path}", query)
 
     # -- starting
 
     async def start_devices(self) -> None:
-        """Start all devices of the group."""
+        """Start the devices of the group, and wait until they answer. Raises :class:`ProcessFailed`."""
         await self.side.start()
 
     async def start_controller(self, number: int) -> str:
-        """Start a controller, wait until its API answers, and return its root URL."""
+        """Start a controller, wait until its API answers, and return its root URL. Raises
+        :class:`ProcessFailed`.
+        """
         name = controller_name(number)
         file = self.workshop.announcement(f"{name}.url")
         known = self._urls.get(name, "")
@@ -147,7 +157,9 @@ class Cluster:
     async def start_agent(
         self, host: str, *, group: int = 1, options: Sections | None = None, module: str = "evenkeel.cmd.agent"
     ) -> None:
-        """Start an agent, and wait until it has a live session. ``module``: its program."""
+        """Start an agent, and wait until it has a live session. ``options``: ini sections for this agent;
+        ``module``: the program. Raises :class:`ProcessFailed`.
+        """
         sections = merge_sections(
             {
                 "DEFAULT": {
@@ -181,7 +193,9 @@ class Cluster:
         return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
 
     async def start_backend(self, number: int) -> int:
-        """Start a web server that answers with its name, and return its port on 127.0.0.1."""
+        """Start a web server that answers with its name, and return its port on 127.0.0.1. Raises
+        :class:`ProcessFailed`.
+        """
         name = f"backend-{number}"
         file = self.workshop.announcement(f"{name}.port")
         port = self._backend_ports.get(number, 0)
@@ -191,7 +205,9 @@ class Cluster:
         return self._backend_ports[number]
 
     async def start_again(self, name: str) -> None:
-        """Restart a process that has ended, with the same configuration, and wait until it is ready."""
+        """Restart a process that has ended, with the same configuration, and wait until it is ready; an agent
+        keeps its options. Raises :class:`ProcessFailed`.
+        """
         kind, _, which = name.partition("-")
         if name in self._starters:
             await self._starters[name]()
@@ -211,14 +227,16 @@ class Cluster:
     # -- ending
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
-        """Send a signal to a process; SIGKILL returns when the process has ended."""
+        """Send a signal to a process; after SIGKILL wait until the process has ended."""
         if number == signal.SIGKILL:
             self.processes[name].kill()
         else:
             self.processes[name].send(number)
 
     def stop(self, name: str) -> None:
-        """Stop a process gracefully; kill it after a time-out."""
+        """Terminate a process; kill it if it has not ended after
+        :data:`~evenkeel.demo.processes.STOP_SECONDS`.
+        """
         self.processes[name].stop()
 
     def close(self) -> None:
@@ -232,7 +250,7 @@ class Cluster:
         return [name for name, process in self.processes.items() if not process.running]
 
     def failure_report(self, lines: int = 5) -> str:
-        """Return the end of the log of every controller, agent and device."""
+        """Return the last ``lines`` lines of the log of every process except backends."""
         shown = [process for name, process in self.processes.items() if not name.startswith("backend-")]
         return "\n".join(f"--- {process.log} ({process.state})\n{process.tail(lines)}" for process in shown)
 

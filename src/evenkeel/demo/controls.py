@@ -17,7 +17,8 @@ class WrongControl(Exception):
 
 
 class Controls:
-    """Actions on the processes of one cluster.
+    """Actions on the processes of one cluster, for visitors. ``hosts``: hosts of the agents; ``say`` prints a
+    line.
 
     ``offered`` is False while the demo runs its scenario, whose outcome the actions would change.
     """
@@ -33,7 +34,9 @@ class Controls:
         self._cut = False
 
     def state(self) -> dict[str, Any]:
-        """Return the state of agents and device, for the dashboard, as JSON's types."""
+        """Return what the dashboard shows, in JSON's types: ``offered``, ``agents`` (each with ``host`` and
+        ``state``: running, frozen or dead), and ``device`` (cut off or in reach).
+        """
         ended = self._cluster.ended_processes()
         return {
             "offered": self.offered,
@@ -49,7 +52,8 @@ class Controls:
 
     async def perform_action(self, action: object, host: object) -> None:
         """Perform one of :data:`ACTIONS`. ``host``: host of the agent, for :data:`OF_AGENTS`. Raises
-        :class:`WrongControl` for invalid input, and during the scenario.
+        :class:`WrongControl` for invalid input, and during the scenario; processes that cannot be started
+        again are only reported.
         """
         if not self.offered:
             raise WrongControl("the demo's scenario has not ended yet")

@@ -28,7 +28,8 @@ _STARTING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title
 
 
 class DashboardProxy:
-    """Forwards requests to the first controller that answers.
+    """Reverse proxy that forwards requests to the first controller that answers, and serves the demo's
+    controls.
 
     ``controllers`` returns the root URLs of the controllers that have been started.
     """
@@ -44,7 +45,7 @@ class DashboardProxy:
         """URL of the dashboard, with the token."""
 
     async def start(self) -> None:
-        """Listen on a free port."""
+        """Listen on a free port of 127.0.0.1, and set ``url``."""
         app = web.Application(client_max_size=BODY_BYTES_MAX)
         app.router.add_get("/demo/controls", self._show_controls)
         app.router.add_post("/demo/controls", self._handle_control)
@@ -107,7 +108,8 @@ class DashboardProxy:
         return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
 
     async def _forward_to(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
-        """Forward the request to one controller and stream its response.
+        """Forward the request to one controller and stream the response; a response that breaks off aborts
+        the client's connection.
 
         Raises :class:`ClientConnectionError` only before any part of the response was sent.
         """

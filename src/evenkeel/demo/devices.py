@@ -23,7 +23,7 @@ class EmulatedDevice:
 
     @property
     def address(self) -> str:
-        """``host:port``, for the agents' configuration."""
+        """Management address as ``host:port``, for the agents' configuration."""
         return urlsplit(self.url).netloc
 
     @property
@@ -33,7 +33,10 @@ class EmulatedDevice:
 
 
 class Emulator:
-    """Client of a running emulator. All methods block for up to some seconds."""
+    """Client of a running emulator. ``ca_file``: certificate that verifies the devices; ``user``,
+    ``password``: of the devices. All methods block for up to some seconds, and raise the client's errors
+    or OSError if the emulator does not answer.
+    """
 
     def __init__(
         self, devices: Iterable[EmulatedDevice], *, ca_file: str, control_url: str, user: str, password: str
@@ -57,7 +60,7 @@ class Emulator:
         )
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
-        """Send one request to the emulator's control API."""
+        """Send one request to the emulator's control API; returns the decoded JSON."""
         return self._control.request(method, path, body=body)
 
     def requests(self) -> dict[str, int]:
@@ -65,7 +68,9 @@ class Emulator:
         return {name: counts["reads"] + counts["writes"] for name, counts in self._read_counters().items()}
 
     def observation_count(self) -> int:
-        """Return the number of observations: the smallest number of requests for statistics over all devices."""
+        """Return the smallest number, over all devices, of requests for statistics since
+        :meth:`reset_counters`: the number of complete observations.
+        """
         return int(min(counts["stats"] for counts in self._read_counters().values()))
 
     def _read_counters(self) -> Any:
@@ -80,20 +85,21 @@ class Emulator:
         return int(self.control("GET", "/writes?limit=1")["last_seq"])
 
     def writes(self, after: int) -> list[dict[str, Any]]:
-        """Read the entries of the log of writes after entry ``after``, oldest first."""
+        """Return the entries of the log of writes after entry ``after``, oldest first."""
         entries: list[dict[str, Any]] = self.control("GET", f"/writes?after={after}")["entries"]
         return entries
 
     def first_write_by(self, host: str, after: int) -> dict[str, Any] | None:
-        """Return the first write that a device committed for the agent on ``host`` after entry ``after``; None: not
-        yet.
+        """Return the first write that a device committed for the agent on ``host`` after entry ``after``;
+        None: not yet. Keys as in the emulator's log of writes.
         """
         return next((entry for entry in self.writes(after) if is_write_by(entry, host)), None)
 
     def members(self, device: EmulatedDevice) -> dict[str, set[str]]:
-        """Read the members of each pool by its full path, as ``address:port``, for IPv6 ``address.port``.
+        """Return ``{full path of a pool: its members}`` of a device, members as ``address:port``, for IPv6
+        ``address.port``.
 
-        Not their names: a member at a node in /Common is named for the node.
+        Their names are not used: a member at a node in /Common is named for the node.
         """
         pools = self.read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
         return {
@@ -102,7 +108,7 @@ class Emulator:
         }
 
     def read(self, device: EmulatedDevice, path: str) -> Any:
-        """Send one GET request to a device's iControl REST."""
+        """Send one GET request to a device's iControl REST; returns the decoded JSON."""
         headers = {"Authorization": self._authorization}
         request = urllib.request.Request(device.url + path, headers=headers)  # noqa: S310  # an emulator of ours: https
         trust = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.ca_file))
@@ -119,6 +125,6 @@ def _member_address(member: Mapping[str, Any]) -> str:
 
 
 def is_write_by(entry: Mapping[str, Any], host: str) -> bool:
-    """Whether the journal entry is a committed write of the agent of ``host``."""
+    """Whether an entry of the log of writes is a committed write of the agent on ``host``."""
     done = entry["event"] == "transaction_committed" or (entry["event"] == "write" and entry["status"] < 300)
     return bool(done and entry["user_agent"] == f"evenkeel-agent/{host}")

@@ -15,8 +15,9 @@ class DirectoryInUse(Exception):
 
 @contextlib.contextmanager
 def fresh_home(directory: Path) -> Iterator[Path]:
-    """Empty the demo's directory, and lock it until the context ends; the files of this run remain. Raises
-    :class:`DirectoryInUse` if another demo runs there, or if the directory contains other files.
+    """Empty the demo's directory, which is created if missing, and lock it until the context ends; the files
+    of this run remain. Raises :class:`DirectoryInUse` if another demo runs there, or if the directory
+    contains other files.
     """
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
         raise DirectoryInUse(f"{directory} exists and was not made by the demo; name another with --directory")

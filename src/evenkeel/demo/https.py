@@ -14,7 +14,9 @@ from evenkeel.demo.waiting import until
 
 
 class HttpsWebsite:
-    """An HTTPS listener in front of the pool of a load balancer. ``traffic`` flows from :meth:`serve` on."""
+    """An HTTPS listener in front of the pool of a load balancer. ``traffic`` flows from :meth:`serve` on.
+    ``outcome`` collects measurements and problems; ``say`` prints a line.
+    """
 
     def __init__(
         self,
@@ -36,7 +38,9 @@ class HttpsWebsite:
         self.traffic = Traffic(place.address, place.https_port, clients=2, tls=tls)
 
     async def serve(self, load_balancer_id: str, project_id: str, name: str) -> None:
-        """Get a certificate, create the listener and start the traffic. Raises the errors of SDK and client."""
+        """Get a certificate, create the listener and start the traffic. Raises
+        :class:`~evenkeel.demo.waiting.StepFailed`, and the errors of openstacksdk and of the API client.
+        """
         self._project_id = project_id
         reference = await self._source.provide_first(project_id)
         await asyncio.to_thread(
@@ -53,8 +57,9 @@ class HttpsWebsite:
         self._say(f"requests flow through {self._place.https_url} too")
 
     async def renew(self) -> None:
-        """Replace the certificate and wait until clients see the new one. Raises
-        :class:`~evenkeel.demo.waiting.StepFailed`."""
+        """Replace the certificate and wait until clients see the new one; the time is added to the outcome.
+        Raises :class:`~evenkeel.demo.waiting.StepFailed` if they do not, and the API client's errors.
+        """
         known = len(self._authority.issued)
         began = time.monotonic()
         await self._source.replace_certificate(self._project_id)
@@ -68,11 +73,13 @@ class HttpsWebsite:
         self._outcome.more.append(("seconds from renewing the certificate to its first use", f"{seconds:.2f}"))
 
     def check_shown_certificates(self) -> None:
-        """Record a problem if clients were shown a certificate that was not issued for this website."""
+        """Add a problem to the outcome if clients were shown a certificate that the authority did not issue
+        for websites.
+        """
         shown, issued = set(self.traffic.counts.certificates), set(self._authority.issued)
         if shown - issued:
             self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that were never issued")
 
     async def _is_presented(self) -> bool:
-        """Whether a client was shown the newest certificate."""
+        """Whether a client was shown the certificate that was issued last."""
         return self.traffic.counts.certificates[self._authority.issued[-1]] > 0

@@ -19,7 +19,9 @@ Row = Mapping[str, Any]
 
 @dataclass
 class LiveView:
-    """The content of the live view, updated by :mod:`.watch`."""
+    """Content of the live view: agents and events as the operators' API lists them, and the totals of the
+    traffic.
+    """
 
     agents: Sequence[Row] = ()
     events: Sequence[Row] = ()
@@ -27,7 +29,9 @@ class LiveView:
 
 
 class Narrator:
-    """Prints the demo's output as plain lines, for pipes and logs."""
+    """Prints the demo's output as plain lines, for pipes and logs. ``picture``: content of the live view,
+    which this class does not show.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -39,11 +43,11 @@ class Narrator:
         self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {escape(text)}", soft_wrap=True)
 
     def show(self, text: str) -> None:
-        """Print the text unchanged."""
+        """Print the text unchanged, without the time."""
         self._console.print(escape(text), soft_wrap=True)
 
     def table(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
-        """Print a table of two columns."""
+        """Print a table of two columns; ``rows``: (name, value)."""
         table = Table(title=title, title_justify="left", show_header=False)
         for name, value in rows:
             table.add_row(escape(name), escape(value))
@@ -53,7 +57,7 @@ class Narrator:
         """Redraw the live view after a change, if there is one."""
 
     def close(self) -> None:
-        """End the output."""
+        """End the output; a plain narrator has nothing to end."""
 
 
 class LiveNarrator(Narrator):
@@ -82,7 +86,7 @@ def open_narrator() -> Narrator:
 
 
 def render_live_view(picture: LiveView) -> RenderableType:
-    """Render the live view: agents, traffic and the most recent events."""
+    """Render the live view: agents, traffic and the newest :data:`EVENTS_SHOWN` events."""
     agents = Table(title="agents", title_justify="left")
     for name in ("host", "state", "shards: acting", "home", "load balancers", "queue"):
         agents.add_column(name)

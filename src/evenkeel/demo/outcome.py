@@ -10,8 +10,10 @@ TAKEOVER_SECONDS = 10.0
 
 @dataclass
 class DemoResult:
-    """Measurements of one run. ``create_writes``: number of writes for the create, by device; ``more``: further rows of
-    the closing table; ``problems``: violated guarantees (human-readable).
+    """Measurements of one run. ``create_writes``: number of writes for the create, by device; ``https``:
+    totals of HTTPS requests; ``takeover_seconds``: from the kill to the first write by another agent;
+    ``more``: further rows (label, value) of the closing table; ``problems``: texts about violated
+    guarantees.
     """
 
     create_writes_promised: int
@@ -23,7 +25,7 @@ class DemoResult:
     problems: list[str] = field(default_factory=list)
 
     def add_violations(self) -> None:
-        """Add guarantees that the numbers violate to the problems."""
+        """Add a text to ``problems`` for each guarantee that the measurements violate. Call it once."""
         for what, counts in (("requests", self.counts), ("HTTPS requests", self.https)):
             if counts.failed:
                 self.problems.append(f"{counts.failed} {what} failed, the first with: {counts.first_failure}")
@@ -35,7 +37,7 @@ class DemoResult:
                 self.problems.append(f"{device} saw {count} writes for the create, {promised} are promised")
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return label and value of each row of the closing table."""
+        """Return (label, value) of each row of the closing table."""
         creates = ", ".join(f"{device} {count}" for device, count in self.create_writes.items())
         https = [
             ("HTTPS requests sent", str(self.https.sent)),

@@ -24,11 +24,15 @@ _starter = ThreadPoolExecutor(1, thread_name_prefix="process-starter")
 
 
 class ProcessFailed(Exception):
-    """A process failed. The text ends with the tail of its log."""
+    """A process failed, or was used before its start. If a log exists, the text ends with the log's last
+    lines.
+    """
 
 
 class Process:
-    """One program under a name. A restart appends to the same log."""
+    """One program under a name. A restart appends to the same log. ``environment``: additional environment
+    variables.
+    """
 
     def __init__(
         self, name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None
@@ -59,7 +63,7 @@ class Process:
         return "running" if self.running else f"exit code {self._popen.returncode}"
 
     def start(self) -> None:
-        """Start the program, unless it runs."""
+        """Start the program, unless it runs; its output goes to the log."""
         if not self.running:
             self._popen = _starter.submit(self._open_process).result()
 
@@ -81,18 +85,20 @@ class Process:
             self._popen.send_signal(number)
 
     def kill(self) -> None:
-        """Kill the process (SIGKILL) and wait until it has ended."""
+        """Kill the process (SIGKILL) and wait, at most :data:`STOP_SECONDS`, until it has ended."""
         self.send(signal.SIGKILL)
         self.wait(STOP_SECONDS)
 
     def stop(self, timeout_seconds: float = STOP_SECONDS) -> None:
-        """Terminate the process; kill it after ``timeout_seconds``."""
+        """Terminate the process; kill it if it has not ended after ``timeout_seconds``."""
         self.send(signal.SIGTERM)
         if not self.wait(timeout_seconds):
             self.kill()
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Wait for the process's end; returns whether it has ended within ``timeout_seconds``."""
+        """Wait for the process's end; returns whether it has ended within ``timeout_seconds``. True if it was
+        never started.
+        """
         if self._popen is None:
             return True
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -104,13 +110,15 @@ class Process:
         return ProcessFailed(f"{self.name} ({self.state}): {what}\n--- {self.log}\n{self.tail()}")
 
     def tail(self, lines: int = TAIL_LINES) -> str:
-        """Return the last lines of the process's log."""
+        """Return the last ``lines`` lines of the process's log."""
         if not self.log.exists():
             return "(no log)"
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     async def run(self, *, timeout_seconds: float) -> None:
-        """Run the program to its end. Raises :class:`ProcessFailed` for an exit code but 0, and after the time-out."""
+        """Run the program to its end. Raises :class:`ProcessFailed` for an exit code other than 0; after the
+        time-out it is killed first.
+        """
         self.start()
         has_ended = await asyncio.to_thread(self.wait, timeout_seconds)
         if not has_ended:
@@ -120,8 +128,8 @@ class Process:
             raise self.failure("failed")
 
     async def until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
-        """Wait until ``ready()`` is true. ``what``: name of the awaited, for errors. Raises :class:`ProcessFailed` if
-        the process ends before, or after the time-out.
+        """Wait until ``ready()`` is true. ``what``: text for errors that names what is awaited. Raises
+        :class:`ProcessFailed` if the process ends before, or after the time-out.
         """
         deadline = time.monotonic() + timeout_seconds
         while not ready():

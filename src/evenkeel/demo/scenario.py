@@ -29,9 +29,9 @@ NAME = "website"
 
 
 class Scenario:
-    """One run. The steps depend on each other and run in the order of their definition. ``authority`` signs the
-    website's certificates (None: one of its own), which the controllers request; ``proof``: how the website's name is
-    proven to it.
+    """One run of the demo. The steps depend on each other and run in the order of their definition.
+    ``authority`` signs the website's certificates (None: one of its own), which the controllers request;
+    ``proof``: text about how the website's name is proven.
     """
 
     provider = ""
@@ -64,7 +64,9 @@ class Scenario:
         self._https: HttpsWebsite | None = None
 
     async def run(self) -> DemoResult:
-        """Run all steps. Raises :class:`StepFailed` and the errors of processes and SDK."""
+        """Run all steps and return the measurements. Raises :class:`StepFailed`, :class:`ProcessFailed`, and
+        the errors of openstacksdk and of the API client.
+        """
         await self._start_cluster()
         await self._create_load_balancer()
         await self._carry_traffic()
@@ -101,7 +103,7 @@ class Scenario:
         await settle(self._view_problems)
 
     async def _open_tenants(self) -> dict[int, Tenant]:
-        """Return two tenants by number, each of which uses the controller of that number."""
+        """Return two tenants by number, each of which uses the API of the controller with that number."""
         return {number: await asyncio.to_thread(Tenant, self._cluster.url(number)) for number in (1, 2)}
 
     async def _create_load_balancer(self) -> None:
@@ -212,7 +214,7 @@ class Scenario:
         return str(acting["host"]) if acting and acting["alive"] else ""
 
     async def stop_traffic(self) -> None:
-        """End the clients after the requests that are in progress."""
+        """Stop the traffic's clients after the requests that are in progress."""
         await self.traffic.stop()
         if self._https is not None:
             await self._https.traffic.stop()
@@ -224,7 +226,7 @@ class Scenario:
 
 
 async def answers(address: str, port: int) -> bool:
-    """Whether a request to this address and port of a VIP is answered within a second."""
+    """Whether a request to this address and port of a VIP is answered with 200 within a second."""
     try:
         async with asyncio.timeout(1.0):
             connection = await TrafficConnection.open(address, port)

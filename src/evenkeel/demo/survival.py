@@ -16,9 +16,11 @@ WEIGHT = 2
 async def outlive_daemon(
     side: HaproxySide, tenant: Tenant, load_balancer_id: str, outcome: DemoResult, say: Callable[[str], None]
 ) -> None:
-    """Kill the daemon, request a change, wait for answered requests without it, restart it.
+    """Kill HAProxy's daemon, request a change, wait for requests that are answered without it, restart it,
+    and wait for the change.
 
-    Stores the results in ``outcome``. Raises :class:`~evenkeel.demo.waiting.StepFailed` and the SDK's errors.
+    Adds measurements and problems to ``outcome``. Raises :class:`~evenkeel.demo.waiting.StepFailed`,
+    :class:`~evenkeel.demo.processes.ProcessFailed` and openstacksdk's errors.
     """
     counts = outcome.counts
     proxies = await asyncio.to_thread(side.haproxy_pids)

@@ -1,4 +1,6 @@
-"""The tenant of the demo: uses only openstacksdk and the Octavia API. All calls block."""
+"""The tenant of the demo: uses only openstacksdk and the Octavia API. All calls block, and raise
+openstacksdk's exceptions.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +12,10 @@ POLL_SECONDS = 0.2
 
 
 class Tenant:
-    """A user of the API at ``url``. Several may share one load balancer through different controllers.
+    """A user of the Octavia API at ``url``. Several may share one load balancer through different
+    controllers.
 
-    ``project_id`` is sent with each request, to an Octavia without Keystone.
+    ``project_id`` is sent with each request, to an Octavia without Keystone; empty: none is sent.
     """
 
     def __init__(self, url: str, project_id: str = "") -> None:
@@ -25,14 +28,15 @@ class Tenant:
         self._api = self._connection.load_balancer
 
     def discover(self) -> None:
-        """Load openstacksdk's modules and read the API's versions, which takes seconds on a busy machine."""
+        """Load openstacksdk's modules and read the API's versions now, which takes seconds on a busy machine."""
         list(self._api.load_balancers(name="none"))
 
     def create_website(
         self, *, name: str, provider: str, subnet_id: str, address: str | None, port: int, backends: Sequence[int]
     ) -> Any:
-        """Create load balancer, listener, pool, health monitor and members in one request. ``backends``: ports of
-        127.0.0.1, one for each member.
+        """Create load balancer, listener, pool, health monitor and members in one request; returns the load
+        balancer, before it is ACTIVE. ``backends``: ports of 127.0.0.1, one for each member. ``address``
+        None: the API chooses the VIP.
         """
         members = [_member_body(number, backend) for number, backend in enumerate(backends, 1)]
         monitor = {"type": "HTTP", "delay": 2, "timeout": 1, "max_retries": 2, "url_path": "/"}
@@ -50,7 +54,9 @@ class Tenant:
         )
 
     def add_https(self, load_balancer_id: str, *, name: str, port: int, reference: str) -> Any:
-        """Add a listener that terminates TLS with the certificate ``reference``, in front of the same pool."""
+        """Add a listener that terminates TLS with the certificate ``reference``, in front of the same pool;
+        returns the listener.
+        """
         return self._api.create_listener(
             name=f"{name}-https",
             load_balancer_id=load_balancer_id,
@@ -61,22 +67,28 @@ class Tenant:
         )
 
     def wait_until_active(self, load_balancer_id: str) -> Any:
-        """Wait until the load balancer is ACTIVE. Raises openstacksdk's exceptions for ERROR or a time-out."""
+        """Wait until the load balancer is ACTIVE, and return it. Raises openstacksdk's exceptions for ERROR
+        and after 60 s.
+        """
         load_balancer = self._api.get_load_balancer(load_balancer_id)
         return self._wait_for_active(load_balancer)
 
     def add_member(self, load_balancer_id: str, number: int, backend: int) -> Any:
-        """Add one more backend to the load balancer's only pool."""
+        """Add a member at port ``backend`` of 127.0.0.1 to the load balancer's only pool, and return it."""
         return self._api.create_member(self._only_pool(load_balancer_id), **_member_body(number, backend))
 
     def set_weight(self, load_balancer_id: str, weight: int) -> Any:
-        """Change the weight of the pool's first member by name."""
+        """Change the weight of the member whose name sorts first in the load balancer's only pool, and return
+        the member.
+        """
         pool = self._only_pool(load_balancer_id)
         member = min(self._api.members(pool), key=lambda item: str(item.name))
         return self._api.update_member(member, pool, weight=weight)
 
     def wait_for_member(self, load_balancer_id: str, member: Any) -> Any:
-        """Wait until a member is ACTIVE."""
+        """Wait until a member is ACTIVE, and return it. Raises openstacksdk's exceptions for ERROR and after
+        60 s.
+        """
         return self._wait_for_active(self._api.get_member(member.id, self._only_pool(load_balancer_id)))
 
     def _wait_for_active(self, resource: Any) -> Any:
@@ -85,7 +97,9 @@ class Tenant:
         )
 
     def objects(self, load_balancer_id: str) -> list[dict[str, Any]]:
-        """Return the load balancer and its objects, each with ``name``, ``id`` and ``provisioning_status``."""
+        """Return the load balancer, its listeners, pool, members and health monitor, each as ``id``, ``name``
+        and ``provisioning_status``.
+        """
         found: list[Any] = [self._api.get_load_balancer(load_balancer_id)]
         found += self._api.listeners(load_balancer_id=load_balancer_id)
         pool = self._only_pool(load_balancer_id)

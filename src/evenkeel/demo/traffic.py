@@ -17,7 +17,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class RequestFailed(Exception):
-    """A request failed; the text gives the reason."""
+    """A response is not usable, or its status is not 200; the text gives the reason."""
 
 
 class TlsClient(NamedTuple):
@@ -29,8 +29,10 @@ class TlsClient(NamedTuple):
 
 @dataclass
 class Counts:
-    """Totals since the traffic began. ``answers`` counts good answers by their text, the backends' names;
-    ``certificates`` counts TLS handshakes by the SHA-256 of the certificate that was shown, in DER."""
+    """Totals since the traffic began. ``first_failure``: reason of the first failed request; ``answers``:
+    good responses by their text, the backend's name; ``certificates``: TLS handshakes by the SHA-256 of
+    the certificate that was shown, in DER.
+    """
 
     sent: int = 0
     failed: int = 0
@@ -40,7 +42,9 @@ class Counts:
 
 
 class Traffic:
-    """Sends requests to a VIP by ``clients`` in parallel, with pauses; every other client keeps its connection."""
+    """Sends requests to a VIP by ``clients`` concurrent clients, each with ``pause_seconds`` between two
+    requests; every other client keeps its connection. ``tls`` None: plain HTTP.
+    """
 
     def __init__(
         self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02, tls: TlsClient | None = None
@@ -111,7 +115,7 @@ class TrafficConnection:
 
     @classmethod
     async def open(cls, address: str, port: int, tls: TlsClient | None = None) -> "TrafficConnection":
-        """Connect to the VIP, by TLS if ``tls`` is given. Raises OSError (ssl.SSLError is a subclass)."""
+        """Connect to the VIP, by TLS if ``tls`` is given. Raises OSError; a failed TLS handshake is one, too."""
         context, name = tls or (None, None)
         reader, writer = await asyncio.open_connection(
             address, port, limit=MAX_HEAD_BYTES, ssl=context, server_hostname=name
@@ -120,14 +124,15 @@ class TrafficConnection:
 
     @property
     def certificate(self) -> str:
-        """SHA-256 of the certificate that the server has shown, in DER; empty without TLS."""
+        """SHA-256, in hexadecimal, of the certificate (DER) that the server has shown; empty without TLS."""
         session: ssl.SSLObject | None = self._writer.get_extra_info("ssl_object")
         shown = session.getpeercert(binary_form=True) if session else None
         return hashlib.sha256(shown).hexdigest() if shown else ""
 
     async def get(self, *, keep: bool) -> str:
-        """Request ``/`` and return the body of the response. ``keep``: ask the server to keep the connection open.
-        Raises :class:`RequestFailed` for any status but 200, OSError, EOFError.
+        """Request ``/`` and return the body of the response. ``keep``: ask the server to keep the connection
+        open; ``open_for_more`` then tells whether it does. Raises :class:`RequestFailed` for any status
+        but 200, OSError, EOFError.
         """
         wish = "keep-alive" if keep else "close"
         self._writer.write(f"GET / HTTP/1.1\r\nHost: {self._host}\r\nConnection: {wish}\r\n\r\n".encode())
@@ -145,8 +150,9 @@ class TrafficConnection:
 
 
 def parse_head(head: str) -> tuple[int, int, bool]:
-    """Parse the head of an HTTP response; returns status, length of the body in bytes, and whether the server closes
-    the connection. Raises :class:`RequestFailed`.
+    """Parse the header of an HTTP response; returns status, length of the body in bytes, and whether the
+    server closes the connection. Raises :class:`RequestFailed` if it is no HTTP response with a length, or
+    the body is larger than 64 KiB.
     """
     first, *lines = head.rstrip().split("\r\n")
     version, _, rest = first.partition(" ")

@@ -7,10 +7,11 @@ Row = Mapping[str, Any]
 
 
 def ownership_violations(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
-    """Return the violations of "every shard has exactly one live agent, and that agent reports it".
+    """Return a text for each violation of "every shard has exactly one live agent, and that agent reports
+    it".
 
-    ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is from its last state report, a
-    shard's ``acting_agent_id`` and ``epoch`` are the database's.
+    ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is from its last state
+    report, a shard's ``acting_agent_id`` and ``epoch`` are the database's.
     """
     by_id = {agent["id"]: agent for agent in agents}
     table = {(shard["id"], shard["epoch"]): shard["acting_agent_id"] for shard in shards}
@@ -32,7 +33,7 @@ def ownership_violations(agents: Iterable[Row], shards: Iterable[Row]) -> list[s
 
 
 def _served_shards(agent: Row) -> set[tuple[str, int]]:
-    """Return (id, epoch) of the shards that the agent reported; none for a dead agent."""
+    """Return (id, epoch) of the shards that the agent last reported; none for an agent that is not alive."""
     return {(item["shard_id"], item["epoch"]) for item in agent["serving"]} if agent["alive"] else set()
 
 
@@ -46,8 +47,8 @@ def unsettled_objects(objects: Iterable[Row]) -> list[str]:
 
 
 def member_differences(held: Mapping[str, Set[str]], wanted: Set[str]) -> list[str]:
-    """Return a text for each device with missing or surplus members. ``held``: members by device, ``wanted``: expected
-    members, both as ``address:port``.
+    """Return a text for each device and kind of difference: missing members, surplus members. ``held``:
+    members by device, ``wanted``: expected members, both as ``address:port``.
     """
     problems = []
     for device, members in held.items():

@@ -12,11 +12,13 @@ T = TypeVar("T")
 
 
 class StepFailed(Exception):
-    """An expected condition was not reached."""
+    """A step of the demo did not reach the expected condition in time; the text names the condition."""
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
-    """Wait for the condition's first true value, and return it. Raises :class:`StepFailed`."""
+    """Poll the condition until its value is true, and return that value. ``what``: text for the error. Raises
+    :class:`StepFailed` after :data:`STEP_SECONDS`.
+    """
     deadline = time.monotonic() + STEP_SECONDS
     while not (value := await condition()):
         if time.monotonic() > deadline:
@@ -26,7 +28,7 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
 
 
 async def settle(problems: Callable[[], Awaitable[list[str]]]) -> None:
-    """Poll until ``problems`` returns none. Raises :class:`StepFailed` with the remaining ones after
+    """Poll until ``problems`` returns no texts. Raises :class:`StepFailed` with the remaining ones after
     :data:`STEP_SECONDS`.
     """
     deadline = time.monotonic() + STEP_SECONDS

@@ -11,7 +11,9 @@ INTERVAL_SECONDS = 0.5
 
 
 async def watch(cluster: Cluster, narrator: Narrator) -> None:
-    """Update the live view until cancelled. Without an answer the view stays unchanged."""
+    """Update and redraw the live view every :data:`INTERVAL_SECONDS` until cancelled. While no controller
+    answers, agents and events stay unchanged.
+    """
     while True:
         with contextlib.suppress(ClientError):
             if cluster.controllers:

@@ -11,7 +11,9 @@ START_SECONDS = 60.0
 
 
 class Workspace:
-    """Creates processes by name, with their files below ``directory``."""
+    """Creates processes by name, with their files below ``directory``, which is created. ``start_seconds``:
+    time-out of a start.
+    """
 
     def __init__(self, directory: Path, *, start_seconds: float = START_SECONDS) -> None:
         self.directory = directory.resolve()
@@ -27,7 +29,7 @@ class Workspace:
         return path
 
     def secret(self, file: str, text: str) -> Path:
-        """Write a file that only its owner can read."""
+        """Write a file with this text and mode 0600 atomically; returns its path."""
         path = self.directory / "etc" / file
         # Replaced as a whole: a process that reads it meanwhile must not find half of it.
         new = path.with_name(f".{file}.new")
@@ -38,7 +40,9 @@ class Workspace:
         return path
 
     def process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
-        """Return the process of this name: the one that runs, else a new one, which is not started yet."""
+        """Return the process of this name: the one that runs, else a new one for the Python module
+        ``module``, which is not started yet.
+        """
         process = self.processes.get(name)
         if process is None or not process.running:
             log = self.directory / "logs" / f"{name}.log"
@@ -46,14 +50,16 @@ class Workspace:
         return process
 
     def create_process(self, name: str, module: str, sections: Sections) -> Process:
-        """Create a process of ``module`` with ``sections`` in its ini file, which only its owner can read: URLs may
-        contain passwords. Not started yet.
+        """Return a process of ``module`` with ``sections`` in its ini file, which only its owner can read:
+        URLs may contain passwords. A new one is not started yet.
         """
         file = self.secret(f"{name}.ini", format_ini(sections))
         return self.process(name, module, ["--config-file", str(file)])
 
     async def run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
-        """Start the process and wait until it is ready. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
+        """Start the process and wait until ``ready()`` is true. ``what``: text for errors. Raises
+        :class:`~evenkeel.demo.processes.ProcessFailed` if it ends before, or after ``start_seconds``.
+        """
         process.start()
         await process.until(ready, what, timeout_seconds=self.start_seconds)
 

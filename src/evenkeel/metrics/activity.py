@@ -14,8 +14,8 @@ FAILED = 500
 
 
 def activity_totals() -> ActivityTotals:
-    """Return requests by route, and times to ACTIVE, since the process started. Its cost grows with the number of
-    requested routes, so callers cache the result for some seconds.
+    """Return requests by method and route, and times to ACTIVE, since the process started. The cost grows
+    with the number of requested routes, so callers cache the result for some seconds.
     """
     counts: dict[RouteKey, int] = defaultdict(int)
     failed: dict[RouteKey, int] = defaultdict(int)

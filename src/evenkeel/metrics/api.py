@@ -21,6 +21,8 @@ REQUEST_DURATION = Histogram(
 
 
 def count_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Count one API request. ``route``: the path with its parameters as placeholders."""
+    """Count one API request. ``route``: the path with its parameters as placeholders; ``seconds``: from the
+    request's arrival to its answer.
+    """
     REQUESTS.labels(method, route, status).inc()
     REQUEST_DURATION.labels(method, route).observe(seconds)

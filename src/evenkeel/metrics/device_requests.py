@@ -21,6 +21,8 @@ REQUEST_DURATION = Histogram(
 
 
 def count_device_request(device: str, method: str, status: int, seconds: float) -> None:
-    """Count one request to a device; ``status`` 0: no answer."""
+    """Count one request to a device. ``status``: HTTP status, 0 for no answer; ``seconds``: duration with the
+    wait for its turn.
+    """
     REQUESTS.labels(device, method, status or NO_ANSWER).inc()
     REQUEST_DURATION.labels(device, method).observe(seconds)

@@ -60,7 +60,9 @@ _GAUGES: tuple[Figure, ...] = (
 
 
 class TrafficCollector(Collector):
-    """Collector of load balancers' totals at the last successful read; if a read fails they are absent."""
+    """Prometheus collector of load balancers' totals, as last read from the database; if that read failed
+    there are none.
+    """
 
     def __init__(self, reports: ReportStore, *, limit: int, now: Callable[[], float] = time.monotonic) -> None:
         """Initialize the collector. ``limit``: most load balancers shown, the oldest ones; at least 1."""
@@ -72,7 +74,9 @@ class TrafficCollector(Collector):
         self._turn = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Read the database, unless that was done moments ago."""
+        """Read the database, unless that was done less than :data:`READ_EVERY_SECONDS` ago. A failed read is
+        logged, and the totals are absent until the next one.
+        """
         # Concurrent scrapes share one read: the later ones wait for it and find it recent.
         async with self._turn:
             if self._now() - self._read_at < READ_EVERY_SECONDS:
@@ -86,11 +90,11 @@ class TrafficCollector(Collector):
             self._read_at = self._now()
 
     def describe(self) -> Iterable[Metric]:
-        """Return all metric families, empty."""
+        """Return all metric families, without values of load balancers, for the registry."""
         return _metric_families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metric families of one exposition."""
+        """Return the metric families of one exposition; none if the last read failed."""
         return iter(()) if self._reading is None else _metric_families(self._reading)
 
 

@@ -34,7 +34,7 @@ class ScrapeLimits(Value):
 
 
 async def do_nothing() -> None:
-    """Do nothing: no values have to be read before an exposition."""
+    """Do nothing: the default where no values have to be read before an exposition."""
 
 
 Expose = Callable[[str], Awaitable[tuple[bytes, str]]]
@@ -42,7 +42,9 @@ Expose = Callable[[str], Awaitable[tuple[bytes, str]]]
 
 
 def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[None]] = do_nothing) -> Expose:
-    """Return the function that exposes a registry. ``before``: awaited before each exposition."""
+    """Return the function that exposes a registry in the format that a scraper accepts. ``before``: awaited
+    before each exposition; its errors are passed on.
+    """
 
     async def expose(accept: str) -> tuple[bytes, str]:
         await before()
@@ -54,7 +56,9 @@ def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[
 
 
 class ScrapeServer:
-    """Listening HTTP server of one process's metrics."""
+    """HTTP server, or with ``tls`` HTTPS server, of one process's metrics. ``listening``: its bound socket,
+    which it closes.
+    """
 
     def __init__(
         self,
@@ -64,7 +68,9 @@ class ScrapeServer:
         expose: Expose | None = None,
         limits: ScrapeLimits = ScrapeLimits(),  # noqa: B008  # frozen
     ) -> None:
-        """Initialize the server. ``expose``: source of the exposition; None: this process's registry."""
+        """Initialize the server. ``tls``: None for plain HTTP; ``expose``: source of the exposition; None:
+        this process's registry.
+        """
         self._listening = listening
         self._is_https = tls is not None
         self._expose = expose or expose_registry(REGISTRY)

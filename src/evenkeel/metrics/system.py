@@ -60,7 +60,7 @@ NOTHING = SystemFigures(
 
 
 async def read_figures(operators: OperatorStore) -> SystemFigures:
-    """Read the values of the metrics by a constant number of queries. Raises :class:`StoreUnavailable`."""
+    """Read the figures of the whole system by a constant number of queries. Raises :class:`StoreUnavailable`."""
     expiring = await operators.references(ReferenceQuery(expiring_days=EXPIRING_DAYS), limit=REFERENCES_MAX)
     unreadable = await operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     return SystemFigures(
@@ -77,8 +77,9 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
 
 
 class SystemCollector(Collector):
-    """Collector of the values of the last successful read. If a read fails, all of them are absent, but
-    ``evenkeel_database_up`` is 0.
+    """Prometheus collector of the figures last read from the database. If that read failed they are absent,
+    and ``evenkeel_database_up`` is 0; metrics of this process, such as ``evenkeel_message_broker_up``, are
+    always there.
     """
 
     def __init__(
@@ -103,7 +104,9 @@ class SystemCollector(Collector):
         self._reading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Read the database, unless that was done moments ago."""
+        """Read the database, unless that was done less than :data:`READ_EVERY_SECONDS` ago. A failed read is
+        logged, and the figures are absent until the next one.
+        """
         # concurrent scrapes share one read: the later ones wait for it and find it recent
         async with self._reading:
             begun = self._now()
@@ -132,11 +135,11 @@ class SystemCollector(Collector):
 
     # The registry calls this when the collector is registered, before anything was read.
     def describe(self) -> Iterable[Metric]:
-        """Return all metric families, empty."""
+        """Return all metric families for the registry, with zeros instead of the system's figures."""
         return self._metric_families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metric families of one exposition."""
+        """Return the metric families of one exposition."""
         return self._metric_families(self._figures)
 
     def _metric_families(self, figures: SystemFigures | None) -> Iterator[Metric]:
@@ -190,7 +193,9 @@ def unlabelled_gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
 def labelled_gauge(
     name: str, text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> GaugeMetricFamily:
-    """Build a gauge family with labels."""
+    """Build a gauge family with labels. ``labels``: the labels' names; ``values``: (the labels' values,
+    value) of each series.
+    """
     family = GaugeMetricFamily(name, text, labels=labels)
     for names, value in values:
         family.add_metric(names, float(value))

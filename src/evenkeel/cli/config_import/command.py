@@ -64,7 +64,9 @@ class ImportConfig(ListCommand):
 
 
 def _read_sections(path: str) -> Sections:
-    """Read an ini file. Raises :class:`UsageError`."""
+    """Read an ini file. Raises :class:`UsageError` if it is unreadable, larger than 1 MiB, or not an ini
+    file.
+    """
     try:
         with Path(path).open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
@@ -78,9 +80,11 @@ def _read_sections(path: str) -> Sections:
 
 
 def _write_files(folder: Path, files: dict[str, str], *, replace: bool) -> None:
-    """Write all files under temporary names first, then rename each: all or none, unless a rename fails.
+    """Write ``files`` (text by name) with mode 0600 into the folder, which is created if missing. All are
+    written under temporary names first, then renamed: all or none are replaced, unless a rename fails.
 
-    Raises :class:`UsageError`; after a failed rename it names the files that are in place.
+    Raises :class:`UsageError` if a file exists without ``replace``, is not a regular file, or cannot be
+    written; after a failed rename it names the files that are in place.
     """
     there: Sequence[str] = [name for name in files if (folder / name).exists()]
     if there and not replace:
@@ -101,7 +105,9 @@ def _write_files(folder: Path, files: dict[str, str], *, replace: bool) -> None:
 
 
 def _write_new_file(new: Path, text: str, ending: ExitStack) -> Path:
-    """Write a new file, which ``ending`` removes if it still exists. Raises :class:`OSError`."""
+    """Write the file ``new`` with mode 0600 and return its path; ``ending`` removes it if it still exists
+    then. Raises :class:`OSError`.
+    """
     new.unlink(missing_ok=True)
     # O_EXCL refuses a file or link that another user has put there meanwhile.
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

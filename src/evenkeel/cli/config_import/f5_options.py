@@ -186,5 +186,7 @@ _NEUTRONS_PATTERN = re.compile(
 
 
 def is_neutrons(option: str) -> bool:
-    """Whether the option, in ``[DEFAULT]``, is one of Neutron or its libraries, which F5's agent reads too."""
+    """Whether Neutron or one of its libraries declares this option of ``[DEFAULT]``, which F5's agent reads
+    too.
+    """
     return _NEUTRONS_PATTERN.fullmatch(option) is not None

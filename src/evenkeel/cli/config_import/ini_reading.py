@@ -20,15 +20,16 @@ _COMMENT = (b"#", b";")
 
 
 class BadIni(ValueError):
-    """A line of an ini file is no section, option or continuation. The text names the line's number, never
-    its content.
+    """An ini file is not text, or has a line that is no section, option or continuation. The text gives the
+    reason, never the line's content.
     """
 
 
 def decode_ini(content: bytes) -> str:
-    """Decode a file in UTF-8, or in UTF-16 with a byte order mark; comments may be in any encoding.
+    """Decode a file in UTF-8, or in UTF-16 with a byte order mark. In other files than UTF-16 comments may be
+    in any encoding: they become empty lines, so that line numbers stay.
 
-    Comments become empty lines, so that line numbers stay. Raises :class:`BadIni` for options in another encoding.
+    Raises :class:`BadIni` for options in another encoding, and for zero bytes.
     """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
@@ -54,7 +55,9 @@ def _decoded_line(number: int, line: bytes) -> str:
 
 
 def read_ini(text: str) -> Sections:
-    """Parse an ini file. Raises :class:`BadIni`."""
+    """Parse the text of an ini file. Raises :class:`BadIni` for a line that is no section, option,
+    continuation or comment.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for section, option, lines in _iterate_options(text):
         value = "\n".join(lines).strip()
@@ -66,7 +69,7 @@ def read_ini(text: str) -> Sections:
 
 
 def merge_ini_files(files: Iterable[Sections]) -> Sections:
-    """Merge files; the last file that contains an option wins."""
+    """Merge files; of an option in several files the last file's values replace the others."""
     found: dict[str, dict[str, list[str]]] = {}
     for file in files:
         for section, options in file.items():

@@ -56,8 +56,8 @@ TYPES = (*_PASSWORD, _APPLICATION)
 
 
 class Login(NamedTuple):
-    """The login that was found. ``options`` empty: there is none, or ``problems`` give the reason why it is not carried
-    over.
+    """A login at Keystone found in Neutron's configuration. ``options`` empty: there is none, or ``problems``
+    gives the reason why it is not carried over.
     """
 
     options: Mapping[str, str]
@@ -68,7 +68,9 @@ class Login(NamedTuple):
 
 
 def login_of(settings: Settings) -> Login:
-    """Return the login at Keystone in Neutron's configuration."""
+    """Return the login at Keystone in Neutron's configuration, without options if there is none or it is
+    incomplete.
+    """
     if not settings.names(SECTION):
         return Login({}, {})
     place = settings.value(SECTION, "auth_section") or SECTION
@@ -104,7 +106,7 @@ def _value_of_aliases(settings: Settings, place: str, name: str) -> str:
 
 
 def _login_of_legacy_options(legacy: Mapping[str, str]) -> dict[str, str]:
-    """Return a login from options of old releases under their present names."""
+    """Return a login, by option, from options of old releases under their present names."""
     names = {"admin_user": "username", "admin_password": "password", "admin_tenant_name": "project_name"}
     found = {ours: legacy[theirs] for theirs, ours in names.items() if theirs in legacy}
     if url := legacy.get("identity_uri") or _legacy_url(legacy):

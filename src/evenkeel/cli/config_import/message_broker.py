@@ -27,8 +27,9 @@ OWN_PLACE = "a virtual host of its own (…/evenkeel) is better"
 
 
 class Broker(NamedTuple):
-    """The message broker that was found. ``url`` empty: there is none. ``problems``: what the operator has to decide,
-    without passwords.
+    """The message broker of Neutron's configuration. ``url``: for ``transport_url``; empty: there is none.
+    ``remark``: comment for the written option. ``problems``: decisions for the operator, without
+    passwords.
     """
 
     url: str
@@ -37,7 +38,9 @@ class Broker(NamedTuple):
 
 
 def broker_of(settings: Settings) -> Broker:
-    """Return the message broker in Neutron's configuration."""
+    """Return the message broker in Neutron's configuration; its URL is empty if none is configured, or if it
+    is not RabbitMQ.
+    """
     backend = _first_set(settings, "rpc_backend")
     tls = {name: settings.value(_RABBIT, name) or settings.value(DEFAULT, name) for name in TLS_FLAGS}
     is_tls = any(value.lower() in ("true", "1", "yes", "on") for value in tls.values())
@@ -86,6 +89,8 @@ def _broker_nodes(given: dict[str, str]) -> Iterator[str]:
 
 
 def _first_set(settings: Settings, *names: str) -> str:
-    """Return the value of the first of these options that is set; each is looked up in the newer section first."""
+    """Return the value of the first of these options that is set, empty if none is; each is looked up in
+    ``[oslo_messaging_rabbit]`` first, then in ``[DEFAULT]``.
+    """
     found = [settings.value(section, name) for name in names for section in _SECTIONS]
     return next((value for value in found if value), "")

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """An option to write to one of our ini files. ``value`` None: the option is commented out."""
+    """An option to write to one of our ini files, below its ``remark``. ``value`` None: the option is
+    commented out.
+    """
 
     section: str
     option: str

@@ -15,10 +15,10 @@ REFERENCES_MAX = 8
 
 
 class Settings:
-    """Options of the files that a process read together. Section names are the same in upper and lower case.
+    """Options of the files that a process read together. Section names are compared without case.
 
-    ``used`` collects options whose value was read and is set, ``problems`` texts about values that cannot be resolved,
-    without the values.
+    ``used`` collects (section in lower case, option) of options that were read and are in a file;
+    ``problems`` has, by option, texts about values that cannot be resolved, without the values.
     """
 
     def __init__(self, files: Sections) -> None:
@@ -29,11 +29,13 @@ class Settings:
         self.problems: dict[str, str] = {}
 
     def value(self, section: str, option: str) -> str:
-        """Return the option's last value; empty if it is unset."""
+        """Return the option's last value; empty if it is unset or cannot be resolved."""
         return next(iter(self.values(section, option)[-1:]), "")
 
     def values(self, section: str, option: str) -> list[str]:
-        """Return all values of an option that may be given several times, without unset ones."""
+        """Return all values of an option that may be given several times, without those that are unset or
+        cannot be resolved. Records the option in ``used``.
+        """
         raw = self._values.get(section.lower(), {}).get(option, [])
         found = [
             value
@@ -59,8 +61,9 @@ class Settings:
                 yield section, name
 
     def _resolve_references(self, section: str, option: str, text: str, depth: int = 0) -> str:
-        """Return the text with ``$option`` and ``${section.option}`` replaced by values; empty, with a problem
-        recorded, if a referenced option has no value.
+        """Return the text with ``$option`` and ``${section.option}`` replaced by values; empty if one of
+        these options has no value, or references are nested too deeply. A reference without a value is
+        recorded as a problem of ``option``.
         """
         failed = False
 

@@ -51,7 +51,7 @@ _LOGIN_REMARK = "[keystone_authtoken] and [neutron] of the controllers have the 
 
 
 class ImportedOption(NamedTuple):
-    """Result of the import for one option. The option's value is left out, because it may be a secret."""
+    """Fate of one option of the imported files. The option's value is left out, because it may be a secret."""
 
     file: str
     option: str
@@ -60,7 +60,9 @@ class ImportedOption(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """Result of the import: our files, the fate of every option, and remarks for the operator."""
+    """Result of the import: the options of our two files, the devices' password, the fate of every option,
+    and ``problems``, which the operator has to decide.
+    """
 
     controller: tuple[Line, ...]
     agent: tuple[Line, ...]
@@ -70,7 +72,8 @@ class Imported(NamedTuple):
 
 
 class Importer:
-    """Translates the configuration of one agent of F5, and of its Neutron. ``folder``: where our files will be.
+    """Translates the configuration of one agent of F5, and of its Neutron. ``folder``: absolute path of the
+    directory where our files will be.
 
     F5's agent reads Neutron's files first and then its own, so an option of Neutron may be in either.
     """
@@ -114,8 +117,8 @@ class Importer:
         return self._settings.value(section, option)
 
     def _decoded_password(self, name: str) -> str:
-        """Return a password, decoded if the agent's file has it in base64; empty, with a problem recorded, if it is
-        encrypted.
+        """Return the password in the option ``name``, decoded from base64 if the agent's file says so; empty
+        if it is not set, or, with a problem recorded, if it is encrypted or has several lines.
         """
         value = self._f5_option(name)
         if "\n" in value:
@@ -316,7 +319,9 @@ class Importer:
         return str(value in TRUE)
 
     def _tunnel_types(self) -> list[str]:
-        """Return the tunnel types to write: the option's, or F5's default if there is a self IP for tunnels."""
+        """Return the tunnel types to write: the option's, or F5's default if there is a self IP for tunnels;
+        none without a self IP. Records problems of the option.
+        """
         has_end = bool(self._f5_option("f5_vtep_selfip_name"))
         if "advertised_tunnel_types" not in self._agent_names:
             return [*reversed(_TUNNELS)] if has_end and self._v1 else ["vxlan"] if has_end else []
@@ -396,8 +401,8 @@ _HA_TYPES = {"standalone": (1, 1), "pair": (2, 2), "scalen": (2, 4)}
 
 
 def _ha_problem(kind: str, hosts: int) -> str:
-    """Return why ``f5_ha_type`` and the number of named devices do not fit, so that the operator must decide; empty:
-    they do.
+    """Return why the value of ``f5_ha_type`` and the number of named devices do not fit, so that the operator
+    must decide; empty: they do.
     """
     if kind not in _HA_TYPES:
         return f"f5_ha_type: {', '.join(_HA_TYPES)} are allowed"

@@ -9,7 +9,7 @@ _WITHOUT_EFFECT: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
 
 
 class Lost(NamedTuple):
-    """An attribute of another system's object that cannot be carried over."""
+    """An attribute of another system's object that cannot be carried over, with its value."""
 
     kind: str
     """Kind of the object, such as ``listener``."""

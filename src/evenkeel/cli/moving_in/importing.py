@@ -23,7 +23,7 @@ AT_ONCE = 4
 
 
 class ImportRow(NamedTuple):
-    """The outcome of the import of one load balancer."""
+    """Outcome of the import of one load balancer."""
 
     load_balancer: ForeignLoadBalancer
     outcome: str
@@ -35,15 +35,16 @@ class ImportRow(NamedTuple):
 
     @property
     def carried_over(self) -> bool:
-        """Whether the load balancer exists here, or would with ``apply``."""
+        """Whether the load balancer exists here, or would with ``apply``: it was neither refused nor skipped."""
         return self.outcome not in (REFUSED, SKIPPED)
 
 
 def run_import(
     client: Client, found: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool, held: bool = False
 ) -> Iterator[ImportRow]:
-    """Check each load balancer, and create it with ``apply``; a refused one does not stop the others. ``held``: no
-    device gets the load balancer before its switch-over.
+    """Check each load balancer, and create it with ``apply``; yield the outcomes in the given order. A
+    refused one does not stop the others. ``held``: no device gets the load balancer before its
+    switch-over.
 
     Raises :class:`evenkeel.cli.client.Unreachable`: repeating the import continues where it ended.
     """
@@ -86,7 +87,7 @@ def summary(outcomes: Mapping[str, int]) -> str:
 
 
 def as_json(one: ImportRow) -> dict[str, Any]:
-    """Return the outcome of one load balancer for the command's JSON output."""
+    """Return the outcome of one load balancer as an object of the command's JSON output."""
     return {
         "id": one.load_balancer.id,
         "name": one.load_balancer.name,

@@ -95,15 +95,17 @@ _TLS_VERSIONS = {"TLS1.0": "TLSv1", "TLS1.1": "TLSv1.1", "TLS1.2": "TLSv1.2", "T
 
 
 class Documents:
-    """Objects of LBaaS v2 by kind and id, in the order of the documents."""
+    """Objects of LBaaS v2 from JSON documents, by kind and id. Parts of one object in several documents are
+    merged.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, Row]] = {}
         self._lists: dict[str, list[Row]] = {}
 
     def add(self, document: Any, name: str) -> None:
-        """Add a document. ``name``: its file's, for errors. Raises :class:`BadSource` if it is none of the API's lists
-        or objects.
+        """Add a document. ``name``: its file's, for errors. Raises :class:`BadSource` if it has none of the
+        API's lists or objects, or an object without an id.
         """
         if not isinstance(document, Mapping):
             raise BadSource(f'{name}: a JSON object is needed, such as {{"loadbalancers": […]}}')
@@ -132,7 +134,7 @@ class Documents:
             known[id_] = {**known.get(id_, {}), **row}
 
     def get(self, kind: str, id_: Any) -> Row | None:
-        """Return an object; None if there is none."""
+        """Return the object of this kind and id; None if there is none."""
         return self._rows.get(kind, {}).get(id_)
 
     def all(self, kind: str) -> list[Row]:
@@ -141,16 +143,19 @@ class Documents:
         return [found[id_] for id_ in sorted(found)]
 
     def sni(self, listener_id: str) -> list[str]:
-        """Return the SNI containers of a listener by the rows of the database."""
+        """Return the references of a listener's SNI containers by the rows of the database, in their order;
+        none without such rows.
+        """
         rows = [row for row in self._lists.get(_SNI, ()) if row.get("listener_id") == listener_id]
         return [str(row["tls_container_id"]) for row in sorted(rows, key=lambda row: row.get("position") or 0)]
 
 
 def load_balancers(documents: Documents, *, persistence_seconds: int | None = None) -> list[ForeignLoadBalancer]:
-    """Return all load balancers, ordered by id.
+    """Convert all load balancers of the documents, ordered by id.
 
-    ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None: our default.
-    Raises :class:`BadSource` for an object to which another object refers and that no document has.
+    ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None:
+    our default. Raises :class:`BadSource` for a load balancer without a project, and for an object to which
+    another object refers and that no document has.
     """
     made = _TreeMaker(documents, persistence_seconds)
     return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
@@ -197,8 +202,9 @@ class _TreeMaker:
         return str(row.get("provider") or association.get("provider_name") or "")
 
     def _listed_children(self, parent: Row, kind: str, *names: str) -> list[Row]:
-        """Return the objects of ``kind`` that the parent lists, or that name the parent in one of the attributes
-        ``names``. Raises :class:`BadSource`.
+        """Return the objects of ``kind`` that the parent lists, or that name the parent in one of the
+        attributes ``names``, ordered by id. Raises :class:`BadSource` if a listed object is in no
+        document.
         """
         listed = [_id_of_reference(each) for each in parent.get(_CHILD_ID_ATTRIBUTES.get(kind, kind)) or ()]
         found = {row["id"]: row for row in self._documents.all(kind) if _refers_to_id(row, names, parent["id"])}
@@ -206,8 +212,8 @@ class _TreeMaker:
         return [found[id_] for id_ in sorted(found)]
 
     def _pools_of_root(self, root: Row) -> list[Row]:
-        """Return the pools of the load balancer: those in its own list, and those that its listeners and their policies
-        name.
+        """Return the pools of the load balancer, ordered by id: those that belong to it, and those that its
+        listeners and their policies name. Raises :class:`BadSource` if one is in no document.
         """
         found = {row["id"]: row for row in self._listed_children(root, POOLS, "loadbalancer_id", "loadbalancers")}
         for listener in self._listed_children(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
@@ -303,7 +309,7 @@ def _make_monitor(row: Row) -> dict[str, Any]:
 
 
 def _tls_attributes(row: Row, documents: Documents) -> dict[str, Any]:
-    """Return the TLS attributes of a listener under Octavia's names."""
+    """Return the TLS attributes of a listener under Octavia's names, without unset ones."""
     body: dict[str, Any] = {}
     if reference := row.get("default_tls_container_ref") or row.get("default_tls_container_id"):
         body["default_tls_container_ref"] = reference
@@ -334,7 +340,9 @@ def _number_or_none(value: Any) -> int | None:
 
 
 def _lost_attributes(kind: str, row: Row) -> Iterator[Lost]:
-    """Yield the attributes with an effect that Octavia does not have, so that they are not carried over."""
+    """Yield the attributes of an object that have an effect and are not carried over, because Octavia has
+    nothing like them.
+    """
     known = {*_COMMON_ATTRIBUTES, *_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_IGNORED_ATTRIBUTES}
     names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":

@@ -38,7 +38,9 @@ class Count(NamedTuple):
 
 
 class Tally:
-    """Counts outcomes of an import one by one. Of a refused or skipped load balancer nothing counts as carried over."""
+    """Counts outcomes, objects and attributes of an import. Nothing of a refused or skipped load balancer
+    counts as carried over.
+    """
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -69,7 +71,9 @@ class Tally:
 
     @property
     def kinds(self) -> dict[str, Count]:
-        """``{kind, in plural: count}``; a certificate counts once, however many listeners use it."""
+        """Counts by kind of object in plural, ``{kind: count}``; a certificate counts once, however many
+        listeners use it.
+        """
         certificates = Count(len(self._certificates), sum(self._certificates.values()))
         others = [kind for kind in self._found if kind not in KINDS]
         counts = {kind: Count(self._found[kind], self._carried[kind]) for kind in (*KINDS, *others)}
@@ -77,8 +81,8 @@ class Tally:
 
     @property
     def attributes(self) -> dict[str, dict[str, Count]]:
-        """``{kind: {attribute: count}}`` of objects with a value in the attribute, for load balancers that are carried
-        over.
+        """Counts by kind of object and attribute, ``{kind: {attribute: count}}``, of objects with a value in
+        the attribute; only of load balancers that are carried over.
         """
         return {
             kind: {
@@ -90,7 +94,7 @@ class Tally:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for the command's JSON output."""
+        """Return the counts as an object for the command's JSON output."""
         return {
             "outcomes": dict(self.outcomes),
             "kinds": {kind: count.as_json() for kind, count in self.kinds.items()},
@@ -109,7 +113,7 @@ class Tally:
 
 
 def plural(kind: str) -> str:
-    """Return the plural of a kind's name."""
+    """Return the plural of the name of a kind of objects."""
     return _PLURALS.get(kind, f"{kind}s")
 
 
@@ -140,5 +144,7 @@ def _certificate_references(body: Mapping[str, Any]) -> Iterable[str]:
 
 
 def needs_attention(outcomes: Mapping[str, int]) -> bool:
-    """Whether an operator has to look at the import: a load balancer was refused or skipped, or differs."""
+    """Whether an operator has to look at the import: a load balancer was refused or skipped, or differs.
+    ``outcomes``: ``{outcome: number of load balancers}``.
+    """
     return any(outcomes.get(name) for name in (REFUSED, "differs", "skipped"))

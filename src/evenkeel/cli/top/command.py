@@ -53,14 +53,14 @@ class ShowTop(ApiCommand):
 
 
 class Looked(NamedTuple):
-    """The result of one attempt to read the state: a snapshot, or why there is none."""
+    """Result of one attempt to read the state: a snapshot, or the reason why there is none."""
 
     snapshot: TopSnapshot | None
     problem: str = ""
 
 
 def look_again(looker: Looker) -> Looked:
-    """Read the state; returns the snapshot, or the client's error as text."""
+    """Read the state of the system; returns the snapshot, or the client's error as text."""
     try:
         return Looked(looker.read_snapshot())
     except ClientError as error:
@@ -68,8 +68,8 @@ def look_again(looker: Looker) -> Looked:
 
 
 def show_in_place(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
-    """Show a view on the terminal's second screen, until a key ends it. While no controller answers it shows the last
-    snapshot, with a note.
+    """Show a view on the terminal's second screen, renewed every ``interval_seconds``, until ``q`` or Ctrl-D
+    is pressed. While no controller answers it shows the last snapshot, with a note.
     """
     lost = ""
     looks: queue.Queue[Looked] = queue.Queue(maxsize=1)

@@ -30,7 +30,7 @@ class TopSnapshot(NamedTuple):
 
 
 class Looker:
-    """Reads snapshots; keeps the names of busy load balancers, which seldom change."""
+    """Reads snapshots of the system's state; keeps the names of busy load balancers, which seldom change."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -12,8 +12,8 @@ from types import FrameType
 
 @contextmanager
 def single_keys() -> Iterator[None]:
-    """Let keys be read one by one and unseen; a termination by signal ends the block like Ctrl-C, so that the terminal
-    is restored.
+    """Within the block keys are read one by one, without Enter, and not shown; SIGTERM ends the block like
+    Ctrl-C. The terminal is restored at the end.
     """
     before = termios.tcgetattr(sys.stdin)
     former = signal.signal(signal.SIGTERM, _raise_interrupt)
@@ -30,7 +30,9 @@ def _raise_interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def pressed_key(seconds: float) -> str:
-    """Return the next key; empty if none is pressed within ``seconds``; ``q`` at the end of the input."""
+    """Return the next key; empty if none is pressed within ``seconds``; ``q`` at the end of the input. Blocks
+    until then.
+    """
     if not select.select([sys.stdin], [], [], seconds)[0]:
         return ""
     return sys.stdin.read(1) or "q"

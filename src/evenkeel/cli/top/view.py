@@ -23,8 +23,8 @@ Cells = Sequence[str]
 
 
 class Section(NamedTuple):
-    """A part of the view with a title. ``rows``: its lines, the most important first; ``last``: if not all fit, the
-    last rows are shown instead of the first.
+    """A part of the view with a title. ``rows``: its lines; ``last``: if not all fit, the last rows are shown
+    instead of the first.
     """
 
     title: str
@@ -35,8 +35,9 @@ class Section(NamedTuple):
 def view_lines(
     snapshot: TopSnapshot, *, lost: str = "", width: int | None = None, height: int | None = None
 ) -> list[Text]:
-    """Return the lines of a view. ``lost``: why no controller answers now, empty if one does; ``width``, ``height``:
-    limits; None: no line is cut, and each section has at most 10 rows.
+    """Return the lines of a view. ``lost``: why no controller answers now, empty if one does; ``width``
+    (characters) and ``height`` (lines): limits of the terminal; None: no line is cut, or each section has
+    at most 10 rows.
     """
     lines = list(_head_lines(snapshot, lost))
     sections = [section for section in _screen_sections(snapshot) if section.rows]
@@ -51,7 +52,9 @@ def view_lines(
 
 
 def _visible_rows(section: Section, count: int) -> list[Text]:
-    """Return ``count`` lines of a section; if rows are left out at the end, the last line has their number."""
+    """Return ``count`` lines of a section; if rows at the end are left out, the last line tells how many,
+    unless there is only one line.
+    """
     more = len(section.rows) - count
     if not more:
         return list(section.rows)

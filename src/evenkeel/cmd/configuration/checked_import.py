@@ -27,13 +27,15 @@ class CheckedImport(ImportConfig):
     """
 
     def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:
-        """Return what ``evenkeel config check`` refuses in the written files, except options in ``problems``."""
+        """Return the problems of ``evenkeel config check`` with the written files, except those about options
+        in ``problems``.
+        """
         return written_file_refusals(folder, problems)
 
 
 def written_file_refusals(folder: Path, problems: Sequence[str]) -> Sequence[str]:
-    """Return the problems of the processes with their files in ``folder``, except those with options that
-    ``problems`` begin with.
+    """Return the problems with which controllers and agents would refuse their files in ``folder``, without
+    those about options that ``problems`` name at their beginning.
     """
     # Some problems begin with several names.
     named = (name for problem in problems for name in problem.partition(":")[0].split(", "))

@@ -34,7 +34,9 @@ class _ProcessCommand(Command):
         return parser
 
     def run(self, parsed_args: Namespace) -> int:
-        """Run the command if the libraries of the process are installed here."""
+        """Run the command and return its exit code; if libraries of the process are not installed here, print
+        their names and return 2.
+        """
         if missing := missing_packages(parsed_args.process):
             needed = pip_install(parsed_args.process)
             print(f"evenkeel: not installed: {', '.join(missing)}. Install what it needs: {needed}", file=sys.stderr)
@@ -58,7 +60,7 @@ class _FilesCommand(_ProcessCommand):
         return parser
 
     def read_configuration(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
-        """Read the configuration files. Raises :class:`ValueError`."""
+        """Read the configuration files. Raises :class:`ValueError` with all problems."""
         from evenkeel.cmd.configuration.loading import file_arguments, load
         from evenkeel.cmd.configuration.processes import PROCESSES
 
@@ -134,6 +136,6 @@ async def check_parts(name: str, conf: "cfg.ConfigOpts") -> None:
 
 
 def _format_warning(logger: Any, method: str, event: structlog.typing.EventDict) -> str:
-    """Format a log event as a line."""
+    """Format a log event as one line: level, event and values."""
     values = " ".join(f"{name}={value}" for name, value in event.items() if name != "event")
     return f"{method}: {event['event']} {values}".rstrip()

@@ -13,10 +13,10 @@ from evenkeel.cmd.configuration.shown_values import shown_value
 
 
 class Effective(NamedTuple):
-    """An effective option.
+    """An option of a process with its effective value.
 
-    ``value``: its text; for a secret only that it is set. ``origin``: ``file:line``, ``default``, or oslo.config's name
-    of another source.
+    ``value``: as text, empty for None; for a secret only that it is set. ``origin``: ``file:line``,
+    ``default``, or oslo.config's name of another source.
     """
 
     option: str

@@ -25,7 +25,9 @@ class IniFile(Value):
     """
 
     def option_position(self, section: str, option: str = "") -> str:
-        """Position of an option as ``path:line``; the path only, if the line is unknown."""
+        """Return the position of an option, or without one of the section, as ``path:line``; the path only,
+        if the file does not contain it.
+        """
         line = self.lines.get((section_key(section), option))
         return f"{self.path}:{line}" if line else self.path
 
@@ -36,7 +38,7 @@ def section_key(section: str) -> str:
 
 
 def read_ini(path: Path) -> IniFile:
-    """Read a file. Raises oslo.config's :class:`cfg.ParseError` naming the line."""
+    """Read an ini file. Raises oslo.config's :class:`cfg.ParseError` naming the line, and :class:`OSError`."""
     sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(str(path), sections).parse()
     return IniFile(path=str(path), sections=sections, lines=_option_lines(path.read_text().splitlines()))
@@ -65,7 +67,8 @@ def effective_file(files: Iterable[IniFile], section: str, option: str) -> IniFi
 
 
 def add_location(problem: str, files: Sequence[IniFile], sections: Sequence[str]) -> str:
-    """Add file and line of the option that the problem names, if a file contains it.
+    """Return the problem with file and line of the option that it names first; unchanged if it names none, or
+    no file contains it.
 
     ``sections``: sections in which an option without its section may be, the most likely one first.
     """

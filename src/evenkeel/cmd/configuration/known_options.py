@@ -28,7 +28,9 @@ Written = Mapping[str, Mapping[str, str]]
 
 
 def find_unknown_options(groups: Groups, files: Sequence[IniFile]) -> Iterator[str]:
-    """Yield an error for each option in the files that nothing reads. ``groups``: as in :func:`known_options`."""
+    """Yield a problem for each option in the files that nothing reads. ``groups``: as in
+    :func:`known_options`.
+    """
     # Other options are loaded only if a file has any, because their modules take long.
     if any(unknown_problems(files, _by_section([groups], set()))):
         yield from unknown_problems(files, known_options(groups, files))
@@ -73,7 +75,7 @@ def _add_options(known: dict[str, set[str]], group: str, options: Iterable[cfg.O
 
 
 def _effective_values(files: Sequence[IniFile]) -> Written:
-    """Return the values that count, the last ones, by section and option."""
+    """Return ``{section: {option: value}}``; of several values of an option the last one counts."""
     found: dict[str, dict[str, str]] = {}
     for file in files:
         for section, options in file.sections.items():
@@ -101,7 +103,9 @@ def _options_of_library(section: str) -> Sequence[cfg.Opt] | None:
 
 
 def _login_groups(section: str, written: Written) -> Groups:
-    """Return keystoneauth's options for the section, and for the section that its ``auth_section`` names."""
+    """Return keystoneauth's options for the section, and for the section that its ``auth_section`` names;
+    None in place of options that are not known.
+    """
     try:
         from keystoneauth1 import loading
     except ImportError:

@@ -17,12 +17,12 @@ from evenkeel.config.values import allowed_rule
 
 
 def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, description: str = "") -> cfg.ConfigOpts:
-    """Read the ``--config-file``s of the process ``name``.
+    """Read and check the ``--config-file``s of the process ``name``; returns the configuration.
 
-    ``description``: the process's purpose, as shown by ``--help``. ``groups``: its options by section. Sections of
-    device drivers are read, too, if they are in a file or the process has a ``device_driver``. Raises
-    :class:`ValueError` naming the file, or with all problems of the options: position, value and allowed values. Exits
-    on invalid arguments.
+    ``description``: the process's purpose, as shown by ``--help``. ``groups``: its options by section.
+    Sections of device drivers are read, too, if they are in a file or the process has a ``device_driver``.
+    Raises :class:`ValueError` naming the file, or with all problems of the options: position, value and
+    allowed values. Exits on invalid arguments.
     """
     conf = cfg.ConfigOpts()
     for group, options in groups.items():
@@ -64,7 +64,9 @@ def file_arguments(files: Iterable[object]) -> list[str]:
 
 
 def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
-    """Read the ini files, in oslo.config's order; the last file that contains an option determines its value."""
+    """Read the ini files of a configuration again, in oslo.config's order; the last file that contains an
+    option determines its value.
+    """
     folders = conf.config_dirs or conf.config_dir or ()
     paths = [Path(file).expanduser() for file in conf.config_file or ()]
     paths += [path for folder in folders for path in sorted(Path(folder).expanduser().glob("*.conf"))]
@@ -74,9 +76,10 @@ def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
 def _driver_sections(
     conf: cfg.ConfigOpts, files: Sequence[IniFile], groups: OptionGroups
 ) -> dict[str, Sequence[cfg.Opt] | None]:
-    """Return the options by driver, for the configured driver and for drivers with a section in a file.
+    """Return ``{driver: options}`` for the configured driver and for drivers with a section in a file. Raises
+    :class:`ValueError` if the configured driver is not installed or cannot be loaded.
 
-    None: the options cannot be loaded, which does not matter if another driver is configured.
+    None in place of options: they cannot be loaded, which does not matter if another driver is configured.
     """
     configured = {conf.device_driver} if "device_driver" in conf else set()
     found: dict[str, Sequence[cfg.Opt] | None] = {driver: declared_options(driver) for driver in configured}

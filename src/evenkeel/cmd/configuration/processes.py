@@ -39,7 +39,9 @@ PROCESSES = {
 
 
 def process_options(name: str) -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
-    """Yield the options of the process by section, with those of all installed device drivers if it has a driver."""
+    """Yield (section, options) of the process, with those of all installed device drivers if it has a driver.
+    Raises :class:`ValueError` for a driver that cannot be loaded.
+    """
     groups = PROCESSES[name].groups
     yield from groups.items()
     if "device_driver" in {option.dest for option in groups[None]}:

@@ -16,10 +16,10 @@ PRINTED_MAX = 20
 
 
 def print_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None = None) -> int:
-    """Print the problems; returns the exit code.
+    """Print the problems of ``error`` on standard error; returns the exit code 2.
 
-    ``conf``: the configuration, for files and lines of the options that the problems name; None: the problems name
-    them.
+    ``conf``: the configuration, for files and lines of the options that the problems name; None: the problems
+    have them already.
     """
     for line in refusal_lines(command, problem_texts(error) if conf is None else located_problems(conf, error)):
         print(line, file=sys.stderr)
@@ -27,7 +27,9 @@ def print_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None =
 
 
 def located_problems(conf: cfg.ConfigOpts, error: ValueError) -> tuple[str, ...]:
-    """Return the problems of ``error``, with files and lines of the options that they name."""
+    """Return the problems of ``error``, each with file and line of the option that it names, if a file
+    contains it.
+    """
     files = read_files(conf)
     sections = [DEFAULT, "haproxyd"]
     if "device_driver" in conf:
@@ -36,7 +38,9 @@ def located_problems(conf: cfg.ConfigOpts, error: ValueError) -> tuple[str, ...]
 
 
 def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:
-    """Return the lines to print: one line for one problem, else a heading and a line for each."""
+    """Return the lines to print: one line for one problem, else a heading and a line for each, at most
+    :data:`PRINTED_MAX`, and the number of further ones.
+    """
     if len(problems) == 1:
         return [f"{command}: configuration refused: {problems[0]}"]
     told = [f"  {problem}" for problem in problems[:PRINTED_MAX]]

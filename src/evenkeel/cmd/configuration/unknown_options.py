@@ -10,7 +10,9 @@ Known = Mapping[str, frozenset[str] | None]
 
 
 def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
-    """Yield an error for each unknown option: file and line, section, name and the most similar known option."""
+    """Yield a problem for each section and option that is not in ``known``: position, section, name and the
+    most similar known option.
+    """
     for file in files:
         yield from _file_problems(file, known)
 

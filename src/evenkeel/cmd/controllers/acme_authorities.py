@@ -16,7 +16,7 @@ from evenkeel.core.tls.certificates import Secret
 
 
 class AuthorityOptions(NamedTuple):
-    """Options of one authority."""
+    """Options of one certificate authority."""
 
     section: str
     name: str
@@ -35,12 +35,16 @@ class AuthorityOptions(NamedTuple):
 
     @property
     def account(self) -> str:
-        """Identity of the account at the authority."""
+        """Identity of the controllers' account at the authority: its directory's URL and the key id of
+        External Account Binding, if there is one.
+        """
         return f"{self.directory_url} {self.eab_key_id}" if self.eab_key_id else self.directory_url
 
 
 def configured_authorities(conf: cfg.ConfigOpts) -> tuple[AuthorityOptions, ...]:
-    """Return all authorities in the options, the default one first. Raises :class:`ValueError` naming the option."""
+    """Return all authorities in the options, that of ``[acme]`` first if it is configured. Raises
+    :class:`ValueError` naming the option.
+    """
     found = tuple(_authority_options(conf))
     for each in found:
         _check_authority(each)
@@ -48,8 +52,8 @@ def configured_authorities(conf: cfg.ConfigOpts) -> tuple[AuthorityOptions, ...]
 
 
 def hmac_key(options: AuthorityOptions) -> Secret | None:
-    """Read the HMAC key of External Account Binding (RFC 8555, 7.3.4); None if it is not configured. Raises
-    :class:`ValueError`, whose text does not contain the key.
+    """Return the HMAC key of External Account Binding (RFC 8555, 7.3.4), in base64url without padding; None
+    if it is not configured. Raises :class:`ValueError`, whose text does not contain the key.
     """
     if not options.eab_key_id or options.eab_key_file is None:
         return None

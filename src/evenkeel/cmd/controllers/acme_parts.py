@@ -15,7 +15,9 @@ from evenkeel.core.devices.capabilities import Capabilities
 
 
 class OpenedAcme(NamedTuple):
-    """The parts of this process for certificates by ACME; None if certificates cannot be requested."""
+    """The parts of this process for certificates by ACME; ``parts`` and ``requests`` are None if no authority
+    is configured.
+    """
 
     parts: AcmeParts | None
     requests: AcmeRequests | None
@@ -26,7 +28,9 @@ NO_ACME = OpenedAcme(None, None, close=lambda: None)
 
 
 def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mapping[str, Capabilities]) -> OpenedAcme:
-    """Open the parts for certificates by ACME; sends no request yet. Raises :class:`ValueError` naming the option."""
+    """Open the parts for certificates by ACME; sends no request yet. Raises :class:`ValueError` naming the
+    option, also if a library is not installed.
+    """
     configured, zones = configured_authorities(conf), configured_zones(conf)
     if not configured:
         if zones:

@@ -35,7 +35,9 @@ class Admission(NamedTuple):
 
 
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
-    """Open the parts that admit requests. Raises :class:`ValueError` naming the options."""
+    """Open the parts that admit requests, and check the API's TLS options. Raises :class:`ValueError` naming
+    the options.
+    """
     with Problems() as problems:
         # Only checked, so that its problem is reported with the others; the server opens it itself.
         problems.collect_from(lambda: api_tls(conf))
@@ -67,8 +69,8 @@ def _open_keystone_identity(conf: cfg.ConfigOpts) -> Authenticator:
 
 
 def check_exposure(conf: cfg.ConfigOpts) -> None:
-    """Raises :class:`ValueError` if the address allows clients to take any identity; warns if passwords are sent in
-    clear text.
+    """Raise :class:`ValueError` if clients of other hosts could take any identity and that is not allowed;
+    log a warning if it is, or if passwords are sent in clear text.
     """
     kind, tls = conf.identity.kind, bool(conf.api.ssl_cert_file)
     host = conf.api.bind_host

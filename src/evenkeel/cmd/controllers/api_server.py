@@ -34,8 +34,8 @@ log = structlog.get_logger(__name__)
 class ApiServer:
     """Serves the API over database connections, a network and a key manager of its own.
 
-    Create it in the event loop of ``controller``, :meth:`run` it in another. ``heart`` beats while that event loop
-    runs.
+    Create it in the event loop of ``controller``, :meth:`run` it in another. ``heart`` records that the
+    latter still runs its tasks.
     """
 
     def __init__(
@@ -56,7 +56,9 @@ class ApiServer:
         self._database: Database | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Serve until ``stop`` is set. Raises :class:`ValueError`."""
+        """Serve until ``stop`` is set. Raises :class:`ValueError` for options of network, key manager,
+        proxies or TLS that cannot be used.
+        """
         conf = self._conf
         async with AsyncExitStack() as ending:
             # Database connections belong to the event loop that opened them, so the API cannot use the controller's.
@@ -106,7 +108,9 @@ class ApiServer:
         )
 
     async def _serve_until_stopped(self, server: Server, stop: asyncio.Event, end_streams: Callable[[], None]) -> None:
-        """Serve, log the address, and finish requests in progress when stopped."""
+        """Listen, report to the service manager that the API serves, write the endpoint file, and when
+        stopped finish requests in progress.
+        """
         conf, listening = self._conf, self._around.listening
 
         async def end_when_stopped() -> None:

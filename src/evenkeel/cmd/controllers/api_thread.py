@@ -63,7 +63,9 @@ async def run_beside(main: Main, *, name: str) -> None:
 
 
 class ThreadedChangeSink:
-    """The :class:`ChangeSink` of another event loop. Create it in the loop of ``sink``, use it in the API's."""
+    """The :class:`ChangeSink` of another event loop: each method runs the sink's in the controller's event
+    loop, waits for its end, and raises its errors. Create it in the loop of ``sink``, use it in the API's.
+    """
 
     def __init__(self, sink: ChangeSink) -> None:
         self._sink = sink
@@ -71,19 +73,19 @@ class ThreadedChangeSink:
         self._turns = asyncio.Semaphore(MOVED_AT_ONCE)
 
     async def change_accepted(self, change: Change) -> None:
-        """Notify the driver in the controller's event loop."""
+        """Notify the driver of an accepted change."""
         await self._run_in_controller(self._sink.change_accepted(change))
 
     async def failover_requested(self, change: Change) -> None:
-        """Notify the driver of a failover in the controller's event loop."""
+        """Notify the driver of a requested failover; at most :data:`MOVED_AT_ONCE` at a time."""
         await self._run_in_controller(self._fail_over_in_turn(change))
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:
-        """Send an operator's inquiry to an agent, in the controller's event loop."""
+        """Send an operator's inquiry to the agent that owns a shard."""
         await self._run_in_controller(self._sink.send_inquiry(owner, inquiry))
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Request a complete pass from agents, in the controller's event loop."""
+        """Request a complete pass over their shards from agents."""
         await self._run_in_controller(self._sink.request_full_resync(owners))
 
     async def _run_in_controller(self, work: Coroutine[Any, Any, None]) -> None:

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class ControllerParts(NamedTuple):
-    """The parts of a controller, opened and not yet connected."""
+    """The parts of a controller, opened and not yet connected. ``end_traces`` ends the export of traces."""
 
     environments: list[Environment]
     admission: Admission
@@ -69,7 +69,8 @@ class ControllerParts(NamedTuple):
 
 
 async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> ControllerParts:
-    """Open all parts from the options. Raises :class:`ValueError` with all problems.
+    """Open all parts from the options, without connecting to other hosts; the port of metrics is bound.
+    Raises :class:`ValueError` with all problems, after it closed what was opened.
 
     ``worker``: True if a parent process serves the metrics.
     """
@@ -143,8 +144,8 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
 
 
 def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
-    """Open the controller's message bus, which does not connect yet. Raises :class:`ValueError` for a ``transport_url``
-    that cannot be used.
+    """Open the controller's message bus, which does not connect yet; logs a warning if agents on RabbitMQ are
+    not authenticated. Raises :class:`ValueError` for a ``transport_url`` that cannot be used.
     """
     authenticated = conf.rabbit_agents_authenticated
     if not authenticated and conf.transport_url.startswith(AMQP):

@@ -42,13 +42,17 @@ log = structlog.get_logger(__name__)
 def run_controller(
     command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None = None
 ) -> None:
-    """Serve until stopped. ``command`` and ``arguments``: read again at each SIGHUP. ``context``: of a worker;
-    None: a process of its own. Raises :class:`ValueError`."""
+    """Serve until stopped. ``command`` and ``arguments``: the process's name and its arguments, which are
+    read again at each SIGHUP. ``context``: of a worker; None: a process of its own. Raises
+    :class:`ValueError` for options that cannot be used.
+    """
     run_serving(run(command, arguments, conf, context))
 
 
 async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None) -> None:
-    """Create all parts and serve until stopped."""
+    """Create all parts and serve until stopped; a worker stops, too, when its parent is gone. Raises
+    :class:`ValueError` for options that cannot be used.
+    """
     parts = await open_parts(conf, worker=context is not None)
     try:
         around = context or ProcessContext(api_socket(conf), ServiceManager(health_file=conf.health_file))
@@ -83,7 +87,9 @@ async def serve(
     around: ProcessContext,
     reloading: Callable[[Mapping[tuple[str, ...], Action]], Reloading],
 ) -> None:
-    """Start store and bus as soon as they are reachable, then serve until cancelled."""
+    """Start store and bus as soon as they are reachable, then serve until cancelled. ``reloading`` creates
+    the part that applies changed options. Raises :class:`ValueError` for options that cannot be used.
+    """
     systemd = around.service_manager
     systemd.status("waiting for the database and the message broker")
     await start_store(parts.store, parts.environments, conf)
@@ -139,7 +145,7 @@ def open_notifier(conf: cfg.ConfigOpts, parts: ControllerParts) -> Notifications
 async def expose_metrics(
     conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext, ending: AsyncExitStack
 ) -> None:
-    """Serve the metrics, or send them to the parent, which serves them.
+    """Serve the metrics of this process and of the database, or send them to the parent, which serves them.
 
     The collectors are removed from the registry when ``ending`` is closed.
     """
@@ -164,9 +170,10 @@ async def expose_metrics(
 
 
 async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:
-    """Wait for the database, and create missing environments.
+    """Start the store as soon as the database is reachable, and create missing environments.
 
-    Raises :class:`ValueError` if one differs, or if the default provider does not exist.
+    Raises :class:`ValueError` if an environment exists with another device driver, or if the default provider
+    does not exist.
     """
     while True:
         try:
@@ -198,7 +205,9 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
 
 
 def _first_line(cause: BaseException | None) -> str:
-    """Return the first line of the database client's error; the rest may be a whole statement."""
+    """Return the first line of the database client's error, at most 300 characters; the rest may be a whole
+    statement.
+    """
     original = getattr(cause, "orig", None) or cause
     return str(original).partition("\n")[0][:300]
 

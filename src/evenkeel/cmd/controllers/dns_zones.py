@@ -30,7 +30,7 @@ _KEY_PATTERN = re.compile(
 
 
 class ZoneOptions(NamedTuple):
-    """Options of one zone."""
+    """Options of one DNS zone."""
 
     section: str
     zone: str
@@ -61,14 +61,14 @@ def configured_zones(conf: cfg.ConfigOpts) -> tuple[ZoneOptions, ...]:
 
 
 class OpenedZone(NamedTuple):
-    """One zone of this process."""
+    """An opened DNS zone, and the function that closes its connections."""
 
     used: UsedZone
     close: Callable[[], None]
 
 
 def opened_zone(options: ZoneOptions, resolver: "DnsResolver") -> OpenedZone:
-    """Open one zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
+    """Open one DNS zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
     if options.type == DESIGNATE:
         return _opened_designate(options)
     return OpenedZone(UsedZone(options.scope, _rfc2136(options, resolver)), close=lambda: None)
@@ -108,7 +108,9 @@ def _rfc2136(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":
 
 
 def tsig_key(options: ZoneOptions) -> "TsigKey":
-    """Read the TSIG key of the zone's updates. Raises :class:`ValueError`, whose text does not contain the key."""
+    """Read the TSIG key of the zone's updates. Raises :class:`ValueError` naming the option; the text does
+    not contain the key.
+    """
     from evenkeel.acme_client import TsigKey
 
     about, file = f"{options.section}.tsig_key_file", options.tsig_key_file

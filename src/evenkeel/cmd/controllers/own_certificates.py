@@ -29,7 +29,9 @@ SERVERS = {
 
 
 class TlsServer(NamedTuple):
-    """A server that shows a certificate. ``request``: see :func:`server_certificate_expiry`."""
+    """A server that may show a certificate. ``request``: bytes that ask for TLS in the server's own protocol;
+    empty: TLS begins at once.
+    """
 
     name: str
     host: str
@@ -38,9 +40,10 @@ class TlsServer(NamedTuple):
 
 
 class ShownCertificates:
-    """Reads the end dates of the certificates in use; unreadable files and unreachable servers are left out.
+    """Reads the end dates of the certificates in use. Unreadable files, and servers that are unreachable or
+    show no certificate, are left out.
 
-    ``host``: name of this controller's host.
+    ``host``: name of this controller's host, for the certificates' names; ``now_seconds``: monotonic clock.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, host: str, now_seconds: Callable[[], float] = time.monotonic) -> None:
@@ -52,7 +55,9 @@ class ShownCertificates:
         self._due_at = float("-inf")
 
     async def __call__(self) -> Sequence[OwnCertificate]:
-        """Read the files, and connect to the servers if that is due: each connection appears in the servers' logs."""
+        """Return the certificates with their end dates: files are read at each call, and servers connected to
+        every :data:`LOOK_SECONDS` only, because each connection appears in their logs.
+        """
         now = self._now_seconds()
         if now >= self._due_at:
             # Set before the connections are made, so that servers that fail are not tried more often.
@@ -72,7 +77,9 @@ def _known_ends(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertifica
 
 
 def tls_servers(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
-    """Yield each server with TLS that the options name, once."""
+    """Yield each server that the options name by a URL with TLS, and the database if it is a PostgreSQL on
+    another host.
+    """
     if conf.transport_url.startswith(AMQP):
         for node in parse_nodes(conf.transport_url):
             if node.tls:
@@ -90,7 +97,7 @@ def tls_servers(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
 
 
 def _option_value(conf: cfg.ConfigOpts, section: str, option: str) -> object:
-    """Return the value of the option; None if its section or login is not in use."""
+    """Return the value of the option; None if its section does not exist or has no such option."""
     try:
         return conf[section][option]
     except (cfg.NoSuchGroupError, cfg.NoSuchOptError):

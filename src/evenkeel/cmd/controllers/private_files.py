@@ -8,8 +8,8 @@ _BYTES_MAX = 4096
 
 
 def private_content(option: str, file: str) -> bytes:
-    """Return the beginning of the file, 4 KiB, without surrounding white space. Raises :class:`ValueError` naming the
-    option if it is unreadable, or others than its owner may use it.
+    """Return the first 4 KiB of the file, without surrounding white space. Raises :class:`ValueError` naming
+    the option if the file is unreadable, or its mode lets others than its owner use it.
     """
     path = Path(file)
     try:

@@ -20,5 +20,5 @@ class ProcessContext(NamedTuple):
     parent: ParentLine | None = None
 
     def process_name(self, host: str) -> str:
-        """Return the name of this process for operators, from that of its host."""
+        """Return the name of this process for operators: the host's, with the worker's number if it has one."""
         return f"{host} worker {self.worker}" if self.worker else host

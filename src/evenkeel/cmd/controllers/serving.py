@@ -51,7 +51,9 @@ class Server(uvicorn.Server):
         tls: ssl.SSLContext | None,
         accept_at_once: int,
     ) -> None:
-        """``tls``: context of HTTPS; None: plain HTTP."""
+        """Initialize the server. ``tls``: context of HTTPS; None: plain HTTP. ``accept_at_once``: see
+        :class:`Acceptor`.
+        """
         super().__init__(config)
         self._accept_at_once = accept_at_once
         self._tls = tls
@@ -96,15 +98,16 @@ class Server(uvicorn.Server):
         return protocol
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting; wait a limited time for requests in progress."""
+        """Stop accepting connections; wait at most :data:`STOP_SECONDS` for requests in progress."""
         if self._acceptor is not None:
             self._acceptor.close()
         await super().shutdown(sockets)
 
 
 def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
-    """Create the server of ``app`` as ``[api]`` configures it. ``accept_at_once``: see :class:`Acceptor`. Raises
-    :class:`ValueError`.
+    """Create the server of ``app`` as ``[api]`` configures it; raises the process's limit of open files.
+    ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError` for an invalid proxy or path
+    prefix, or a certificate that cannot be loaded.
     """
     shared = api_proxies(conf)
     config = uvicorn.Config(
@@ -149,7 +152,9 @@ def api_proxies(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
 
 
 def open_files_max() -> int:
-    """Raise the limit of open files to the system's maximum, and return it."""
+    """Raise the process's limit of open files to :data:`OPEN_FILES_WANTED`, or to its hard limit if that is
+    lower, and return the limit; for an unlimited number :data:`OPEN_FILES_WANTED`.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
     # Many systems set a soft limit of 1,024 for programs that use select(2), which this one does not.

@@ -59,7 +59,9 @@ ADAPTERS_MAX = 1000
 
 
 class OpenedKeyManager(NamedTuple):
-    """The opened key manager of this process; all None if none is configured."""
+    """The opened key manager of this process; ``key_manager`` and ``certificates`` are None if none is
+    configured.
+    """
 
     key_manager: KeyManager | None
     certificates: CertificateStore | None
@@ -68,8 +70,8 @@ class OpenedKeyManager(NamedTuple):
 
 
 def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
-    """Open the configured key manager; without members if none is configured. Raises :class:`ValueError` for options
-    that are missing or cannot be used, or a library that is not installed.
+    """Open the configured key manager, without a request to it. Raises :class:`ValueError` for options that
+    are missing or cannot be used, or a library that is not installed.
     """
     if conf.certificates.key_manager == "none":
         return OpenedKeyManager(None, None, close=lambda: None)
@@ -120,8 +122,8 @@ def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
 
 
 def _adapter_by_project(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
-    """Return a function from a project to keystoneauth's adapter, logged in for that project; nothing is sent yet.
-    Raises :class:`ValueError`.
+    """Return a function from a project to keystoneauth's adapter, logged in for that project; nothing is sent
+    yet. Raises :class:`ValueError` for credentials or TLS options that cannot be used.
     """
     register_keystone_options(conf, _GROUP)
     is_scoped = _is_scoped(conf)
@@ -141,8 +143,9 @@ def _adapter_by_project(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
 
 
 def _is_scoped(conf: cfg.ConfigOpts) -> bool:
-    """Whether the kind of login is for a project. Raises :class:`ValueError` if it is not set or unknown, or if the
-    project is set."""
+    """Whether a login of the configured type is for a project; registers the type's options. Raises
+    :class:`ValueError` if the type is not set or unknown, or if a project is set.
+    """
     from keystoneauth1 import exceptions, loading
 
     kind = conf.barbican.auth_type

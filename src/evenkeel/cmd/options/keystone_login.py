@@ -24,8 +24,8 @@ def register_keystone_options(conf: cfg.ConfigOpts, group: str) -> None:
 def keystone_adapter(conf: cfg.ConfigOpts, group: str, *, timeout_seconds: float, **login: str) -> Any:
     """Create keystoneauth's adapter, with its session, from the section ``group``; no request is sent yet.
 
-    ``login`` overrides options of the same names. ``timeout_seconds`` limits a request unless the section sets a
-    time-out. Raises :class:`ValueError` for missing credentials and unknown auth types.
+    ``login`` overrides options of the login method by name. ``timeout_seconds`` limits a request unless the
+    section sets a time-out. Raises :class:`ValueError` for missing credentials and unknown auth types.
     """
     from keystoneauth1 import exceptions, loading
 

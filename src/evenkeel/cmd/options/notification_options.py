@@ -67,7 +67,9 @@ def notification_settings(conf: cfg.ConfigOpts) -> NotificationSettings:
 
 
 def open_notifications(conf: cfg.ConfigOpts) -> "AmqpNotifications | None":
-    """Open the notifications' sender, which connects on first use; None if they are off. Raises :class:`ValueError`."""
+    """Open the notifications' sender, which connects on first use; None if they are off. Raises
+    :class:`ValueError` for a ``transport_url`` that is not RabbitMQ's, or without topics.
+    """
     if not notifications_enabled(conf):
         return None
     from evenkeel.bus.amqp.nodes import parse_nodes  # only with notifications, as the client library it brings

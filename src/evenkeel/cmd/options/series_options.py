@@ -24,7 +24,7 @@ SERIES = [
 
 
 def traffic_settings(conf: cfg.ConfigOpts) -> TrafficSettings:
-    """Settings of the traffic series, from the options of ``[series]``."""
+    """Build the settings of the traffic series from the options of ``[series]``."""
     return TrafficSettings(
         interval_seconds=conf.series.interval,
         points=conf.series.points,

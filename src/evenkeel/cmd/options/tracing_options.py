@@ -27,9 +27,11 @@ TRACING = [
 
 
 def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
-    """Export traces as configured in ``[tracing]``; returns a function that ends the export within seconds.
+    """Export traces of this process as configured in ``[tracing]``, if an endpoint is set; returns a function
+    that ends the export and blocks for seconds at most.
 
-    Raises :class:`ValueError` for an invalid endpoint or missing libraries.
+    Raises :class:`ValueError` for an invalid endpoint or missing libraries. ``service``: the process's name
+    in traces.
     """
     endpoint = conf.tracing.endpoint
     if not endpoint:

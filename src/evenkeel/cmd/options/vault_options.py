@@ -57,7 +57,7 @@ _PATH_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-
 
 
 class OpenedVault(NamedTuple):
-    """Vault as the key manager of this process."""
+    """Vault, opened as the key manager of this process."""
 
     key_manager: "VaultKeyManager"
     certificates: "VaultCertificates | None"
@@ -65,7 +65,9 @@ class OpenedVault(NamedTuple):
 
 
 def open_vault(conf: cfg.ConfigOpts) -> OpenedVault:
-    """Open the key manager; sends no request yet. Raises :class:`ValueError` naming the option."""
+    """Open Vault as the key manager; sends no request yet. Raises :class:`ValueError` naming the option, also
+    if the library is not installed.
+    """
     # imported here, because every process declares the options and only controllers may have the library
     try:
         from evenkeel.key_managers.vault import (

@@ -24,7 +24,10 @@ def is_out_of_files(error: BaseException | None) -> bool:
 
 
 def shorten_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Structlog processor; it must run before the processor that writes tracebacks."""
+    """Structlog processor: in an event about exhausted file descriptors the exception is removed, the event
+    becomes :data:`OUT_OF_FILES`, and its former text is in ``during``. It must run before the processor
+    that writes tracebacks.
+    """
     given = event.get("exc_info")
     error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None
     if is_out_of_files(error):

@@ -10,8 +10,8 @@ from evenkeel.core.networking.addresses import host_and_port
 
 
 def bound_socket(section: str, host: str, port: int) -> socket.socket:
-    """Bind a socket to host and port, the options ``bind_host`` and ``bind_port`` of ``section``. Raises
-    :class:`ValueError`, naming them, if that fails.
+    """Bind a TCP socket to host and port, the options ``bind_host`` and ``bind_port`` of ``section``; it does
+    not listen yet. Raises :class:`ValueError`, naming the options, if that fails.
     """
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     # Connections of an earlier process that are in TIME_WAIT would keep the address busy for a minute after a
@@ -27,7 +27,7 @@ def bound_socket(section: str, host: str, port: int) -> socket.socket:
 
 
 def api_socket(conf: cfg.ConfigOpts) -> socket.socket:
-    """Bind the API's socket. Raises :class:`ValueError` like :func:`bound_socket`."""
+    """Bind the API's socket; it does not listen yet. Raises :class:`ValueError` like :func:`bound_socket`."""
     return bound_socket("api", conf.api.bind_host, conf.api.bind_port)
 
 
@@ -50,6 +50,8 @@ def _api_scheme(conf: cfg.ConfigOpts) -> str:
 
 
 def write_endpoint_file(endpoint_file: str | None, url: str) -> None:
-    """Write the API's URL to the file ``endpoint_file``, if there is one, for a program that chose port 0."""
+    """Write the API's URL to the file ``endpoint_file``, for a program that chose port 0; None: nothing is
+    written. Raises :class:`OSError`.
+    """
     if endpoint_file:
         Path(endpoint_file).write_text(f"{url}\n")

@@ -45,14 +45,18 @@ Event = MutableMapping[str, Any]
 
 
 class RepeatedEvents:
-    """A structlog processor that drops events that were logged less than a minute ago. One per process; thread-safe."""
+    """A structlog processor that drops warnings and errors like one that was logged less than a minute ago.
+    One per process; thread-safe.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._seen: OrderedDict[tuple[str, ...], tuple[float, int]] = OrderedDict()
 
     def __call__(self, logger: Any, method: str, event: Event) -> Event:
-        """Raises :class:`structlog.DropEvent` for a repeated event."""
+        """Return the event, with ``repeated`` as the number of dropped ones like it since the last. Raises
+        :class:`structlog.DropEvent` for a repeated event.
+        """
         if event.get("level", method) not in LEVELS:
             return event
         key, now = _event_identity(event), self._clock()
@@ -85,7 +89,9 @@ def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def escape_controls(logger: Any, method: str, event: Event) -> Event:
-    """Escape control characters in foreign texts (tenants' values in reasons, devices' errors)."""
+    """Structlog processor: escapes control characters, except line feeds, in the event's texts (tenants'
+    values in reasons, devices' errors), and returns the event.
+    """
     for key, value in event.items():
         if isinstance(value, str) and _CONTROL_PATTERN.search(value):
             event[key] = _CONTROL_PATTERN.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
@@ -93,7 +99,9 @@ def escape_controls(logger: Any, method: str, event: Event) -> Event:
 
 
 def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
-    """Log one line per event to standard error. ``name``: name of the process, in every line."""
+    """Configure the logs of this process and its libraries: one line per event on standard error. ``name``:
+    name of the process, in every line of its own.
+    """
     begin: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -122,7 +130,7 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
 
 
 def set_log_level(conf: cfg.ConfigOpts) -> None:
-    """Set the log level from the option ``debug``."""
+    """Set the log level of this process from the option ``debug``; libraries keep theirs."""
     structlog.configure(wrapper_class=_filtering_logger(debug=conf.debug))
 
 

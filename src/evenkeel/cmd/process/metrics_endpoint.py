@@ -20,8 +20,9 @@ METRICS_CERTIFICATE_OPTIONS = ("metrics.ssl_cert_file", "metrics.ssl_key_file", 
 class MetricsEndpoint:
     """Serves ``/metrics`` as configured; without a port it does nothing.
 
-    It listens from its creation, so that an address in use is reported at the start. ``listens``: False if a parent
-    process serves the metrics. Raises :class:`ValueError` for an invalid configuration or address.
+    The port is bound at the creation, so that an address in use is reported at the start. ``listens``: False
+    if a parent process serves the metrics. Raises :class:`ValueError` for an invalid configuration or
+    address.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, *, listens: bool = True) -> None:

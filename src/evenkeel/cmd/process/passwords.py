@@ -8,9 +8,11 @@ from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX
 
 
 def new_password(name: str, *, from_stdin: bool) -> str:
-    """Read the new password of ``name``: typed twice, or the first line of standard input.
+    """Read the new password of ``name``: typed twice, or with ``from_stdin`` the first line of standard
+    input.
 
-    At most as many bytes as a password may have are read. Raises :class:`Invalid` if the typed passwords differ.
+    From standard input more characters are read than a password may have, so that the caller refuses one that
+    is too long instead of cutting it. Raises :class:`Invalid` if the typed passwords differ.
     """
     if from_stdin:
         # More than a password may have, so that a longer one is refused instead of cut.

@@ -50,8 +50,9 @@ def ignore_hangup() -> None:
 
 
 class Reloading:
-    """Reloads the configuration. ``actions``: functions that apply changed options, by the names of these options,
-    ``section.option`` or ``option``.
+    """Reloads the configuration of a process. ``command``, ``arguments`` and ``groups``: as for :func:`load`.
+    ``actions``: functions that apply changed options, by the names of these options, ``section.option`` or
+    ``option``.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Reloading:
         self._watching: asyncio.Task[None] | None = None
 
     def listen(self) -> None:
-        """Reload at each SIGHUP, in the running loop, and when a file changes."""
+        """Reload at each SIGHUP, in the running loop, and from now on watch the files that options name."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, self.reload)
         self._watching = loop.create_task(self.watch())
@@ -84,10 +85,10 @@ class Reloading:
             self.refresh()
 
     def refresh(self) -> None:
-        """Apply changed files once.
+        """Apply files that changed since the last check, once.
 
-        A file that cannot be used is logged and tried again after its next change: of a certificate and its key one may
-        be written before the other.
+        A file that cannot be used is logged and tried again after its next change: of a certificate and its
+        key one may be written before the other.
         """
         for names, action in self._actions.items():
             found = file_fingerprints(self._conf, names)
@@ -102,9 +103,8 @@ class Reloading:
                 log.info("changed files loaded", options=names, files=sorted(found))
 
     def reload(self) -> bool:
-        """Read the configuration and apply it with the actions. Errors are logged and change nothing.
-
-        Returns whether the configuration could be read.
+        """Read the configuration and apply it with the actions; returns whether it could be read. Errors are
+        logged; the options of a failed action keep their values.
         """
         try:
             conf = load(self._command, self._arguments, groups=self._groups)

@@ -38,7 +38,9 @@ def new_id() -> str:
 
 
 def tune_collector() -> None:
-    """Exempt all present objects from the cyclic garbage collector, after all modules are loaded."""
+    """Exempt all present objects from Python's cyclic garbage collector. Call it after all modules are
+    loaded.
+    """
     # Before freeze(), which exempts garbage, too.
     gc.collect()
     gc.freeze()
@@ -52,7 +54,7 @@ def handle_stop_signals(stop: Callable[[], None]) -> None:
 
 
 async def start_bus(bus: "Bus") -> None:
-    """Wait for the message bus."""
+    """Start the message bus; while it is unreachable, log that and try again every second."""
     while True:
         try:
             await bus.start()

@@ -36,17 +36,19 @@ class EventLoopWatchdog:
             await asyncio.sleep(interval_seconds)
 
     def is_stopped(self, within_seconds: float) -> bool:
-        """Whether the loop has run no task for that long."""
+        """Whether the loop has run no task for more than ``within_seconds``."""
         return time.monotonic() - self._beat_at_seconds > within_seconds
 
 
 class ServiceManager:
-    """Sends notifications about this process.
+    """Sends notifications about this process to systemd or its parent; lost ones are ignored.
 
-    ``health_file`` is written as often as the watchdog is notified; empty: none. ``parent`` and ``watchdog_seconds``:
-    in a worker, the socket to its parent, which receives the notifications instead of systemd.
+    ``health_file`` is written as often as the watchdog is notified; empty: none. ``parent`` and
+    ``watchdog_seconds``: in a worker, the socket to its parent, which receives the notifications instead of
+    systemd.
 
-    The variables are removed from the environment, because child processes, such as HAProxy, speak the protocol, too.
+    systemd's variables are removed from ``environment``, because child processes, such as HAProxy, speak the
+    protocol, too.
     """
 
     def __init__(

@@ -14,7 +14,9 @@ log = structlog.get_logger(__name__)
 
 
 def log_start(conf: cfg.ConfigOpts, groups: OptionGroups) -> None:
-    """Log one line. ``groups``: options of the process, to which its device driver's options are added."""
+    """Log one line with the version and the options that differ from their defaults. ``groups``: options of
+    the process, to which its device driver's options are added.
+    """
     changed = (each for each in option_values(conf, groups) if not each.is_default)
     options = {each.name: shown_value(each.option, each.value) for each in changed}
     log.info("starting", version=__version__, python=platform.python_version(), options=options)

@@ -9,8 +9,8 @@ from evenkeel.core.resources.enhanced_services import EnhancedService, ServicePa
 
 
 class Definition(Value):
-    """An enhanced service definition: objects in /Common by tag, and parts. ``problem``: why it cannot be used; empty:
-    it can.
+    """An enhanced service definition: objects in /Common by tag, and parts. ``problem``: why the definition
+    cannot be used; empty: it can.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Definition(Value):
     """Digest of the agent's secret that the parts need beside the file; empty: they need none."""
 
     def path(self, tag: str) -> str:
-        """Return the path of the tag's single object; empty if the definition has none."""
+        """Return the full path of the first object that the tag names; empty if the definition has none."""
         return next(iter(self.tags.get(tag, ())), "")
 
     def enhanced_service(self) -> EnhancedService:
@@ -47,7 +47,7 @@ class Definition(Value):
 
 
 def object_types(definitions: Iterable[Definition]) -> tuple[str, ...]:
-    """Return the types, on the device, of all objects to which the definitions refer."""
+    """Return, sorted, the types on the device that the objects of the definitions' tags may have."""
     return tuple(
         sorted({type_ for one in definitions for tag, paths in one.tags.items() if paths for type_ in TAGS[tag].types})
     )

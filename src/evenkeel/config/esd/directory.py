@@ -13,9 +13,10 @@ Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 
 class Snapshot(Value):
-    """Content of the ESD files by name; in place of a content the reason (text) why the file could not be read.
+    """Content of the ESD files by name, at most one byte longer than ``FILE_BYTES_MAX``; in place of a
+    content the reason (text) why the file could not be read.
 
-    ``problem``: the reason why the directory could not be read.
+    ``problem``: the reason why the directory could not be read; empty: it was read.
     """
 
     fingerprint: Fingerprint = ()
@@ -24,10 +25,11 @@ class Snapshot(Value):
 
 
 def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
-    """Read all files; None if nothing changed since the fingerprint ``known``.
+    """Read all ESD files of a directory; None if nothing changed since the fingerprint ``known`` (None: no
+    earlier one). An unreadable directory, or one with too many files, gives a snapshot with ``problem``.
 
-    A file that changes while it is read is read again with the next call, because its metadata are taken before its
-    content.
+    A file that changes while it is read is read again with the next call, because its metadata are taken
+    before its content.
     """
     try:
         files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))

@@ -38,8 +38,8 @@ NO_TARGETS = LogTargets()
 
 
 def parse_targets(networks: Iterable[str], rules: AddressRules | None = None) -> LogTargets:
-    """Return the rules that allow targets in ``networks``, which are texts. Raises :class:`ValueError` naming the
-    option.
+    """Parse the networks in which access logs may have targets; ``rules``: see :class:`LogTargets`. Raises
+    :class:`ValueError` naming the option for a text that is no network.
     """
     try:
         return LogTargets(networks=parsed_networks(networks), rules=rules)
@@ -48,7 +48,9 @@ def parse_targets(networks: Iterable[str], rules: AddressRules | None = None) ->
 
 
 def drop_refused_target(definition: Definition, targets: LogTargets) -> Definition:
-    """Return the definition; if its access log's target is not allowed, without content and with that problem."""
+    """Return the definition; if its access log's target is not allowed, without tags and parts, and with the
+    reason as its problem.
+    """
     log = definition.parts.access_log
     if definition.problem or log is None or not (reason := targets.problem(log.address)):
         return definition

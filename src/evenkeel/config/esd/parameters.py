@@ -32,8 +32,8 @@ class _DeclaredParameter(Value):
 
 
 def declared_parameters(content: Any, parts: Parts) -> dict[str, ServiceParameter]:
-    """Parse the parameters of a definition with these parts. Raises :class:`ValueError`, naming field, value and what
-    is allowed.
+    """Parse the content of the field ``parameters`` of a definition with these parts; return ``{name:
+    parameter}``. Raises :class:`ValueError`, naming field, value and what is allowed.
     """
     if not isinstance(content, dict) or len(content) > PARAMETERS_MAX:
         raise ValueError(f"an object of at most {PARAMETERS_MAX} parameters by name is allowed")
@@ -41,8 +41,9 @@ def declared_parameters(content: Any, parts: Parts) -> dict[str, ServiceParamete
 
 
 def set_parameters(parts: Parts, known: Mapping[str, ServiceParameter], values: Mapping[str, int]) -> Parts:
-    """Return the parts with these values of parameters. Raises :class:`ValueError` for a value that the definition does
-    not allow.
+    """Return a copy of the parts with the given values of parameters. Raises :class:`ValueError` for an
+    unknown parameter or a value outside its bounds, and msgspec's ``ValidationError`` for one that the
+    part cannot have.
     """
     content: dict[str, Any] = {name: msgspec.to_builtins(getattr(parts, name)) for name in parts.names}
     for name, value in values.items():
@@ -84,8 +85,8 @@ def _parse_parameter(name: str, content: Any, parts: Parts) -> ServiceParameter:
 
 
 def _number_in_field(parts: Parts, path: str) -> int | None:
-    """Return the number in the field ``path`` of the parts; None if the field is missing or may not hold any whole
-    number.
+    """Return the number in the field ``path`` (``part`` or ``part.field``) of the parts; None if the field is
+    missing, not set, or of a type with other values than whole numbers.
     """
     match = re.fullmatch(r"([a-z_]+)(?:\.([a-z_]+))?", path)
     if match is None or match[1] not in parts.names:
@@ -102,7 +103,9 @@ def _number_in_field(parts: Parts, path: str) -> int | None:
 
 
 def _is_number(node: inspect.Type) -> bool:
-    """Whether a field may hold every whole number of a range, not only certain words or numbers."""
+    """Whether the type of a field is a whole number, or a whole number or None; false for a choice among
+    certain numbers.
+    """
     types = node.types if isinstance(node, inspect.UnionType) else (node,)
     return any(isinstance(each, inspect.IntType) for each in types) and all(
         isinstance(each, inspect.IntType | inspect.NoneType) for each in types

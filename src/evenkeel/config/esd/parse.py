@@ -1,14 +1,15 @@
 """Parses the content of ESD files into definitions. Pure.
 
-The format is F5's: an object whose names are the names of enhanced services, and whose values are objects of tag and
-value. A value is the name of an object in /Common, or its full path there; for ``lbaas_irule`` and ``lbaas_policy`` a
-list of them. Beside tags a definition may have parts (:mod:`evenkeel.config.esd.parts`)
-and parameters (:mod:`evenkeel.config.esd.parameters`). An invalid definition is kept
-with its problem, so that it can be shown; all others can be used.
+The format is F5's: an object whose names are the names of enhanced services, and whose values are objects of
+tag and value. A value is the name of an object in /Common, or its full path there; for ``lbaas_irule`` and
+``lbaas_policy`` a list of them. Beside tags a definition may have parts (:mod:`evenkeel.config.esd.parts`)
+and parameters (:mod:`evenkeel.config.esd.parameters`). An invalid definition is kept with its problem, so
+that it can be shown; all others can be used.
 
-As F5's agent does, an unusable tag is discarded with a warning, and its definition keeps the others; one that has only
-unusable tags is invalid. Strictly, a definition with an unusable tag is invalid. One with an unusable part always is:
-without a part that protects, such as a rate limit, the rest must not be used.
+As F5's agent does, an unusable tag is discarded with a warning, and its definition keeps the others; a
+definition that has only unusable tags, and no parts, is invalid. In strict mode every unusable tag makes its
+definition invalid. An unusable part always does: without a part that protects, such as a rate limit, the rest
+must not be used.
 """
 
 import json
@@ -46,7 +47,9 @@ _NO_TAGS = frozenset((*PARTS, PARAMETERS))
 
 
 class Parsed(Value):
-    """``definitions`` by name, and ``problems`` of whole files by file name."""
+    """Result of parsing ESD files: ``definitions`` by name, invalid ones included, and ``problems`` of whole
+    files by file name.
+    """
 
     definitions: Mapping[str, Definition] = {}
     problems: Mapping[str, str] = {}
@@ -57,14 +60,15 @@ class _JsonPairs(list[tuple[str, Any]]):
 
 
 class _InvalidPart(Exception):
-    """A part of a file is invalid; the text states the error and the allowed values."""
+    """Content of an ESD file is invalid; the text states the error and the allowed values."""
 
 
 def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> Parsed:
-    """Parse all files, by file name. ``contents`` holds the reason (text) for a file that could not be read.
-    ``strict``: a definition with an unusable tag is invalid.
+    """Parse ESD files. ``contents``: each file's content by file name; a text is the reason why the file
+    could not be read. ``strict``: a definition with an unusable tag is invalid.
 
-    A name in several places is unusable, whichever was meant.
+    A name that is defined more than once gives one definition with a problem. Definitions after the first
+    :data:`DEFINITIONS_MAX` are dropped, and a problem names the first of them.
     """
     found: list[Definition] = []
     problems: dict[str, str] = {}
@@ -101,7 +105,9 @@ def _duplicate_text(name: str, files: list[str]) -> str:
 
 
 def _parsed_definitions(file: str, content: bytes | str, strict: bool) -> list[Definition]:
-    """Return the definitions in one file. Raises :class:`_InvalidPart` for a file whose names cannot be read."""
+    """Return the definitions in one file, invalid ones included. Raises :class:`_InvalidPart` if the file was
+    not read, is too large, or is not a JSON object.
+    """
     document = _parse_json(content)
     if not isinstance(document, _JsonPairs):
         raise _InvalidPart("an object of enhanced services by name is allowed")
@@ -144,7 +150,9 @@ def _parse_definition(file: str, name: str, value: Any, strict: bool) -> Definit
 
 
 def _parsed_parts(pairs: list[tuple[str, Any]]) -> Parts:
-    """Return the typed parts of a definition. Raises :class:`_InvalidPart` naming field, value and what is allowed."""
+    """Return the typed parts of a definition, given as (name, content). Raises :class:`_InvalidPart` naming
+    field, value and what is allowed.
+    """
     if not pairs:
         return NO_PARTS
     found: dict[str, Any] = {}
@@ -184,8 +192,9 @@ def _pairs_as_dicts(value: Any) -> Any:
 
 
 def _parsed_tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return ``{tag: paths of its BIG-IP objects}`` of the usable tags, and a text with the reason for each unusable
-    tag.
+    """Return ``{tag: full paths of its BIG-IP objects}`` of the usable tags, and a text with the reason for
+    each unusable tag, at most :data:`DISCARDED_MAX` texts. Of a tag that is given twice the first value
+    counts.
     """
     found: dict[str, tuple[str, ...]] = {}
     discarded: list[str] = []
@@ -204,7 +213,9 @@ def _parsed_tags(pairs: list[tuple[str, Any]]) -> tuple[dict[str, tuple[str, ...
 
 
 def _object_paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
-    """Return the full paths of the objects that a tag's value names. Raises :class:`_InvalidPart`."""
+    """Return the full paths of the objects that a tag's value names; none if the value removes the tag's
+    profile. Raises :class:`_InvalidPart` for a value of another form, and for too many or repeated names.
+    """
     known = TAGS[tag]
     if known.many:
         # _JsonPairs, the form of a JSON object, is a list, too.
@@ -231,7 +242,9 @@ def _object_path(given: str, content: Any) -> str:
 
 
 def _json_excerpt(value: Any) -> str:
-    """Return a value as JSON, cut to a length that fits in a message."""
+    """Return a value as it is shown in a message: a text in quotes, other values as JSON, cut to
+    ``SHOWN_CHARACTERS_MAX`` characters.
+    """
     plain = dict(value) if isinstance(value, _JsonPairs) else value
     text = repr(plain) if isinstance(plain, str) else json.dumps(plain, default=dict)
     return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"

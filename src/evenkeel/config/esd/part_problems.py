@@ -28,7 +28,9 @@ def part_problem(error: msgspec.ValidationError) -> str:
 
 
 def _field_types(path: list[str]) -> Iterator[Any]:
-    """Yield the types that the field ``path`` of :class:`Parts` may have, with the types of its keys and values."""
+    """Yield the types that the field ``path`` of :class:`Parts` may have, with the types nested in them; none
+    if there is no such field.
+    """
     kinds: list[Any] = [Parts]
     for name in path:
         structs = [kind for kind in kinds if _is_struct(kind)]

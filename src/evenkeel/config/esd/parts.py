@@ -94,7 +94,9 @@ class HeaderChanges(Value):
     add: Annotated[dict[HeaderName, HeaderValue], Meta(max_length=HEADERS_MAX)] = {}
 
     def __post_init__(self) -> None:
-        """Check names and templates. Raises :class:`ValueError`."""
+        """Raise :class:`ValueError` for a header that may not be changed, and for a value with an unknown
+        variable or a single brace.
+        """
         for name in (*self.remove, *self.set, *self.add):
             if name.lower() in _FRAMING_HEADERS or name.lower().startswith(_RESERVED_PREFIX):
                 raise ValueError(
@@ -104,17 +106,20 @@ class HeaderChanges(Value):
 
     @property
     def variables(self) -> frozenset[str]:
-        """Names of the variables in the values. Raises :class:`ValueError` for an invalid value."""
+        """Names of the variables in the values to set and to add. Raises :class:`ValueError` for an unknown
+        variable or a single brace.
+        """
         values = (*self.set.values(), *self.add.values())
         return frozenset(name for value in values for _, name in template_words(value) if name)
 
 
 class RequestRate(Value):
-    """At most ``requests`` in any ``interval`` seconds with the same key: the client's address, or the value of a
-    header or cookie. Each device counts for itself, except that a pair of HAProxys shares its counts.
+    """At most ``requests`` in any ``interval`` seconds with the same key: the client's address, or the value
+    of the header ``header`` or the cookie ``cookie``. Each device counts for itself, except that a pair of
+    HAProxys shares its counts.
 
-    Requests beyond it are answered with ``status`` and ``Retry-After``. Requests without the header or cookie are not
-    limited.
+    Requests beyond the limit are answered with ``status`` and ``Retry-After``. Requests without the header or
+    cookie are not limited.
     """
 
     requests: Count
@@ -144,14 +149,16 @@ class ResponsePage(Value):
 
 
 class Maintenance(ResponsePage):
-    """Answers every request with 503, this page and ``Retry-After`` in seconds; no request reaches a member."""
+    """Answers every request with 503, the page and ``Retry-After`` (``retry_after`` seconds); no request
+    reaches a member.
+    """
 
     retry_after: Seconds = 300
 
 
 class Compression(Value):
-    """Compresses responses of these content types with gzip for clients that accept it; those of at least
-    ``minimum_size`` bytes (None: what the device type has).
+    """Compresses responses of the content types ``types`` with gzip for clients that accept it, if they have
+    at least ``minimum_size`` bytes (None: the device type's own minimum).
     """
 
     types: Annotated[tuple[ContentType, ...], Meta(min_length=1, max_length=32)] = (
@@ -179,8 +186,9 @@ class MemberConnectionLimit(Value):
 
 
 class Timeouts(Value):
-    """Time-outs in seconds: until a request's headers are complete, between requests of a connection, and without data
-    in either direction after an upgrade (WebSocket) or, with TCP, at any time.
+    """Time-outs in seconds; None: not set here. ``request``: until a request's headers are complete;
+    ``keep_alive``: between requests of a connection; ``tunnel``: without data in either direction after an
+    upgrade (WebSocket) or, with TCP, at any time.
     """
 
     request: Seconds | None = None
@@ -195,9 +203,9 @@ LOGGED_PATH_BYTES_MAX, LOGGED_VALUE_BYTES_MAX = 1024, 256
 class AccessLog(Value):
     """Logs each request as one line of JSON to a syslog server (RFC 5424), at most ``lines_per_second``.
 
-    ``target``: ``address:port``, an IPv6 address in brackets; no name, because the devices' hosts would resolve it
-    later, by servers that nobody has checked. ``query``: whether the path includes its query, which often holds
-    secrets.
+    ``target``: ``address:port``, an IPv6 address in brackets; no name, because the devices' hosts would
+    resolve it later, and the result could not be checked. ``query``: whether the path includes its query,
+    which often holds secrets.
     """
 
     target: Annotated[str, Meta(max_length=64)]
@@ -211,7 +219,7 @@ class AccessLog(Value):
 
     @property
     def address(self) -> str:
-        """The target's address in canonical form."""
+        """IP address of the target in canonical form. Raises :class:`ValueError` if the target has none."""
         host, _, _ = self.target.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
         try:
@@ -224,7 +232,7 @@ class AccessLog(Value):
 
     @property
     def port(self) -> int:
-        """The target's port."""
+        """Port of the target. Raises :class:`ValueError` if the target has none from 1 to 65535."""
         _, _, text = self.target.rpartition(":")
         if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
             raise self._target_error()
@@ -235,8 +243,8 @@ class AccessLog(Value):
 
 
 class CookieEncryption(Value):
-    """Encrypts cookies for clients: members' cookies of these names, and the one that session persistence by
-    HTTP_COOKIE sets. Members get the plain values.
+    """Encrypts cookies for clients: those of members named in ``cookies``, and the one that session
+    persistence by HTTP_COOKIE sets. Members get the plain values.
     """
 
     cookies: Annotated[tuple[CookieName, ...], Meta(max_length=32)] = ()
@@ -281,12 +289,12 @@ class Parts(Value):
 
     @property
     def tunnel(self) -> int | None:
-        """The time-out of tunnels in seconds, if there is one."""
+        """Time-out of tunnels in seconds; None if the definition sets none."""
         return self.timeouts.tunnel if self.timeouts is not None else None
 
     def changed_settings(self, part: str) -> tuple[str, ...]:
-        """Return the names of those settings of a part that differ from their defaults; empty for a part that is one
-        value.
+        """Return the names of those settings of a part that differ from their defaults; empty if the
+        definition does not have the part, or the part is one value without settings.
         """
         value = getattr(self, part)
         if not isinstance(value, Struct):

@@ -1,1 +1,1 @@
-"""A little certificate authority that answers ACME clients, and the name server that they ask."""
+"""A little certificate authority that answers ACME clients, and the name servers that both use."""

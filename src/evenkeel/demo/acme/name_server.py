@@ -1,4 +1,4 @@
-"""A name server, over UDP."""
+"""An authoritative DNS server for a few names, over UDP."""
 
 import asyncio
 import ipaddress
@@ -16,7 +16,9 @@ TTL_SECONDS = 1
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers DNS queries. ``addresses``: IPv4 and IPv6 addresses by name, in lower case. ``port`` 0: a free one."""
+    """Answers DNS queries over UDP. ``addresses``: IPv4 and IPv6 addresses by name, in lower case without a
+    final dot. ``port`` 0: a free one.
+    """
 
     def __init__(self, addresses: Mapping[str, Sequence[str]], *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.addresses = dict(addresses)
@@ -27,7 +29,7 @@ class NameServer(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
 
     async def start(self) -> str:
-        """Begin to answer; returns address and port."""
+        """Begin to answer; returns ``address:port``. Raises :class:`OSError` if the port cannot be bound."""
         loop = asyncio.get_running_loop()
         self._transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self._place)
         return self.address
@@ -39,14 +41,14 @@ class NameServer(asyncio.DatagramProtocol):
 
     @property
     def address(self) -> str:
-        """Address and port at which the server listens. Raises :class:`RuntimeError` before the start."""
+        """The server's ``address:port``. Raises :class:`RuntimeError` before the start."""
         if self._transport is None:
             raise RuntimeError("the name server was not started")
         host, port = self._transport.get_extra_info("sockname")[:2]
         return f"{host}:{port}"
 
     def values(self, name: str, kind: str) -> set[str]:
-        """Return the values of a name's records of a type, as in zone files."""
+        """Return the values of a name's records of the type ``kind``, as in zone files; empty if it has none."""
         if kind not in ("A", "AAAA"):
             return self.records.get((name, kind), set())
         version = 4 if kind == "A" else 6
@@ -62,7 +64,9 @@ class NameServer(asyncio.DatagramProtocol):
             self._transport.sendto(response.to_wire(), addr)
 
     def response_to(self, query: dns.message.Message) -> dns.message.Message:
-        """Build the response to a query. Raises :class:`ValueError` unless the query has one question."""
+        """Build the response to a query: NXDOMAIN for a name without records. Raises :class:`ValueError`
+        unless the query has one question.
+        """
         (question,) = query.question
         name, kind = question.name.to_text(omit_final_dot=True).lower(), dns.rdatatype.to_text(question.rdtype)
         response = dns.message.make_response(query)
@@ -75,5 +79,5 @@ class NameServer(asyncio.DatagramProtocol):
         return response
 
     def _has_records(self, name: str) -> bool:
-        """Whether the name has any records."""
+        """Whether the name has records of any type."""
         return name in self.addresses or any(owner == name and found for (owner, _), found in self.records.items())

@@ -1,4 +1,4 @@
-"""Servers beside the controllers, from which they request certificates."""
+"""An ACME server and a name server in this process, from which controllers request certificates."""
 
 from pathlib import Path
 
@@ -14,10 +14,11 @@ KEY_FILE = "zone.key"
 
 
 class OnlineAuthority:
-    """Runs the authority's ACME server and a name server; both know one name with its address.
+    """Runs an ACME server of ``authority`` and a name server; both know ``name`` with its address.
 
-    ``directory``: for keys; ``root_file``: file with the authority's certificate. ``zone``: the DNS zone in which the
-    name is proven, by dns-01; empty: it is proven by http-01, at port 80 of its address.
+    ``directory``: where the TSIG key is written; ``root_file``: file with the authority's certificate.
+    ``zone``: the DNS zone in which the name is proven, by dns-01; empty: it is proven by http-01, at port 80
+    of its address.
     """
 
     def __init__(
@@ -32,7 +33,9 @@ class OnlineAuthority:
         self._server: AcmeServer | None = None
 
     async def start(self) -> Sections:
-        """Start both servers; returns the options with which controllers use them."""
+        """Start both servers; returns the ini sections with which controllers use them. Raises
+        :class:`OSError`.
+        """
         known = {name: (address,) for name, address in self._addresses.items()}
         if not self._zone:
             self._names = NameServer(known)

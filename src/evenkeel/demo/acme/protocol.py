@@ -1,4 +1,6 @@
-"""The server's side of ACME (RFC 8555), as much as the demo needs: everything in memory, no I/O of its own."""
+"""The server's side of ACME (RFC 8555), as much as the demo needs: everything in memory, I/O only by the
+given functions.
+"""
 
 import hashlib
 import json
@@ -29,7 +31,9 @@ class Response(NamedTuple):
 
 
 class AcmeProblem(Exception):
-    """The refusal of a request; ``kind`` is an error type of RFC 8555, 6.7."""
+    """The refusal of a request; ``kind`` is an error type of RFC 8555, 6.7, ``status`` the HTTP status, and
+    ``document`` the JSON body of the response.
+    """
 
     def __init__(self, kind: str, detail: str, status: int = 400) -> None:
         super().__init__(detail)
@@ -39,7 +43,9 @@ class AcmeProblem(Exception):
 
 @dataclass
 class Proof:
-    """An ACME authorization for one name, with its only challenge."""
+    """An ACME authorization for one name, with its only challenge. ``problem``: JSON object with the reason
+    why the name is not proven; None: there is none.
+    """
 
     name: str
     token: str
@@ -49,7 +55,7 @@ class Proof:
 
 @dataclass
 class OrderState:
-    """An order of an account, named by the account's URL."""
+    """An order of the account with the URL ``account``. ``certificate``: PEM, empty until it is issued."""
 
     account: str
     proofs: tuple[Proof, ...]
@@ -71,7 +77,9 @@ class OrderState:
 
 
 class _Request(NamedTuple):
-    """The content of a request whose signature was verified."""
+    """Content of a request whose signature was verified. ``account``: URL of the account; empty in a request
+    for a new one.
+    """
 
     key: JWK
     account: str
@@ -81,8 +89,8 @@ class _Request(NamedTuple):
 class ProofMethod(NamedTuple):
     """A method by which an ACME server checks that a client controls a name.
 
-    ``kind``: its name in RFC 8555; ``answers``: returns what the name answers for a token, or raises OSError;
-    ``expected``: returns what one of the answers must be, for a key authorization.
+    ``kind``: its name in RFC 8555; ``answers``: returns, for a name and a token, the answers found there, or
+    raises OSError; ``expected``: returns what one of the answers must be, for a key authorization.
     """
 
     kind: str
@@ -91,7 +99,9 @@ class ProofMethod(NamedTuple):
 
 
 def http_01_method(fetch: Callable[[str, str], str]) -> ProofMethod:
-    """Return the method http-01. ``fetch``: returns what a name answers for a path by HTTP, or raises OSError."""
+    """Return the method http-01. ``fetch``: returns, for a name and a path, the body found there by HTTP, or
+    raises OSError.
+    """
     return ProofMethod(
         "http-01", lambda name, token: [fetch(name, f"/.well-known/acme-challenge/{token}").strip()], lambda text: text
     )
@@ -107,8 +117,8 @@ def dns_01_method(texts: Callable[[str], Collection[str]]) -> ProofMethod:
 
 
 class AcmeProtocol:
-    """Answers ACME requests. ``root``: the server's URL. ``method``: how names are proven. ``sign``: returns the
-    certificate (PEM) for a request. Thread-safe.
+    """Answers ACME requests. ``root``: the server's URL. ``method``: how names are proven. ``sign``: returns
+    the certificate (PEM) for a certificate request. Thread-safe: one request at a time.
     """
 
     def __init__(
@@ -123,7 +133,9 @@ class AcmeProtocol:
         self._orders: list[OrderState] = []
 
     def respond(self, method: str, path: str, body: bytes) -> Response:
-        """Return the response to a request, with a new nonce."""
+        """Return the response to an HTTP request, with a new nonce; refusals are responses, too. Blocks while
+        a name is proven.
+        """
         with self._lock:
             try:
                 found = self._answer_post(path, body) if method == "POST" else self._answer_unsigned(path)
@@ -169,8 +181,8 @@ class AcmeProtocol:
         raise _unknown_object()
 
     def _verify_request(self, path: str, body: bytes) -> _Request:
-        """Return the content of a signed request. Raises :class:`AcmeProblem` unless its account signed it for this
-        path, with a nonce that was not used before.
+        """Return the content of a signed request. Raises :class:`AcmeProblem` unless its account, or the key
+        of a new one, signed it for this path, with a nonce that was not used before.
         """
         try:
             signed = JWS.json_loads(body.decode())

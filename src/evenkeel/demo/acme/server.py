@@ -31,7 +31,7 @@ class _Server(ThreadingTCPServer):
     protocol: AcmeProtocol
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report errors, but not clients that go away."""
+        """Print the traceback of the current error, unless a client has gone away."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -62,7 +62,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class AcmeServer:
-    """ACME server of an authority, which proves names by ``method``."""
+    """HTTPS server of an authority for ACME clients, on a free port of 127.0.0.1. ``method``: how names are
+    proven.
+    """
 
     def __init__(self, authority: CertificateAuthority, method: ProofMethod) -> None:
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -84,11 +86,11 @@ class AcmeServer:
         return f"{self._root}/directory"
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Begin to answer, in threads."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving; blocks until the server's thread has ended."""
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
@@ -96,7 +98,9 @@ class AcmeServer:
 
 
 def http_proof_method(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> ProofMethod:
-    """Return the method http-01, for names with these addresses."""
+    """Return the method http-01, which connects to ``port`` of the addresses by name; other names cannot be
+    proven.
+    """
 
     def fetch(name: str, path: str) -> str:
         if name not in addresses:
@@ -117,7 +121,7 @@ def http_proof_method(addresses: Mapping[str, str], *, port: int = HTTP_PORT) ->
 
 
 def dns_proof_method(name_server: str) -> ProofMethod:
-    """Return the method dns-01. ``name_server``: address and port of the server that knows all names."""
+    """Return the method dns-01. ``name_server``: ``address:port`` of the server that knows all names."""
     host, _, port = name_server.rpartition(":")
 
     def texts(name: str) -> list[str]:

@@ -26,12 +26,16 @@ KEY_BYTES = 32
 
 
 def key_text(name: str, secret: str) -> str:
-    """Return the content of a file with a TSIG key. ``secret``: in base64."""
+    """Return the content of a file with a TSIG key (hmac-sha256), as ``tsig-keygen`` writes it. ``secret``:
+    in base64.
+    """
     return f'key "{name}" {{\n\talgorithm hmac-sha256;\n\tsecret "{secret}";\n}};\n'
 
 
 class ZoneServer(NameServer):
-    """Serves one DNS zone. ``secret``: secret of its TSIG key, in base64; empty: a new one."""
+    """Serves one DNS zone and takes updates of its records. ``addresses``: addresses by name; ``secret``:
+    secret of the TSIG key, in base64; empty: a new one.
+    """
 
     def __init__(
         self,
@@ -50,7 +54,9 @@ class ZoneServer(NameServer):
         self._server: asyncio.Server | None = None
 
     async def start(self) -> str:
-        """Begin to answer and to take updates, on the same port of UDP and TCP."""
+        """Begin to answer and to take updates, on the same port of UDP and TCP; returns ``address:port``.
+        Raises :class:`OSError` if no port is free for both.
+        """
         for attempt in range(1, ATTEMPTS + 1):
             host, _, port = (await super().start()).rpartition(":")
             try:
@@ -63,19 +69,23 @@ class ZoneServer(NameServer):
         return self.address
 
     def close(self) -> None:
-        """Stop the servers for UDP and TCP; does nothing to one that does not run."""
+        """Stop the servers for UDP and TCP, if they were started."""
         super().close()
         if self._server is not None:
             self._server.close()
 
     def write_key(self, file: Path) -> Path:
-        """Write the key as ``tsig-keygen`` does, for the file's owner alone; returns the file."""
+        """Write the TSIG key into a new file with mode 0600, as ``tsig-keygen`` does; returns the file.
+        Raises :class:`FileExistsError`.
+        """
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
             opened.write(key_text(self.key.name.to_text(omit_final_dot=True), self.secret))
         return file
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the update of one connection."""
+        """Answer the one update of a TCP connection, and close it; without an answer if it sends no DNS
+        message.
+        """
         try:
             (length,) = struct.unpack("!H", await reader.readexactly(2))
             answer = self.answer_to(await reader.readexactly(length))
@@ -86,8 +96,8 @@ class ZoneServer(NameServer):
             writer.close()
 
     def answer_to(self, wire: bytes) -> bytes:
-        """Return the encoded answer to an encoded update. Raises :class:`dns.exception.DNSException` for bytes that are
-        no DNS message.
+        """Apply an encoded update and return the encoded answer: NOTAUTH for a wrong key or signature. Raises
+        :class:`dns.exception.DNSException` for bytes that are no DNS message.
         """
         try:
             update = dns.message.from_wire(wire, keyring={self.key.name: self.key})
@@ -100,11 +110,13 @@ class ZoneServer(NameServer):
         return self.sign_response(response)
 
     def sign_response(self, response: dns.message.Message) -> bytes:
-        """Build a response with the key's signature."""
+        """Return the encoded response, signed by dnspython with the key of the update that it answers."""
         return response.to_wire()
 
     def apply_update(self, update: dns.message.Message) -> dns.rcode.Rcode:
-        """Make all changes of an update, or none; return the DNS response code."""
+        """Add and delete the single records of an update; return the DNS response code: REFUSED without a
+        signature, NOTAUTH for another zone, and nothing is changed then.
+        """
         if not isinstance(update, dns.update.UpdateMessage) or not update.had_tsig:
             return dns.rcode.REFUSED
         if update.zone[0].name != dns.name.from_text(self.zone):
@@ -116,7 +128,7 @@ class ZoneServer(NameServer):
         return dns.rcode.NOERROR
 
     def change(self, name: str, kind: str, value: str, *, removes: bool) -> None:
-        """Add or remove one record."""
+        """Add one record with this value, or remove it if ``removes``."""
         values = self.records.setdefault((name, kind), set())
         (values.discard if removes else values.add)(value)
 

@@ -21,7 +21,9 @@ class DeviceKind(Protocol):
     """Maximum of writes that a device may get for the demo's create."""
 
     async def start(self) -> None:
-        """Start processes that do not run, and wait until they answer."""
+        """Start processes that do not run, and wait until they answer. Raises
+        :class:`~evenkeel.demo.processes.ProcessFailed`.
+        """
 
     def described(self) -> str:
         """Return a text that names the listening devices and their software."""
@@ -30,7 +32,9 @@ class DeviceKind(Protocol):
         """Return hints for experiments with the devices of a running demo, a line each."""
 
     def agent_sections(self, host: str) -> Sections:
-        """Return the ini sections about devices for the agent on ``host``. Creates its credential if necessary."""
+        """Return the ini sections about devices for the agent on ``host``. Writes the agent's password file
+        if necessary.
+        """
 
     def last_write(self) -> int:
         """Return the number of the newest write that any device logged."""
@@ -39,13 +43,12 @@ class DeviceKind(Protocol):
         """Return the number of writes after the write ``number``, by device."""
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """Return the time of the first write of the agent on ``host`` that a device accepted after write ``after``.
-
-        Seconds since the epoch; None: not yet.
+        """Return the time, in seconds since the epoch, of the first write of the agent on ``host`` that a
+        device accepted after write ``after``; None: not yet.
         """
 
     def members(self) -> Mapping[str, set[str]]:
-        """Return ``address:port`` of the members of all pools, by device; a member of two pools counts once."""
+        """Return the members of all pools, as ``address:port``, by device; a member of two pools counts once."""
 
     def cut(self) -> None:
         """Cut the devices off from all agents; client traffic continues."""

@@ -17,7 +17,9 @@ SAVE_PATH = "/tm/sys/config"
 
 
 class BigipSide:
-    """An emulated BIG-IP, or a pair with the same configuration. They keep their ports when they are restarted."""
+    """An emulated BIG-IP, or a pair with the same configuration. A restart keeps ports and content.
+    ``arguments``: further arguments of the emulator.
+    """
 
     driver = "bigip"
     create_writes_promised = 10
@@ -32,13 +34,15 @@ class BigipSide:
 
     @property
     def emulator(self) -> Emulator:
-        """The emulated devices. Call :meth:`start` first."""
+        """Client of the emulated devices. Raises :class:`ProcessFailed` before :meth:`start`."""
         if self._emulator is None:
             raise ProcessFailed("the devices have not been started")
         return self._emulator
 
     async def start(self) -> None:
-        """Start the emulator with all devices of the group."""
+        """Start the emulator with all devices of the group, and wait until they listen. Raises
+        :class:`ProcessFailed`.
+        """
         state = self._workshop.directory / "devices"
         arguments = ["--state-dir", str(state), "--user", f"{USER}:{self._password}", "--ha", self._ha_type]
         for name in self.names:
@@ -89,7 +93,7 @@ class BigipSide:
         return self.emulator.last_write()
 
     def writes_after(self, number: int) -> Mapping[str, int]:
-        """Return the number of writes after journal entry ``number``, by device.
+        """Return the number of writes after entry ``number`` of the emulator's log of writes, by device.
 
         Writes that save the running configuration are not counted: their time depends on earlier changes.
         """
@@ -98,8 +102,8 @@ class BigipSide:
         return {name: counted[name] for name in self.names}
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """Return the time (epoch seconds) of the first write of the agent on ``host`` that a device committed after
-        entry ``after``; None: not yet.
+        """Return the time, in seconds since the epoch, of the first write of the agent on ``host`` that a
+        device committed after entry ``after``; None: not yet.
         """
         write = self.emulator.first_write_by(host, after)
         return None if write is None else float(write["time"])

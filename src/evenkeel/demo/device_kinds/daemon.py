@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class DaemonProbe:
-    """Client of a running daemon, with its own credential.
+    """Client of a running daemon, with its own credential. ``ca_file``: certificate that verifies the daemon.
 
     All methods block for up to some seconds and raise OSError when the daemon does not answer.
     """
@@ -39,11 +39,11 @@ class DaemonProbe:
         return self.read_json("/v1", wire.About)
 
     def journal_entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
-        """Read the journal: attempted writes after number ``after``, oldest first."""
+        """Read the journal's entries after number ``after``, oldest first; each is an attempted write."""
         return self.read_json(f"/v1/journal?after={after}", wire.Journal).entries
 
     def last_write(self, after: int = 0) -> int:
-        """Return the number of the newest entry in the journal; ``after`` if there is none after that."""
+        """Return the number of the newest entry in the journal; ``after`` if there is no later one."""
         return max((entry.number for entry in self.journal_entries(after)), default=after)
 
     def first_write_by(self, agent: str, after: int) -> wire.JournalEntry | None:

@@ -12,8 +12,9 @@ CLOSE_SECONDS = leftovers.LIMIT_SECONDS + 30.0
 
 
 class ProcessGuard:
-    """Runs a separate process that ends every HAProxy of a cluster when this process closes a pipe or dies. The
-    parameters are those of :mod:`evenkeel.demo.device_kinds.leftovers`.
+    """Runs a separate process that ends every HAProxy of a cluster when this process closes a pipe or dies.
+    ``directory``: the cluster's; ``removed``: directories to delete then; ``table``: name of the nftables
+    table to remove; ``log``: the process's log.
     """
 
     def __init__(self, directory: Path, *, removed: Sequence[Path] = (), table: str = "", log: Path) -> None:
@@ -35,7 +36,9 @@ class ProcessGuard:
                 )
 
     def close(self) -> None:
-        """Stop every HAProxy now. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if some could not be ended."""
+        """Stop every HAProxy now, if the guard was started; blocks until that is done. Raises
+        :class:`~evenkeel.demo.processes.ProcessFailed` if some could not be ended.
+        """
         if self._popen is None:
             return
         popen, self._popen = self._popen, None

@@ -57,7 +57,7 @@ class HaproxySide:
 
     @property
     def daemon(self) -> DaemonProbe:
-        """A client of the daemon. Call :meth:`start` first."""
+        """Client of the daemon. Raises :class:`ProcessFailed` before :meth:`start`."""
         if self._daemon is None:
             raise ProcessFailed("the devices have not been started")
         return self._daemon
@@ -82,7 +82,9 @@ class HaproxySide:
     # -- starting
 
     async def start(self) -> None:
-        """Start the daemon, which starts the HAProxys of the partitions that it holds."""
+        """Start the daemon, which starts the HAProxys of its partitions, and wait until it answers. Raises
+        :class:`ProcessFailed`, also if it has no usable HAProxy.
+        """
         if self._guard is None:
             await asyncio.to_thread(self._prepare_directory)
         file = self._workshop.announcement(f"{PROCESS}.url")
@@ -153,7 +155,9 @@ class HaproxySide:
         ]
 
     def agent_sections(self, host: str) -> Sections:
-        """Return the section ``[haproxy]``; every agent has its own credential."""
+        """Return the section ``[haproxy]`` for the agent on ``host``; every agent has its own credential,
+        which is created at the first call.
+        """
         password = self._agent_password(host)
         return {
             "haproxy": {
@@ -170,21 +174,25 @@ class HaproxySide:
         return self.daemon.last_write()
 
     def writes_after(self, number: int) -> Mapping[str, int]:
-        """Return the number of writes that were requested from the daemon after journal entry ``number``."""
+        """Return the number of writes that were requested from the daemon after journal entry ``number``, by
+        device.
+        """
         return {self.names[0]: len(self.daemon.journal_entries(number))}
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """Return the time (epoch seconds) of the first write of the agent on ``host`` that the daemon accepted after
-        entry ``after``; None: not yet.
+        """Return the time, in seconds since the epoch, of the first write of the agent on ``host`` that the
+        daemon accepted after entry ``after``; None: not yet.
         """
         entry = self.daemon.first_write_by(host, after)
         return None if entry is None else entry.time
 
     def members(self) -> Mapping[str, set[str]]:
-        """Return the members of all pools in the daemon's partitions, as ``address:port``."""
+        """Return the members of all pools in the daemon's partitions, as ``address:port``, by device."""
         return {self.names[0]: {one for item in self.daemon.partitions() for one in member_addresses(item)}}
 
     def close(self) -> None:
-        """Stop the HAProxys, which outlive the daemon."""
+        """Stop the HAProxys, which outlive the daemon. Raises :class:`ProcessFailed` if some could not be
+        ended.
+        """
         if self._guard is not None:
             self._guard.close()

@@ -30,7 +30,9 @@ a scan.
 
 
 def main() -> int:
-    """Wait for the end of the input, then clean up. Exit code 1 if something could not be ended."""
+    """Wait for the end of the input, then clean up; returns the exit code, 1 if something could not be ended
+    or removed.
+    """
     sys.stdin.buffer.read()
     directory, table, *removed = sys.argv[1:]
     gone = end_leftovers(directory)
@@ -43,7 +45,9 @@ def main() -> int:
 
 
 def end_leftovers(directory: str) -> bool:
-    """Kill the daemon, terminate its HAProxys, then kill them. False: some still ran after the limit."""
+    """Kill the daemons of ``directory``, terminate their HAProxys, and kill those that remain. False: some
+    still ran after :data:`LIMIT_SECONDS`.
+    """
     began = time.monotonic()
     quiet = 0
     while quiet < QUIET_LOOKS:
@@ -72,7 +76,7 @@ def daemon_pids(directory: str) -> list[int]:
 
 
 def command_lines(directory: str) -> list[tuple[int, list[str]]]:
-    """Return process id and words of every command line that names a path below ``directory``."""
+    """Return process id and words of every process whose command line names a path below ``directory``."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -95,11 +95,13 @@ main(["driver-agent", "--config-file", "{file}"])
 
 
 class OctaviaFiles:
-    """Configuration, programs and entry points below ``home``, whose path must be short: sockets are in it.
+    """Writes configuration, programs and entry points of an Octavia below ``home``, whose path must be short:
+    sockets are in it.
 
-    ``database``: URL of an empty database of MariaDB, for SQLAlchemy; ``environments``: Even Keel's environment by
-    provider; ``options``: more of ``[evenkeel]``; ``agent``: the enabled provider agents; ``more_drivers``: further
-    providers; ``login``: the section by which Octavia validates tokens at a Keystone, empty without one.
+    ``database``: URL of an empty database of MariaDB, for SQLAlchemy; ``environments``: Even Keel's
+    environment by provider; ``options``: more of ``[evenkeel]``; ``agent``: the enabled provider agents;
+    ``more_drivers``: further providers; ``login``: the section by which Octavia validates tokens at a
+    Keystone, empty without one.
     """
 
     def __init__(
@@ -156,8 +158,8 @@ class OctaviaFiles:
         }
 
     def api_command(self, programs: Path, port: int, workers: int) -> list[str]:
-        """Return the command of Octavia's API at a port of 127.0.0.1. ``programs``: the environment's folder of
-        commands.
+        """Return the command that serves Octavia's API at ``port`` of 127.0.0.1. ``programs``: directory of
+        the virtual environment's commands.
         """
         return [
             *(str(programs / "gunicorn"), "--workers", str(workers), "--preload"),

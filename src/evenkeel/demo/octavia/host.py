@@ -1,4 +1,4 @@
-"""One host of Octavia beside the cluster: MariaDB, the API, and driver-agent with our provider agent."""
+"""A host of Octavia beside the cluster: MariaDB, the API, and driver-agent with our provider agent."""
 
 import random
 import shutil
@@ -28,7 +28,9 @@ ASK_SECONDS = 5.0
 
 
 class OctaviaHost:
-    """Octavia's processes, started again by the cluster under their names. ``venv``: where Octavia is installed."""
+    """Octavia's processes, which the cluster restarts under their names. ``venv``: virtual environment in
+    which Octavia is installed.
+    """
 
     def __init__(self, cluster: Cluster, venv: Path) -> None:
         self._cluster = cluster
@@ -41,7 +43,7 @@ class OctaviaHost:
 
     @property
     def url(self) -> str:
-        """Endpoint of Octavia."""
+        """Root URL of Octavia's API."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
@@ -57,7 +59,9 @@ class OctaviaHost:
         return self._files
 
     async def start_database(self) -> None:
-        """Start MariaDB; the first time it creates Octavia's tables."""
+        """Start MariaDB and wait until it answers; the first time create Octavia's tables. Raises
+        :class:`~evenkeel.demo.processes.ProcessFailed`.
+        """
         is_new = not (self._cluster.directory / "mariadb").exists()
         if is_new:
             await self._run_tool("mariadb-install", self._database.initialise_command)
@@ -74,14 +78,18 @@ class OctaviaHost:
         self._cluster.add_starter(MARIADB, self.start_database)
 
     async def start_api(self) -> None:
-        """Start Octavia's API, and wait until it answers."""
+        """Start Octavia's API, and wait until it answers. Raises
+        :class:`~evenkeel.demo.processes.ProcessFailed`.
+        """
         service = self._make_process(SERVICE, self.files.api_command(self._programs, self._port, WORKERS))
         service.start()
         await service.until(self._api_answers, "an answer", timeout_seconds=START_SECONDS)
         self._cluster.add_starter(SERVICE, self.start_api)
 
     async def start_driver_agent(self) -> None:
-        """Start driver-agent, which runs our provider agent."""
+        """Start driver-agent, which runs our provider agent, and wait until its sockets exist. Raises
+        :class:`~evenkeel.demo.processes.ProcessFailed`.
+        """
         self.files.remove_sockets()
         command = [str(self._programs / "python"), str(self.files.driver_agent)]
         agent = self._make_process(DRIVER_AGENT, command)
@@ -90,7 +98,7 @@ class OctaviaHost:
         self._cluster.add_starter(DRIVER_AGENT, self.start_driver_agent)
 
     def close(self) -> None:
-        """Stop all processes of Octavia, the database last."""
+        """Stop all processes of Octavia, the database last, and delete their configuration."""
         known = self._cluster.processes
         for name in (DRIVER_AGENT, SERVICE, MARIADB):
             if name in known:
@@ -104,7 +112,9 @@ class OctaviaHost:
         return process
 
     async def _run_tool(self, name: str, command: Sequence[str]) -> None:
-        """Run a program to its end. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
+        """Run a program to its end. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if it fails or
+        takes longer than :data:`START_SECONDS`.
+        """
         log = self._cluster.directory / "logs" / f"{name}.log"
         await Process(name, command, log=log, environment=self.files.variables).run(timeout_seconds=START_SECONDS)
 

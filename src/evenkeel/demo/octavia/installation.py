@@ -14,14 +14,15 @@ INSTALL_SECONDS = 1800
 
 
 def is_installed(directory: Path) -> bool:
-    """Whether the environment was installed from the present lock file."""
+    """Whether the virtual environment was installed from the present lock file."""
     stamp = directory / "evenkeel-octavia"
     return stamp.exists() and stamp.read_bytes() == LOCK.read_bytes()
 
 
 def install_octavia(directory: Path) -> None:
-    """Create Octavia's virtual environment in ``directory``; pip's own settings apply. Blocks for minutes. Raises
-    :class:`~evenkeel.demo.processes.ProcessFailed`.
+    """Create Octavia's virtual environment in ``directory``, which is emptied first; pip's own settings
+    apply. Blocks for minutes. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if a command fails,
+    or without a checkout of the repository.
     """
     if not LOCK.exists() or not PACKAGE.is_dir():
         raise ProcessFailed(f"Octavia's lock file {LOCK} is missing: --octavia needs a checkout of the repository")

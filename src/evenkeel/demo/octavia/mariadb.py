@@ -1,4 +1,6 @@
-"""Commands of a MariaDB that listens on a Unix socket only and belongs to the demo. Pure but for the search."""
+"""Commands of a MariaDB that listens on a Unix socket only and belongs to the demo. Only looks for programs;
+starts nothing.
+"""
 
 import os
 import shutil
@@ -21,7 +23,7 @@ def missing_reason() -> str:
 class MariadbCommands:
     """Commands of the server whose data are in ``data`` and whose socket is ``socket`` (107 bytes at most).
 
-    There is no TCP port, and root has no password: only who may enter the socket's directory reaches the server.
+    There is no TCP port, and root has no password: access to the server is access to the socket's directory.
     """
 
     def __init__(self, data: Path, socket: Path) -> None:

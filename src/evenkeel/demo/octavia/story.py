@@ -1,4 +1,4 @@
-"""The demo's steps through the endpoint of a stock Octavia, whose tables are the tenants' truth."""
+"""The demo's steps through the API of a stock Octavia, which forwards tenants' requests to Even Keel."""
 
 import asyncio
 import time
@@ -16,8 +16,8 @@ SHORT_LIVED = "short-lived"
 
 
 class OctaviaScenario(Scenario):
-    """The demo's scenario with Octavia in front, without HTTPS. A second load balancer is created and deleted at the
-    end.
+    """The demo's scenario with Octavia in front, without HTTPS. A second load balancer is created and deleted
+    at the end. ``host``: Octavia's processes, which the scenario starts.
     """
 
     provider = PROVIDER
@@ -29,7 +29,7 @@ class OctaviaScenario(Scenario):
 
     @property
     def endpoint(self) -> str:
-        """Octavia's endpoint."""
+        """Root URL of Octavia's API."""
         return self._host.url
 
     async def run(self) -> DemoResult:

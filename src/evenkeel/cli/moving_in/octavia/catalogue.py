@@ -53,7 +53,9 @@ ZONES = EntryKind(
 
 
 class OfferedEntry(NamedTuple):
-    """A flavor or an availability zone, at the source or here."""
+    """A flavor or an availability zone, at the source or here. ``data``: the settings of its profile, as JSON
+    text.
+    """
 
     identity: str
     name: str
@@ -119,7 +121,7 @@ class EntryChooser:
 
     def choose(self, identity: str) -> Choice:
         """Return our replacement for the source's entry: the one that the operator gave, else ours with the
-        same name.
+        same name; without one the choice has the reason. Records the entry in :attr:`used`.
         """
         if identity not in self.used:
             entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)
@@ -160,7 +162,9 @@ def _only_identity(entries: Iterable[OfferedEntry], name: str, place: str) -> st
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
-    """Parse the values ``SOURCE=OURS`` of an option. Raises :class:`UsageError`."""
+    """Parse the values ``SOURCE=OURS`` of an option to ``{source: ours}``. Raises :class:`UsageError` for
+    another form, and for a source with two replacements.
+    """
     found: dict[str, str] = {}
     for text in given:
         there, _, here = text.partition("=")
@@ -172,11 +176,11 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
 
 
 def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
-    """Read all entries of a kind, ``{identity: entry}``; settings and providers only where an administrator is logged
-    in.
+    """Read all entries of a kind, ``{identity: entry}``; settings and providers only where an administrator
+    is logged in.
 
-    An API that lacks the kind, like older releases, or does not show it has no entries. Raises :class:`BadSource`, and
-    the client's errors.
+    An API that lacks the kind, like older releases, or does not show it has no entries. Raises
+    :class:`BadSource` for an unusable answer, and the client's errors.
     """
     profiles = {row["id"]: row for row in _visible_rows(api, kind.profiles_path, kind.profiles_key)}
     found: dict[str, OfferedEntry] = {}

@@ -79,8 +79,8 @@ class ImportOctavia(ApiCommand):
             raise ApiRefused(0, str(error)) from None
 
     def _import_all(self, parsed_args: Namespace) -> None:
-        """Read the source, import its load balancers and show the outcome. Raises :class:`BadSource` and the client's
-        errors.
+        """Read the source, import its load balancers and show the outcome; problems set the exit code 1.
+        Raises :class:`UsageError`, :class:`BadSource` and the client's errors.
         """
         _check_options(parsed_args)
         client = source_client(
@@ -129,8 +129,8 @@ class ImportOctavia(ApiCommand):
 
 
 class _Results:
-    """Collected results of one import. ``tell``: prints lines at once, because an import of many load balancers takes
-    minutes and may be interrupted; None: nothing is printed before the end.
+    """Collected results of one import. ``tell``: prints lines at once, because an import of many load
+    balancers takes minutes and may be interrupted; None: results are only collected.
     """
 
     def __init__(self, tell: Callable[[Iterable[str]], None] | None) -> None:
@@ -179,7 +179,7 @@ class _Results:
             yield "held ones are as they were: --yes brings them up to date"
 
     def as_json(self) -> dict[str, Any]:
-        """Return all results for the command's JSON output."""
+        """Return all results as an object for the command's JSON output."""
         return {
             "loadbalancers": self._load_balancers,
             "catalogue": [each.as_json() for each in self._make_chooser],
@@ -190,7 +190,7 @@ class _Results:
 
 
 def _check_options(parsed_args: Namespace) -> None:
-    """Check that the options fit together. Raises :class:`UsageError`."""
+    """Raise :class:`UsageError` for options that contradict each other, or numbers out of range."""
     if parsed_args.source_url and parsed_args.os_cloud:
         raise UsageError("--source-url and --os-cloud name two sources: give one")
     if parsed_args.source_timeout <= 0:

@@ -13,7 +13,9 @@ _VERSIONS = ("/v2.0", "/v2")
 
 
 class SourceEndpoint(NamedTuple):
-    """The root URL of an Octavia, and the authentication headers for it."""
+    """The root URL of an OpenStack service, and the authentication headers for it. ``ca_file``: CA
+    certificates that verify it; None: the system's.
+    """
 
     url: str
     headers: dict[str, str]
@@ -23,11 +25,11 @@ class SourceEndpoint(NamedTuple):
 def source_client(
     url: str | None, cloud: str | None, *, ca_file: str | None, timeout_seconds: float, service_type: str = SERVICE_TYPE
 ) -> Client:
-    """Return a client of the source: at ``url`` without a login, else with the login of the cloud ``cloud``; None: the
-    cloud in ``OS_*``.
+    """Return a client of the source: at ``url`` without a login, else with the login of the cloud ``cloud``;
+    None: the cloud in ``OS_*``.
 
-    ``ca_file``: CA certificates that verify the source where the cloud names none. Raises
-    :class:`evenkeel.cli.client.ClientError`.
+    ``ca_file``: CA certificates that verify the source where the cloud names none. Raises the errors of
+    :func:`place_of`, and :class:`UsageError` for an invalid URL or file.
     """
     place = SourceEndpoint(url, {}) if url else place_of(cloud, service_type)
     return Client(
@@ -39,8 +41,9 @@ def source_client(
 
 
 def place_of(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpoint:
-    """Log in to the cloud of this name (None: the one in ``OS_*``), and return the endpoint of its service. Raises
-    :class:`ApiRefused`, :class:`UsageError`.
+    """Log in to the cloud of this name (None: the one in ``OS_*``), and return the endpoint of its service of
+    this type. Raises :class:`ApiRefused` if the login fails or the catalogue lacks the service,
+    :class:`UsageError` without openstacksdk or for a cloud whose certificate is not verified.
     """
     region_of = _load_openstacksdk()
     try:
@@ -70,6 +73,8 @@ def _load_openstacksdk() -> Callable[[str | None], Any]:
 
 
 def _root_url(url: str) -> str:
-    """Return the root URL: catalogues may hold URLs that end in an API version."""
+    """Return the root URL of an API: the URL without the API version at its end, which catalogues may
+    contain.
+    """
     url = url.rstrip("/")
     return next((url.removesuffix(version) for version in _VERSIONS if url.endswith(version)), url)

@@ -12,7 +12,7 @@ LIMIT_MAX = 2_000_000_000
 
 
 class QuotaRow(NamedTuple):
-    """The outcome of the import of one project's quotas."""
+    """Outcome of the import of one project's quotas."""
 
     project_id: str
     outcome: str
@@ -22,7 +22,7 @@ class QuotaRow(NamedTuple):
     remarks: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outcome for the command's JSON output."""
+        """Return the outcome as an object for the command's JSON output."""
         changes = {kind: {"from": before, "to": after} for kind, (before, after) in self.changes.items()}
         return {
             "project_id": self.project_id,
@@ -41,7 +41,9 @@ class QuotaRow(NamedTuple):
 
 
 class DefaultQuota(NamedTuple):
-    """A default quota with different limits at the source and here."""
+    """A default quota of one kind of object, whose limits at the source (``there``) and here differ; -1:
+    unlimited.
+    """
 
     kind: str
     there: int
@@ -53,7 +55,7 @@ class DefaultQuota(NamedTuple):
 
 def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
     """Return the default quotas, for projects without their own, that differ at the source and here. Raises
-    :class:`BadSource`, and the client's errors.
+    :class:`BadSource` for an unusable answer, and the client's errors.
     """
     (there, _), (here, _) = (_valid_limits(api.one("/quotas/defaults", "quota")) for api in (source, ours))
     return [
@@ -66,10 +68,11 @@ def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuot
 def import_quotas(
     source: OctaviaApi, ours: OctaviaApi, client: Client, *, project_id: str | None, apply: bool
 ) -> Iterator[QuotaRow]:
-    """Compare the quotas of each project that has its own at the source (or of one project) with ours, and yield the
-    outcomes; with ``apply`` set our limits.
+    """Compare the quotas of each project that has its own at the source (or of one project) with ours, and
+    yield the outcomes; with ``apply`` set our limits.
 
-    Raises :class:`BadSource`, and the client's errors for what cannot be read.
+    Raises :class:`BadSource` and the client's errors for what cannot be read at the source; a refusal of our
+    API is an outcome.
     """
     rows: Iterable[Row]
     if project_id is None:

@@ -68,9 +68,10 @@ class OctaviaApi:
         self._at_once = at_once
 
     def read(self, wanted: Wanted) -> Found:
-        """Read the wanted load balancers with all their children.
+        """Read the wanted load balancers with all their children; ids of those that changed meanwhile are in
+        :attr:`Found.moving`.
 
-        Raises :class:`BadSource`, and :class:`evenkeel.cli.client.ClientError` for what the source refuses.
+        Raises :class:`BadSource` for an unusable answer, and the client's errors.
         """
         before = self._load_balancers(wanted)
         if not before:
@@ -101,11 +102,15 @@ class OctaviaApi:
         return found._replace(moving=_changed_ids(before, self._load_balancers(wanted)))
 
     def rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
-        """Read all pages of a list below :data:`LBAAS`. Raises :class:`BadSource` and the client's errors."""
+        """Read all pages of the list ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for
+        an unusable answer, and the client's errors.
+        """
         return list(self._fetch_pages(path, key, filters))
 
     def one(self, path: str, key: str) -> Row:
-        """Read one object below :data:`LBAAS`. Raises :class:`BadSource` and the client's errors."""
+        """Read the object ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for an unusable
+        answer, and the client's errors.
+        """
         row = self._fetch_document(path, {}).get(key)
         if not isinstance(row, Mapping):
             raise BadSource(f"the answer of {self._title} to GET {path} has no {key}")
@@ -183,7 +188,9 @@ def _is_below(row: Row, load_balancer_ids: Iterable[str]) -> bool:
 
 
 def ids_of(references: Any) -> list[str]:
-    """Return the ids in a list of references, which the API shows as objects with an ``id``."""
+    """Return the ids in a list of references, which the API shows as objects with an ``id``; none if it is no
+    list.
+    """
     if not isinstance(references, list):
         return []
     return [str(each["id"]) for each in references if isinstance(each, Mapping) and each.get("id")]

@@ -1,7 +1,7 @@
-"""Load balancers in the form of our import API, from what a stock Octavia's API shows. Pure.
+"""Load balancers in the form of our import API, made of the objects that a stock Octavia's API shows. Pure.
 
-Our import API takes Octavia's names and values, so most attributes are copied; nulls are left out, which means the
-default on both sides.
+Our import API takes Octavia's names and values, so most attributes are copied; nulls are left out, which
+means the default on both sides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,16 +80,19 @@ Choose = Callable[[str], Choice]
 
 
 class Choices(NamedTuple):
-    """Our replacements for the source's flavors, by id, and availability zones, by name."""
+    """Functions that return our replacements for the source's flavors, by id, and availability zones, by
+    name.
+    """
 
     flavor: Choose
     availability_zone: Choose
 
 
 def load_balancers(found: Found, choices: Choices) -> list[ForeignLoadBalancer]:
-    """Return all load balancers, ordered by project and id.
+    """Convert all load balancers, ordered by project and id.
 
-    One that is being changed, or that the source shows incompletely, is :attr:`ForeignLoadBalancer.unfit`.
+    One that is being changed, or that the source shows incompletely, has the reason in
+    :attr:`ForeignLoadBalancer.unfit`, and an empty body.
     """
     maker = _TreeMaker(found, choices)
     rows = sorted(found.load_balancers, key=lambda row: (str(row.get("project_id")), str(row["id"])))
@@ -106,7 +109,9 @@ class _Unfit(Exception):
 
 
 class _TreeMaker:
-    """Makes the trees of load balancers for our import API from what the source shows, and collects what is lost."""
+    """Makes the trees of load balancers for our import API from the source's objects, and collects attributes
+    that cannot be carried over.
+    """
 
     def __init__(self, found: Found, choices: Choices) -> None:
         self._found = found
@@ -153,7 +158,9 @@ class _TreeMaker:
         return _Part(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
 
     def _choose_catalogue_entries(self, row: Row, part: _Part) -> None:
-        """Set our flavor and availability zone in place of the source's in ``part``."""
+        """Set our flavor and availability zone in ``part`` in place of the source's; without a replacement
+        the attribute is added to ``part.lost``.
+        """
         for name, choose in (
             ("flavor_id", self._choices.flavor),
             ("availability_zone", self._choices.availability_zone),
@@ -169,8 +176,8 @@ class _TreeMaker:
             part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
 
     def _children_by_ids(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
-        """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_Unfit` if one is
-        missing.
+        """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_Unfit`
+        if ``rows`` lacks one.
         """
         for id_ in ids_of(parent.get(attribute)):
             yield _required_row(kind, id_, rows)
@@ -225,7 +232,7 @@ def _listed_children(kind: str, parent: Row, attribute: str, rows: Mapping[str, 
 
 
 def _check_settled(kind: str, row: Row) -> None:
-    """Check that the source is not about to change or remove the object. Raises :class:`_Unfit`."""
+    """Raise :class:`_Unfit` if the source is changing or deleting the object, or has deleted it."""
     status = str(row.get("provisioning_status") or "")
     if status.startswith(_PENDING):
         raise _Unfit(f"{kind} {row['id']} is being changed at the source ({status}): repeat the import afterwards")

@@ -99,7 +99,7 @@ class SwitchOver(ApiCommand):
             self.app.exit_code = SOMETHING_WRONG
 
     def say(self, text: str) -> None:
-        """Show a step on standard error."""
+        """Print the name of a step on standard error."""
         self.app.stderr.write(f"{escape_controls(text)}\n")
 
     def _print_lines(self, parsed_args: Namespace, *lines: str) -> None:
@@ -112,7 +112,7 @@ def _outcome_texts(one: Outcome) -> list[str]:
 
 
 class _SwitchOverRun:
-    """Plans and switches load balancers one after the other."""
+    """Plans or switches load balancers one after the other, as the command's options say."""
 
     def __init__(self, command: SwitchOver, parsed_args: Namespace) -> None:
         self._command = command
@@ -135,7 +135,9 @@ class _SwitchOverRun:
         self._source = Source(octavia, neutron)
 
     def one(self, load_balancer_id: str) -> Outcome:
-        """Plan or switch one load balancer. A failure becomes its outcome; only that no server answers is raised."""
+        """Plan or switch one load balancer. A failure becomes the outcome ``failed``; only
+        :class:`UsageError` and that no server answers are raised.
+        """
         try:
             return self._switch_one(load_balancer_id)
         except (Failed, SourceProblem, BadSource, ApiRefused) as error:
@@ -170,8 +172,9 @@ class _SwitchOverRun:
         return f"{balancer.title}: {state}; amphorae {ports} {act} for {', '.join(balancer.addresses)}{probed}"
 
     def _import_again(self, load_balancer_id: str, *, apply: bool = True) -> str:
-        """Import the source's latest state; return the outcome with ``apply``, else the differences. Raises
-        :class:`SourceProblem` if the load balancer cannot be imported as it is.
+        """Import the source's latest state of a held load balancer, or with ``apply=False`` only compare;
+        return the differences that were found and not applied, empty if none. Raises
+        :class:`SourceProblem` if the load balancer cannot be imported as it is, and the client's errors.
         """
         environment = self._ours.hosting(load_balancer_id).environment
         found = self._octavia.read(Wanted(ids=(load_balancer_id,)))
@@ -183,7 +186,9 @@ class _SwitchOverRun:
         return "; ".join(row.remarks) if row.outcome in (DIFFERS, OUTDATED) else ""
 
     def _changed_meanwhile(self, load_balancer_id: str) -> str:
-        """Return what was changed in Octavia during the switch-over; empty: nothing."""
+        """Return a text about changes in Octavia during the switch-over, or why they are not known; empty:
+        there are none.
+        """
         try:
             differs = self._import_again(load_balancer_id, apply=False)
         except (ClientError, SourceProblem, BadSource) as error:
@@ -202,7 +207,7 @@ class _SwitchOverRun:
 
 
 def _check_options(parsed_args: Namespace) -> None:
-    """Check that the options fit together. Raises :class:`UsageError`."""
+    """Raise :class:`UsageError` for options that contradict each other, or time-outs that are not above 0."""
     if bool(parsed_args.source_url) != bool(parsed_args.neutron_url):
         raise UsageError("--source-url and --neutron-url are given together, or neither of them")
     if parsed_args.source_url and parsed_args.os_cloud:

@@ -28,7 +28,9 @@ class OurLoadBalancer(NamedTuple):
 
 
 class Hosting(NamedTuple):
-    """Whether a load balancer is held (``held``: no device gets it), and whether its devices have confirmed that."""
+    """State of a load balancer here. ``held``: no device gets it; ``status``: its provisioning status;
+    ``reason``: why it is PENDING or ERROR; ``environment``: that serves it.
+    """
 
     held: bool
     status: str
@@ -42,7 +44,7 @@ class Hosting(NamedTuple):
 
 
 class Ours:
-    """Access to imported load balancers over our API."""
+    """Client of our API for imported load balancers."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -67,7 +69,9 @@ class Ours:
         )
 
     def hosting(self, load_balancer_id: str) -> Hosting:
-        """Return whether the load balancer is held, and its status at the devices. Raises the client's errors."""
+        """Return whether the load balancer is held, its status and its environment. Raises the client's
+        errors.
+        """
         row = self._client.get(f"{API}/loadbalancers/{segment(load_balancer_id)}/agent")["hosting"]
         return Hosting(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
 

@@ -47,12 +47,14 @@ class Prober:
         self._started_at = self._ended_at = 0.0
 
     def start(self) -> None:
-        """Begin to connect to the VIP, again and again."""
+        """Begin to connect to the VIP repeatedly, in a thread of its own."""
         self._started_at = time.monotonic()
         self._thread.start()
 
     def stop(self) -> Gap:
-        """End the measurement, and return the gap measured from the first success on."""
+        """End the measurement, and return the longest gap from the first success on; without any success the
+        time since the start. Blocks until the thread ends.
+        """
         self._ending.set()
         self._thread.join()
         with self._lock:
@@ -65,11 +67,15 @@ class Prober:
         return Gap(attempts, self._failed, longest)
 
     def wait_for_success(self, since: float, seconds: float) -> bool:
-        """Whether an attempt that began after ``since`` (monotonic) succeeds within ``seconds``."""
+        """Whether an attempt that began after ``since`` (monotonic clock) succeeds within ``seconds``. Blocks
+        until then.
+        """
         return self._wait_until(seconds, lambda: any(begun >= since for begun, _ in self._succeeded[-100:]))
 
     def wait_for_silence(self, since: float, seconds: float) -> bool:
-        """Whether an attempt that began after ``since`` (monotonic) has no answer, within ``seconds``."""
+        """Whether, within ``seconds``, an attempt fails, or one that began after ``since`` (monotonic clock)
+        has had no answer for :data:`SILENT_SECONDS`. Blocks until then.
+        """
 
         def silent() -> bool:
             now = time.monotonic()

@@ -44,7 +44,9 @@ class Source:
         self._neutron = neutron
 
     def load_balancer(self, load_balancer_id: str) -> Mapping[str, Any] | None:
-        """Return the load balancer as Octavia shows it; None if there is none. Raises the client's errors."""
+        """Return the load balancer as Octavia shows it; None if there is none or it is deleted. Raises the
+        client's errors.
+        """
         try:
             found = self._octavia.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
@@ -58,9 +60,10 @@ class Source:
         self._octavia.delete(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}", {"cascade": "true"})
 
     def amphorae(self, load_balancer_id: str) -> list[Amphora]:
-        """Return the amphorae with their ports' pairs.
+        """Return the amphorae that serve the load balancer, with their ports' allowed address pairs.
 
-        Raises :class:`SourceProblem` if there is none, or one whose port cannot be silenced; the client's errors.
+        Raises :class:`SourceProblem` if there is none, or one whose port is missing or has no port security,
+        so that it cannot be silenced; and the client's errors.
         """
         rows = self._octavia.get(_AMPHORAE, {"loadbalancer_id": load_balancer_id})["amphorae"]
         rows = [row for row in rows if row["status"] in _SERVING and row.get("loadbalancer_id") == load_balancer_id]
@@ -82,8 +85,8 @@ class Source:
         return Amphora(str(row["id"]), str(row.get("role") or ""), str(port["id"]), tuple(port.get(PAIRS) or ()))
 
     def silence(self, amphora: Amphora, addresses: Iterable[str]) -> None:
-        """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops what it
-        sends from them. Idempotent. Raises the client's errors.
+        """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops
+        packets that the amphora sends from them. Idempotent. Raises the client's errors.
         """
         gone = _canonical_addresses(addresses)
         self._set_pairs(amphora, [pair for pair in amphora.pairs if _pair_address(pair) not in gone])
@@ -97,7 +100,7 @@ class Source:
         self._set_pairs(amphora, [*amphora.pairs, *more])
 
     def port(self, port_id: str) -> Mapping[str, Any] | None:
-        """Return a port; None if there is none. Raises the client's errors."""
+        """Return a port as Neutron shows it; None if there is none. Raises the client's errors."""
         try:
             return dict(self._neutron.get(f"/v2.0/ports/{segment(port_id)}")["port"])
         except ApiRefused as error:
@@ -106,7 +109,7 @@ class Source:
             raise
 
     def is_bound(self, port_id: str) -> bool:
-        """Whether a port is bound to a host. Raises the client's errors."""
+        """Whether a port exists and is bound to a host. Raises the client's errors."""
         port = self.port(port_id)
         return bool(port and port.get(_BINDING))
 

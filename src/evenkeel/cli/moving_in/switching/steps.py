@@ -27,7 +27,7 @@ class Failed(Exception):
 
 
 class SwitchSettings(NamedTuple):
-    """Settings of switch-overs."""
+    """Settings of switch-overs. ``probes``: the VIP is probed to measure the gap."""
 
     timeout_seconds: float
     """Time for our devices to confirm and for the VIP's first answer, after which the load balancer goes back to the
@@ -62,10 +62,10 @@ class Switch:
         self._prober: Prober | None = None
 
     def over(self) -> Gap | None:
-        """Switch over to our devices; returns the measured gap, None without a prober.
+        """Switch over to our devices; returns the measured gap, None without probes.
 
-        Raises :class:`Failed` after the load balancer went back by itself, :class:`SourceProblem` or the client's
-        errors if nothing was changed.
+        Raises :class:`SourceProblem` or the client's errors if nothing was changed; later :class:`Failed`:
+        the load balancer went back to the amphorae, or, as the text says, that failed too.
         """
         id_ = self._balancer.id
         amphorae = self._source.amphorae(id_)
@@ -98,8 +98,8 @@ class Switch:
         self._say("our devices serve it")
 
     def back(self) -> Gap | None:
-        """Go back to the amphora; returns the measured gap. Raises :class:`Failed`, :class:`SourceProblem` and the
-        client's errors; a repeated call continues.
+        """Go back to the amphorae; returns the measured gap, None without probes. Raises :class:`Failed`,
+        :class:`SourceProblem` and the client's errors; a repeated call continues.
         """
         self._source.amphorae(self._balancer.id)  # raises if there is none to go back to
         self._start_prober(must_answer=False)
@@ -127,8 +127,8 @@ class Switch:
         return any(each.speaks_for(self._balancer.addresses) for each in amphorae)
 
     def _start_prober(self, *, must_answer: bool) -> None:
-        """Start to probe the VIP. Raises :class:`SourceProblem` if ``must_answer`` and the VIP does not answer, before
-        anything is changed.
+        """Start to probe the VIP, unless probes are off. Raises :class:`SourceProblem` if no listener can be
+        probed, or if ``must_answer`` and the VIP does not answer.
         """
         if not self._settings.probes:
             return
@@ -151,8 +151,9 @@ class Switch:
         return self._prober.stop()
 
     def _await_devices(self, *, held: bool) -> None:
-        """Wait until the devices have confirmed that the load balancer is held, or released. Raises :class:`Failed`
-        with their reason.
+        """Wait until the devices have confirmed that the load balancer is held, or released. Raises
+        :class:`Failed` with the reason if they refuse it or do not confirm in time, and the client's
+        errors.
         """
         state = "without it" if held else "with it"
 
@@ -167,7 +168,9 @@ class Switch:
         self._say(f"our devices are {state}")
 
     def _await_port(self) -> None:
-        """Wait until our controllers have unbound the VIP's port. Raises :class:`Failed`."""
+        """Wait until our controllers have unbound the VIP's port. Raises :class:`Failed` after the time-out,
+        and the client's errors.
+        """
         if not self._wait_until(lambda: not self._source.is_bound(self._balancer.port_id)):
             raise Failed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
 
@@ -192,7 +195,8 @@ class Switch:
 
 
 def finish(ours: Ours, source: Source, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say) -> None:
-    """Delete a switched load balancer in Octavia, but keep its VIP's port. Raises :class:`Failed`, and the client's
+    """Delete a switched load balancer in Octavia, but keep its VIP's port. ``timeout_seconds``: for the
+    deletion. Raises :class:`Failed` if it is not switched over, or not deleted in time, and the client's
     errors; a repeated call continues.
     """
     now = ours.hosting(balancer.id)

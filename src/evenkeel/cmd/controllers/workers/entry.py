@@ -18,7 +18,9 @@ from evenkeel.cmd.process.service_manager import ServiceManager
 
 
 def main() -> int:
-    """Run a worker. It reads the configuration files itself, at its own start."""
+    """Run a worker until stopped; returns the exit code, 2 for a refused configuration. It reads the
+    configuration files itself, at its own start.
+    """
     ignore_hangup()
     number, beat_seconds, *descriptors = sys.argv[1:6]
     inherited = Descriptors(*map(int, descriptors))

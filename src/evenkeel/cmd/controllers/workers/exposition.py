@@ -32,7 +32,9 @@ class LabelledRegistry(Collector):
 
 
 def metrics_exposition(registry: Collector, process: str, accept: str) -> bytes:
-    """Return the metrics of ``registry``, labelled with the process, in the format that a scraper accepts."""
+    """Return the metrics of ``registry``, labelled with the process, in the format for a scraper's Accept
+    header ``accept``.
+    """
     encode, _ = choose_encoder(accept)
     text: bytes = encode(LabelledRegistry(registry, process))
     return text

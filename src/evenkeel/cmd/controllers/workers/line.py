@@ -38,12 +38,14 @@ class WorkerLine:
         self._reading: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Start reading the worker's answers."""
+        """Start reading the worker's answers, in a task."""
         reader, self._writer = await asyncio.open_unix_connection(sock=self._connected)
         self._reading = asyncio.create_task(self._read_answers(reader))
 
     async def exposition(self, accept: str, *, within_seconds: float) -> bytes:
-        """Request the worker's metrics; empty if it does not answer in time."""
+        """Request the worker's metrics, in the format for the Accept header ``accept``; empty if it does not
+        answer in time, or has none yet.
+        """
         if self._writer is None or self._reading is None or self._reading.done():
             return b""
         number = next(self._numbers)
@@ -105,7 +107,7 @@ class ParentLine:
         self._before = before
 
     async def answer_requests(self) -> None:
-        """Answer the parent's requests for metrics until it is gone."""
+        """Answer the parent's requests for metrics until the parent is gone."""
         reader, writer = await asyncio.open_unix_connection(sock=self._connected)
         try:
             while line := await reader.readline():

@@ -49,7 +49,7 @@ PARENT = "parent"
 
 
 class CannotStart(Exception):
-    """A worker ended before any worker served."""
+    """A worker ended before any worker served. ``code``: its exit code; negative: the signal that killed it."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -64,7 +64,9 @@ class _End(NamedTuple):
 
 
 async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
-    """Run the workers until stopped; returns the exit code. Raises :class:`ValueError`."""
+    """Run the workers until stopped; returns the exit code: 0, or that of the first worker if it ends before
+    it serves. Raises :class:`ValueError` for options that cannot be used.
+    """
     systemd = ServiceManager(health_file=conf.health_file)
     metrics = MetricsEndpoint(conf)
     try:
@@ -115,7 +117,9 @@ def _exit_code(running: asyncio.Task[None]) -> int:
 
 
 def _reload_actions(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
-    """Build the reloading of the parent's configuration, which runs before a SIGHUP is forwarded to the workers."""
+    """Create the reloading of the parent's configuration, which runs before a SIGHUP is forwarded to the
+    workers.
+    """
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
         # The parent serves no API: it only checks what the workers are going to load at their SIGHUP.
@@ -131,7 +135,9 @@ def _reload_actions(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, m
 
 
 async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
-    """Notify systemd as soon as the API is served, and periodically while it is."""
+    """Write the endpoint file and notify systemd as soon as the API is served, and the watchdog periodically
+    while it is.
+    """
     await parent.serves.wait()
     # Written before READY=1, so that units that systemd starts after this one find the file.
     write_endpoint_file(conf.api.endpoint_file, url)
@@ -140,7 +146,9 @@ async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.C
 
 
 class Parent:
-    """Keeps ``count`` workers running on one socket."""
+    """Keeps ``count`` worker processes running, which accept connections from one socket. ``beat_seconds``:
+    time without a notification after which a worker hangs and is killed.
+    """
 
     def __init__(
         self, name: str, arguments: Sequence[str], listening: socket, count: int, *, beat_seconds: float
@@ -164,7 +172,8 @@ class Parent:
     async def run(self) -> None:
         """Start the workers and restart them when they end, until cancelled; :meth:`stop` ends them.
 
-        Raises :class:`CannotStart` if the first worker does not start.
+        Raises :class:`CannotStart` if the first worker ends before it serves, and :class:`OSError` if it
+        cannot be started.
         """
         tasks = [
             asyncio.create_task(work) for work in (self._keep_running(1), self._keep_others(), self._kill_hanging())
@@ -198,8 +207,9 @@ class Parent:
             await asyncio.sleep(pause_seconds)
 
     async def _run_worker(self, number: int) -> _End:
-        """Start the worker and wait for its end. Raises :class:`CannotStart`, and :class:`OSError` if it cannot even be
-        started, before any worker has served."""
+        """Start the worker and wait for its end. Before any worker has served: raises :class:`CannotStart` if
+        it ends, and :class:`OSError` if it cannot even be started.
+        """
         try:
             worker = self._workers[number] = await self._start_worker(number)
         except OSError as error:
@@ -248,25 +258,29 @@ class Parent:
             await asyncio.sleep(LOOK_SECONDS)
 
     def no_worker_serves(self, within_seconds: float) -> bool:
-        """Whether no worker has served for that long."""
+        """Whether no worker has served for more than ``within_seconds``."""
         return time.monotonic() - self._served_at > within_seconds
 
     def forward_reload(self) -> None:
-        """Forward a changed configuration to the workers that serve; all others get it as soon as they serve."""
+        """Send SIGHUP to the workers that serve; all others get it as soon as they serve."""
         self._reloads += 1
         for worker in self._workers.values():
             if worker.serves:
                 worker.send_signal(signal.SIGHUP)
 
     async def exposition(self, accept: str) -> tuple[bytes, str]:
-        """Return the metrics of all processes and their media type. Workers that do not answer are left out."""
+        """Return the metrics of all processes, and their media type, in the format for the Accept header
+        ``accept``. Workers that do not answer are left out.
+        """
         lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
         theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
         mine = metrics_exposition(REGISTRY, PARENT, accept)
         return await asyncio.to_thread(merge_expositions, [mine, *theirs]), choose_encoder(accept)[1]
 
     async def stop(self) -> None:
-        """End all workers; :meth:`run` has been cancelled."""
+        """Terminate all workers, and kill those that have not ended after :data:`STOP_SECONDS`. Call it after
+        :meth:`run` was cancelled.
+        """
         workers = tuple(self._workers.values())
         for worker in workers:
             worker.send_signal(signal.SIGTERM)

@@ -17,8 +17,8 @@ NOTICE_MAX = 4096
 
 
 class Descriptors(NamedTuple):
-    """Descriptors passed to a worker: the API's listening socket, notifications to the parent (sd_notify(3)), the
-    connection.
+    """File descriptors passed to a worker: of the API's listening socket, of the socket for notifications to
+    the parent (sd_notify(3)), and of the connection to the parent.
     """
 
     api: int
@@ -27,7 +27,7 @@ class Descriptors(NamedTuple):
 
 
 class Worker:
-    """A running worker process. Create it with :meth:`start`."""
+    """A running worker process, as its parent sees it. Create it with :meth:`start`."""
 
     def __init__(
         self,
@@ -56,10 +56,11 @@ class Worker:
         beat_seconds: float,
         on_serving: Callable[["Worker"], None],
     ) -> "Worker":
-        """Start a worker's process.
+        """Start a worker's process and return without waiting until it serves.
 
-        ``words``: the command's name and arguments. ``beat_seconds``: time without a notification after which it hangs.
-        ``on_serving`` is called as soon as it serves. Raises :class:`OSError` without memory, processes or descriptors.
+        ``words``: the command's name and arguments. ``api``: the listening socket. ``beat_seconds``: time
+        within which the worker has to send notifications. ``on_serving`` is called as soon as it serves.
+        Raises :class:`OSError` without memory, processes or descriptors.
         """
         with ExitStack() as on_failure:
             # Datagrams, because sd_notify(3) separates notifications by the boundaries of messages.
@@ -113,8 +114,8 @@ class Worker:
         self._beat_at = time.monotonic()
 
     def is_hanging(self, beat_seconds: float) -> bool:
-        """Whether a serving worker has sent no notification for that long. Before, it may wait for the database or the
-        bus.
+        """Whether a serving worker has sent no notification for ``beat_seconds``; False before it serves,
+        when it may wait for the database or the bus.
         """
         self.read_notifications()  # notifications may be unread, because the parent's loop was busy
         return self.serves and time.monotonic() - self._beat_at > beat_seconds
@@ -125,7 +126,9 @@ class Worker:
             self._process.send_signal(number)
 
     async def wait_for_exit(self) -> int:
-        """Wait for the end of the process and return its exit code; negative: the signal that killed it."""
+        """Wait for the end of the process, close the connections to it, and return its exit code; negative:
+        the signal that killed it. May be called again.
+        """
         code = await self._process.wait()
         # A second wait is possible: Parent.stop() waits again for a worker whose first wait was cancelled.
         if self._notices.fileno() >= 0:
