@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.resources.model import LoadBalancer, Vip
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.demo.workspace import Workspace, file_is_written
+from evenkeel.demo.workspace import Workspace, written_file_condition
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
@@ -173,7 +173,7 @@ async def start_controller(
         **(more or {}),
     }
     process = workshop.create_process("controller", "evenkeel.cmd.controller", sections)
-    await workshop.run(process, file_is_written(file), "its URL")
+    await workshop.run(process, written_file_condition(file), "its URL")
     return workshop, file.read_text().strip(), process.pid
 
 

@@ -29,7 +29,7 @@ from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.authority import CertificateAuthority, add_certificate
 from evenkeel.demo.cluster import Cluster, agent_name
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.haproxyd.haproxy.binary import find_binary
 from tests.acceptance.tenant import LBAAS, Tenant, settled
@@ -47,7 +47,7 @@ class Bench:
     """A cluster with one agent."""
 
     def __init__(self, cluster: Cluster, http: aiohttp.ClientSession, options: argparse.Namespace) -> None:
-        assert isinstance(cluster.side, HaproxySide)
+        assert isinstance(cluster.side, HaproxyDevices)
         self._cluster = cluster
         self._side = cluster.side
         self._http = http

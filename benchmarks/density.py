@@ -27,7 +27,7 @@ from pathlib import Path
 
 from evenkeel.core.kit.ids import SessionId
 from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxySide
+from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxyDevices
 from evenkeel.demo.workspace import Workspace
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
@@ -61,7 +61,7 @@ def cpu_ms(pids: Iterable[int]) -> float:
 class Bench:
     """One daemon with so many tenants."""
 
-    def __init__(self, side: HaproxySide, workspace: Workspace, tenants: int, *, tls: bool) -> None:
+    def __init__(self, side: HaproxyDevices, workspace: Workspace, tenants: int, *, tls: bool) -> None:
         self._side = side
         self._workspace = workspace
         self._tenants = tenants
@@ -231,7 +231,7 @@ async def measure(tenants: int, *, tls: bool) -> str:
     """Row of the table without its first cells."""
     with tempfile.TemporaryDirectory(prefix="evenkeel-density-") as directory:
         workspace = Workspace(Path(directory))
-        side = HaproxySide(workspace)
+        side = HaproxyDevices(workspace)
         try:
             return await Bench(side, workspace, tenants, tls=tls).run()
         finally:

@@ -30,7 +30,7 @@ from benchmarks.density import cpu_ms
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import DEVICES, Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import Tenant, session
 
 WARM_UP = 3
@@ -76,7 +76,7 @@ def children_cpu_ms(pids: Iterable[int]) -> float:
 def cpu_by_kind(cluster: Cluster) -> dict[str, float]:
     """CPU milliseconds so far."""
     pids = {kind: [one.pid for name, one in cluster.processes.items() if name.startswith(kind)] for kind in KINDS}
-    if isinstance(cluster.side, HaproxySide):
+    if isinstance(cluster.side, HaproxyDevices):
         pids["haproxy"] = cluster.side.haproxy_pids()
     return {kind: cpu_ms(found) + children_cpu_ms(found) for kind, found in pids.items()}
 

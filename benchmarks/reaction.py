@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
@@ -65,7 +65,7 @@ async def through_the_api(tenant: Tenant, path: str, wrapper: str, field: str, v
 class Partition:
     """One partition, changed as the agents' driver does. No agent may run meanwhile."""
 
-    def __init__(self, side: HaproxySide, held: wire.PartitionConfig) -> None:
+    def __init__(self, side: HaproxyDevices, held: wire.PartitionConfig) -> None:
         known = side.daemon
         given = {
             "haproxyd_url": known.url,

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from cliff.command import Command
 
 from evenkeel import __version__
-from evenkeel.cli.help import HIDDEN, grouped
+from evenkeel.cli.help import HIDDEN, group_commands
 from evenkeel.cli.main import EvenKeelApp
 from evenkeel.cmd.configuration.checked_import import CheckedImport
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
@@ -123,7 +123,7 @@ def page_name(command: str) -> str:
 
 def command_list(texts: Mapping[str, str]) -> Iterator[str]:
     """The subcommands in the groups of the help."""
-    for title, names in grouped(dict(texts)).items():
+    for title, names in group_commands(dict(texts)).items():
         yield f".SS {escaped(title)}"
         for name in names:
             yield from entry(bold(name), sentence(first_clause(texts[name])))

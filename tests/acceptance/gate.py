@@ -8,7 +8,7 @@ import aiohttp
 from aiohttp import web
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxySide
+from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxyDevices
 from evenkeel.haproxyd.api.tls import CertificateFiles, server_context
 
 BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -18,7 +18,7 @@ class Gate:
     """Listens with the daemon's own certificate, so that the agent notices nothing, and forwards every request."""
 
     def __init__(self, cluster: Cluster) -> None:
-        assert isinstance(cluster.side, HaproxySide)
+        assert isinstance(cluster.side, HaproxyDevices)
         self._side = cluster.side
         self._files = CertificateFiles(folder=Path(cluster.directory) / "etc" / PROCESS)
         self._open = asyncio.Event()

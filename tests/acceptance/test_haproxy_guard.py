@@ -9,7 +9,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.daemon import DaemonProbe
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.haproxyd import wire
 from tests.acceptance.frozen import AGENT, CONTROLLER, HOSTS, ROUNDS, late_write
 from tests.acceptance.gate import Gate
@@ -78,7 +78,7 @@ class Delay:
 async def test_the_late_write_of_a_frozen_agent_is_refused_by_the_daemon_every_time(
     cluster: Cluster, gate: Gate
 ) -> None:
-    assert isinstance(cluster.side, HaproxySide)
+    assert isinstance(cluster.side, HaproxyDevices)
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
     made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
     async with session() as http:

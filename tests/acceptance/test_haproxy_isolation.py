@@ -15,7 +15,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from evenkeel.demo.traffic import Traffic
 from evenkeel.devices.haproxy.client import DaemonClient
@@ -51,7 +51,7 @@ class Street:
     """Load balancers of tenants, next to each other on one host."""
 
     def __init__(self, cluster: Cluster, http: aiohttp.ClientSession, place: VipPlace) -> None:
-        assert isinstance(cluster.side, HaproxySide)
+        assert isinstance(cluster.side, HaproxyDevices)
         self.cluster = cluster
         self.side = cluster.side
         self.port = place.port

@@ -17,7 +17,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.system.test_troubleshooting import rows, says, told_of
@@ -49,7 +49,7 @@ async def operating(tenant: Tenant) -> set[str]:
 
 async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(cluster: Cluster) -> None:
     side = cluster.side
-    assert isinstance(side, HaproxySide)
+    assert isinstance(side, HaproxyDevices)
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]

@@ -13,7 +13,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.haproxyd.world import Traffic, get
@@ -43,7 +43,7 @@ class Shop:
     """A tenant with two load balancers on one HAProxy."""
 
     def __init__(self, cluster: Cluster, tenant: Tenant) -> None:
-        assert isinstance(cluster.side, HaproxySide)
+        assert isinstance(cluster.side, HaproxyDevices)
         self.side = cluster.side
         self.cluster = cluster
         self.tenant = tenant

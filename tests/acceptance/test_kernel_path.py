@@ -15,7 +15,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster, agent_name
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.haproxyd.layer4.lab import obstacle
@@ -125,7 +125,7 @@ async def backends_answer(url: str) -> None:
 
 async def haproxys_listeners(cluster: Cluster) -> list[Any]:
     """Listeners that HAProxy itself has."""
-    assert isinstance(cluster.side, HaproxySide)
+    assert isinstance(cluster.side, HaproxyDevices)
     partitions = await asyncio.to_thread(cluster.side.daemon.partitions)
     return [frontend for each in partitions for one in each.load_balancers for frontend in one.frontends]
 

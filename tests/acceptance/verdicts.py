@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant
 from tests.waiting import eventually
@@ -30,7 +30,7 @@ async def shown(tenant: Tenant, member_id: str, status: str) -> float:
     return time.time()
 
 
-async def verdict(side: HaproxySide, member_id: str, *, up: bool, after: int) -> wire.DaemonEvent:
+async def verdict(side: HaproxyDevices, member_id: str, *, up: bool, after: int) -> wire.DaemonEvent:
     """What HAProxy said of the member after event ``after``."""
 
     async def said() -> list[wire.DaemonEvent]:
@@ -40,14 +40,14 @@ async def verdict(side: HaproxySide, member_id: str, *, up: bool, after: int) ->
     return (await eventually(said, within_seconds=LIMIT_SECONDS))[0]
 
 
-async def newest_event(side: HaproxySide) -> int:
+async def newest_event(side: HaproxyDevices) -> int:
     """Its number."""
     return (await asyncio.to_thread(side.daemon.read_json, "/v1/events?after=0&wait=0", wire.DaemonEvents)).newest
 
 
 async def failure_seconds(cluster: Cluster, tenant: Tenant, number: int) -> tuple[float, float]:
     """Kill backend ``number``, start it again: how long each of the two verdicts took to the API."""
-    assert isinstance(cluster.side, HaproxySide)
+    assert isinstance(cluster.side, HaproxyDevices)
     member_id = await member_at(tenant, cluster.backend_ports[number - 1])
     before = await newest_event(cluster.side)
     cluster.kill(f"backend-{number}")

@@ -12,7 +12,7 @@ import msgspec
 from evenkeel.core.resources.model import Subnet
 from evenkeel.demo.configuration import NO_QUOTAS, merge_sections
 from evenkeel.demo.processes import stop_all
-from evenkeel.demo.workspace import Workspace, file_is_written
+from evenkeel.demo.workspace import Workspace, written_file_condition
 from tests.api.subnet import SUBNET
 from tests.waiting import eventually
 
@@ -97,7 +97,7 @@ class Stack:
         process = self._workshop.create_process(
             name, "evenkeel.cmd.controller", merge_sections(own, NO_QUOTAS, self._options)
         )
-        await self._workshop.run(process, file_is_written(file), "its URL")
+        await self._workshop.run(process, written_file_condition(file), "its URL")
         self.urls = (*self.urls, file.read_text().strip())
 
     def kill_controller(self, number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.cli.client import API, ApiRefused, Client, Unreachable, UsageError, checked_endpoint, segment
+from evenkeel.cli.client import API, ApiRefused, Client, Unreachable, UsageError, checked_endpoint, quote_segment
 from tests.cli.stub import Stub, served
 
 NOBODY = "http://127.0.0.1:1"
@@ -118,7 +118,7 @@ def test_an_endpoint_must_be_a_url(text: str) -> None:
 
 
 def test_an_id_cannot_leave_its_segment() -> None:
-    assert segment("../a b?") == "..%2Fa%20b%3F"
+    assert quote_segment("../a b?") == "..%2Fa%20b%3F"
 
 
 def test_https_to_a_port_that_serves_plain_http_is_reported(stub: Stub) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.cli.filters import near
+from evenkeel.cli.filters import name_suggestion
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from evenkeel.cli.filters import near
     ],
 )
 def test_names_like_one_are_suggested(name: str, known: list[str], hint: str) -> None:
-    assert near(name, known) == hint
+    assert name_suggestion(name, known) == hint

@@ -65,14 +65,14 @@ def test_the_name_is_proven_in_a_zone_where_the_port_of_authorities_cannot_be_bo
     with socket.create_server((PLACE.address, 0)) as other:
         taken = other.getsockname()[1]
         monkeypatch.setattr(demo, "HTTP_PORT", taken)
-        zone, proof = demo.way_of_proof(PLACE)
+        zone, proof = demo.choose_proof(PLACE)
     assert zone == "example.org" and f"port {taken} of 127.0.0.1 cannot be bound" in proof
     monkeypatch.setattr(demo, "is_free", lambda *_: True)
-    assert demo.way_of_proof(PLACE) == ("", f"the load balancer has answered the challenge on port {taken}")
+    assert demo.choose_proof(PLACE) == ("", f"the load balancer has answered the challenge on port {taken}")
 
 
 def test_the_printed_command_names_the_root_and_the_address(tmp_path: Path) -> None:
-    assert demo.verified_fetch(tmp_path / "authority.pem", PLACE) == (
+    assert demo.fetch_command(tmp_path / "authority.pem", PLACE) == (
         f"curl --cacert {tmp_path}/authority.pem --resolve www.example.org:20001:127.0.0.1 "
         "https://www.example.org:20001/"
     )

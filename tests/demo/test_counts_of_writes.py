@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.device_kinds.bigip import BigipSide
+from evenkeel.demo.device_kinds.bigip import BigipDevices
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.workspace import Workspace
 
@@ -26,6 +26,6 @@ class Logged(Emulator):
 def test_writes_are_counted_by_device(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, after: int, counted: int
 ) -> None:
-    side = BigipSide(Workspace(tmp_path))
+    side = BigipDevices(Workspace(tmp_path))
     monkeypatch.setattr(side, "_emulator", Logged())
     assert side.writes_after(after) == {"bigip-1": counted, "bigip-2": 0}

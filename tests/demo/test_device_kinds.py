@@ -12,7 +12,7 @@ import pytest
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.daemon import member_addresses
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.processes import ProcessFailed, stop_all
 from evenkeel.demo.workspace import Workspace
 from evenkeel.haproxyd import wire
@@ -22,9 +22,9 @@ from tests.waiting import eventually
 
 
 @pytest.fixture
-async def side(tmp_path: Path) -> AsyncIterator[HaproxySide]:
+async def side(tmp_path: Path) -> AsyncIterator[HaproxyDevices]:
     workshop = Workspace(tmp_path)
-    made = HaproxySide(workshop)
+    made = HaproxyDevices(workshop)
     try:
         await made.start()
         yield made
@@ -57,14 +57,14 @@ def load_balancer() -> wire.LoadBalancerConfig:
     )
 
 
-def as_agent(side: HaproxySide, host: str) -> tuple[str, dict[str, str]]:
+def as_agent(side: HaproxyDevices, host: str) -> tuple[str, dict[str, str]]:
     """The daemon's URL, and headers with the credential of the agent of ``host``."""
     section = side.agent_sections(host)["haproxy"]
     password = Path(str(section["haproxyd_password_file"])).read_text().strip()
     return str(section["haproxyd_url"]), {"Authorization": aiohttp.encode_basic_auth(host, password)}
 
 
-async def put(side: HaproxySide, host: str, partition: str, change: wire.PartitionChange) -> wire.Receipt:
+async def put(side: HaproxyDevices, host: str, partition: str, change: wire.PartitionChange) -> wire.Receipt:
     """Write as the agent of ``host`` does, which moves the guard first."""
     url, headers = as_agent(side, host)
     path, trust = f"{url}/v1/partitions/{partition}", side.daemon.tls_context()
@@ -79,7 +79,7 @@ async def put(side: HaproxySide, host: str, partition: str, change: wire.Partiti
             return msgspec.json.decode(said, type=wire.Receipt)
 
 
-async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxySide) -> None:
+async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxyDevices) -> None:
     seen = side.last_write()
     await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(load_balancer(),)))
     assert side.writes_after(seen) == {"haproxy-1": 2}  # the guard and the change
@@ -97,7 +97,7 @@ async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxySide)
     await eventually(lambda: side.haproxy_pids() == proxies and side.members() == members)
 
 
-async def test_closing_ends_what_outlives_the_daemon(side: HaproxySide) -> None:
+async def test_closing_ends_what_outlives_the_daemon(side: HaproxyDevices) -> None:
     await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(load_balancer(),)))
     assert side.haproxy_pids()
     side.kill_daemon()
@@ -110,7 +110,7 @@ def has_table(name: str) -> bool:
         return bool(read_table_outline(netfilter, name).rules)
 
 
-async def test_the_table_of_forwarded_datagrams_is_the_demos_own_and_ends_with_it(side: HaproxySide) -> None:
+async def test_the_table_of_forwarded_datagrams_is_the_demos_own_and_ends_with_it(side: HaproxyDevices) -> None:
     udp = wire.LoadBalancerConfig(
         id="lb-2",
         revision=1,

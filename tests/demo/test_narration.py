@@ -6,7 +6,7 @@ from rich.console import Console
 
 from evenkeel.demo.narration import LiveNarrator, Narrator, render_live_view
 from evenkeel.demo.outcome import DemoResult
-from evenkeel.demo.traffic import Counts
+from evenkeel.demo.traffic import TrafficCounts
 
 AGENT = {"host": "host-1", "alive": True, "acting_shards": 2, "home_shards": 1, "load_balancers": 7, "queue_depth": 0}
 
@@ -23,7 +23,7 @@ def test_a_terminal_shows_agents_traffic_and_events() -> None:
     narrator = LiveNarrator(Console(file=out, width=100, force_terminal=True))
     narrator.picture.agents = [AGENT, AGENT | {"host": "host-2", "alive": False}]
     narrator.picture.events = [{"text": "host-2 took over"}]
-    narrator.picture.counts = Counts(sent=9, failed=1)
+    narrator.picture.counts = TrafficCounts(sent=9, failed=1)
     narrator.refresh()
     narrator.close()
     plain = Console(file=io.StringIO(), width=100, record=True)
@@ -37,13 +37,13 @@ def test_a_terminal_shows_agents_traffic_and_events() -> None:
 
 def test_an_outcome_is_judged_by_what_is_promised() -> None:
     good = DemoResult(
-        create_writes_promised=12, counts=Counts(sent=5), takeover_seconds=4.0, create_writes={"bigip-1": 12}
+        create_writes_promised=12, counts=TrafficCounts(sent=5), takeover_seconds=4.0, create_writes={"bigip-1": 12}
     )
     good.add_violations()
     assert good.problems == []
     bad = DemoResult(
         create_writes_promised=12,
-        counts=Counts(sent=5, failed=2, first_failure="reset"),
+        counts=TrafficCounts(sent=5, failed=2, first_failure="reset"),
         takeover_seconds=10.0,
         create_writes={"bigip-1": 13},
     )
@@ -64,7 +64,7 @@ def test_the_table_ends_with_what_only_this_type_of_device_has() -> None:
 
 
 def test_rows_of_https_are_in_the_table_only_if_there_was_https() -> None:
-    counts = Counts()
+    counts = TrafficCounts()
     counts.sent = 2
     without, with_https = DemoResult(create_writes_promised=3), DemoResult(create_writes_promised=3, https=counts)
     assert [name for name, _ in without.rows() if "HTTPS" in name] == []

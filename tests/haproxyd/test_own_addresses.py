@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from evenkeel.demo.processes import stop_all
-from evenkeel.demo.workspace import Workspace, file_is_written
+from evenkeel.demo.workspace import Workspace, written_file_condition
 from evenkeel.haproxyd import wire
 from tests.api import bodies
 from tests.api.personas import ADMIN, MEMBER
@@ -33,7 +33,7 @@ async def api(tmp_path: Path) -> AsyncIterator[str]:
     }
     try:
         process = workshop.create_process("controller", "evenkeel.cmd.controller", sections)
-        await workshop.run(process, file_is_written(file), "its URL")
+        await workshop.run(process, written_file_condition(file), "its URL")
         yield file.read_text().strip()
     finally:
         stop_all(tuple(workshop.processes.values()))

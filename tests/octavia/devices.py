@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.layout import partition_layout
@@ -107,9 +107,9 @@ def _noop_content(world: World) -> Content:
     return {f"held {id}": service for id, service in held.items()}
 
 
-def _side(world: World) -> HaproxySide:
+def _side(world: World) -> HaproxyDevices:
     side = world.cluster.side
-    assert isinstance(side, HaproxySide)
+    assert isinstance(side, HaproxyDevices)
     return side
 
 
@@ -146,7 +146,7 @@ async def _running(cli: MasterCli, members: frozenset[str]) -> Content:
     return content if runtime.settled(rows) else {**content, "unsettled": "checks of members"}
 
 
-def _cli(world: World, side: HaproxySide, partition: str) -> MasterCli:
+def _cli(world: World, side: HaproxyDevices, partition: str) -> MasterCli:
     state, sockets = world.cluster.directory / "devices", side._sockets
     assert sockets is not None
     settings = DaemonSettings(name=side.names[0], state_dir=state, run_dir=sockets)

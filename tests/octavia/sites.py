@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from evenkeel.demo.configuration import Sections, merge_sections
-from evenkeel.demo.device_kinds.bigip import BigipSide
+from evenkeel.demo.device_kinds.bigip import BigipDevices
 from evenkeel.demo.workspace import Workspace
 from tests.octavia.world import ENVIRONMENTS, World
 
@@ -22,7 +22,7 @@ def all_sites(world: World) -> Iterator[None]:
     """Run the emulated BIG-IP and all agents until the block ends."""
     cluster = world.cluster
     devices = Workspace(cluster.directory / "bigip")
-    side = BigipSide(devices, names=("bigip-1",))
+    side = BigipDevices(devices, names=("bigip-1",))
     started = [host for hosts in HOSTS.values() for host in hosts if host != "host-1"]
     try:
         asyncio.run(side.start())

@@ -193,7 +193,7 @@ def test_switch_over_sees_amphorae_and_their_ports(site: Site, host: AmphoraHost
     source = Source(Client([host.url], timeout_seconds=60.0), Client([neutron.url]))
     (amphora,) = source.amphorae(site.id)
     assert (amphora.id, amphora.port_id) == (site.amphora, site.port)
-    assert amphora.speaks_for((site.address,))
+    assert amphora.may_send_from((site.address,))
     found = source.load_balancer(site.id)
     assert found is not None and found["vip_address"] == site.address
     assert source.load_balancer(str(uuid.uuid4())) is None

@@ -20,7 +20,7 @@ import yaml
 
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.workspace import Workspace
 from tests.acceptance.conftest import patient as patient
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
@@ -76,7 +76,7 @@ class World:
         self.haproxy.chmod(0o755)
         self.daemons = Workspace(folder / "haproxyd")
         options = {"haproxyd": {"haproxy": self.haproxy}, "metrics": self.metrics("haproxyd")}
-        self.side = HaproxySide(self.daemons, options=options)
+        self.side = HaproxyDevices(self.daemons, options=options)
         jobs = {"controller": ["controller"], "agent": ["host-1", "host-2"], "haproxyd": ["haproxyd"]}
         self.prometheus = Prometheus(
             {f"evenkeel-{job}": [self.address(name) for name in names] for job, names in jobs.items()}, RULES

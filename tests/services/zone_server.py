@@ -59,8 +59,8 @@ class ZoneServer(NameServer, demo.ZoneServer):
             return dns.rcode.REFUSED
         return super().apply_update(update)
 
-    def change(self, name: str, kind: str, value: str, *, removes: bool) -> None:
-        super().change(name, kind, value, removes=removes)
+    def change_record(self, name: str, kind: str, value: str, *, removes: bool) -> None:
+        super().change_record(name, kind, value, removes=removes)
         self.updates.append(f"{'-' if removes else '+'} {name} {value}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import list_table
-from evenkeel.cli.series import LINE_COLUMNS, FigureLine, figure_lines
+from evenkeel.cli.series import LINE_COLUMNS, FigureLine, trend_rows
 from evenkeel.core.kit.words import counted
 
 POINT_COLUMNS = (
@@ -45,33 +45,33 @@ class ShowActivity(ListCommand):
     may_watch = True
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        known = self.client.get(f"{API}/activity")["activity"]
+        activity = self.client.get(f"{API}/activity")["activity"]
         if parsed_args.formatter != "table":
-            return list_table(POINT_COLUMNS, known["points"])
-        self.app.stderr.write("".join(f"{line}\n" for line in summary(known)))
-        return list_table(LINE_COLUMNS, lines(known))
+            return list_table(POINT_COLUMNS, activity["points"])
+        self.app.stderr.write("".join(f"{line}\n" for line in activity_summary(activity)))
+        return list_table(LINE_COLUMNS, activity_rows(activity))
 
 
-def summary(known: Mapping[str, Any]) -> Iterator[str]:
+def activity_summary(activity: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines about the controller's requests and changes since its start, and, if there is no history,
-    the reason. ``known``: the API's answer.
+    the reason. ``activity``: the API's answer.
     """
-    requests, times = known["requests"], known["time_to_active"]
-    yield f"since {known['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
+    requests, times = activity["requests"], activity["time_to_active"]
+    yield f"since {activity['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:
         yield (
             f"{counted(times['count'], 'change')} became ACTIVE, half of them within {times['median_seconds']:g} s, "
             f"95 % within {times['p95_seconds']:g} s"
         )
-    if known["reason"]:
-        yield f"no points: {known['reason']}"
+    if activity["reason"]:
+        yield f"no points: {activity['reason']}"
 
 
-def lines(known: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def activity_rows(activity: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Yield one row of the table, by column, for each figure that has a value in at least one point.
-    ``known``: the API's answer.
+    ``activity``: the API's answer.
     """
     for name, title in TITLES.items():
-        points = [point for point in known["points"] if point[name] is not None]
+        points = [point for point in activity["points"] if point[name] is not None]
         if points:
-            yield from figure_lines(points, known["interval"], [FigureLine(title, itemgetter(name))])
+            yield from trend_rows(points, activity["interval"], [FigureLine(title, itemgetter(name))])

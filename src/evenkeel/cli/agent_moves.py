@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_neighbour, warn_of_halted
+from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_agent_in_group, warn_of_halted
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import Columns, object_table
 from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow
@@ -26,7 +26,7 @@ SHOWN = (
 )
 
 
-class Moves(ShowCommand):
+class MoveShardsCommand(ShowCommand):
     """Base of commands that hand an agent's shards over to other agents; with ``--wait`` they follow the
     progress.
     """
@@ -38,7 +38,7 @@ class Moves(ShowCommand):
         add_agent_argument(parser)
         add_wait_arguments(parser)
 
-    def body(self, parsed_args: Namespace) -> Any:
+    def request_body(self, parsed_args: Namespace) -> Any:
         """Return the JSON body of the request, None for none. Raises :class:`UsageError` for options that do
         not fit together.
         """
@@ -49,21 +49,21 @@ class Moves(ShowCommand):
         Raises :class:`UsageError`, the client's errors, and ``Unfinished`` if the wait ends before the
         move.
         """
-        body = self.body(parsed_args)
+        request_body = self.request_body(parsed_args)
         found = find_agent(self.client, parsed_args.agent)
-        agent = self.client.put(f"{agent_path(found)}/{self.action}", body)["agent"]
+        agent = self.client.put(f"{agent_path(found)}/{self.action}", request_body)["agent"]
         if parsed_args.wait:
-            agent = follow(self.client, agent, self.progress, parsed_args, self.say)
+            agent = follow(self.client, agent, self.progress, parsed_args, self.print_progress)
         warn_of_halted(self, [agent])
         return object_table({name: agent.get(name, "") for name in SHOWN})
 
-    def say(self, line: str) -> None:
+    def print_progress(self, line: str) -> None:
         """Print a line about the progress on standard error."""
         self.app.stderr.write(f"{line}\n")
         self.app.stderr.flush()
 
 
-class Drain(Moves):
+class DrainAgent(MoveShardsCommand):
     """``evenkeel agent drain``: hands an agent's shards over to other agents; with ``--wait`` it ends when
     the agent serves none.
     """
@@ -78,7 +78,7 @@ class Drain(Moves):
     progress = LEAVING
 
 
-class Undrain(Moves):
+class UndrainAgent(MoveShardsCommand):
     """``evenkeel agent undrain``: puts a drained agent back into service; with ``--wait`` it ends when the
     agent's shards are home.
     """
@@ -90,7 +90,7 @@ class Undrain(Moves):
     progress = COMING_HOME
 
 
-class Failback(Moves):
+class FailbackAgent(MoveShardsCommand):
     """``evenkeel agent failback``: hands shards back to their home agent; with ``--wait`` it ends when they
     are home.
     """
@@ -101,7 +101,7 @@ class Failback(Moves):
     progress = COMING_HOME
 
 
-class ForceDown(Moves):
+class ForceDownAgent(MoveShardsCommand):
     """``evenkeel agent force-down``: declares an agent's host dead with ``--yes``, so that its shards move at
     once, or revokes that with ``--undo``.
     """
@@ -118,7 +118,7 @@ class ForceDown(Moves):
         sure.add_argument("--yes", action="store_true", help="Confirm that the host is dead: powered off, or isolated.")
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
 
-    def body(self, parsed_args: Namespace) -> Any:
+    def request_body(self, parsed_args: Namespace) -> Any:
         """Return the JSON body of the request. Raises :class:`UsageError` without ``--yes`` or ``--undo``,
         and for ``--undo`` with ``--wait``.
         """
@@ -132,7 +132,7 @@ class ForceDown(Moves):
         return {"down": not parsed_args.undo}
 
 
-class Rebind(ShowCommand):
+class RebindAgent(ShowCommand):
     """``evenkeel agent rebind``: makes another agent of the group the permanent home of all shards of an
     agent.
     """
@@ -145,5 +145,5 @@ class Rebind(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
-        successor = find_neighbour(self.client, agent, parsed_args.to)
+        successor = find_agent_in_group(self.client, agent, parsed_args.to)
         return object_table(self.client.put(f"{agent_path(agent)}/rebind", {"to": successor})["rebound"])

@@ -10,9 +10,9 @@ from evenkeel.cli.base import (
     agent_path,
     devices_in_reach,
     find_agent,
-    find_neighbour,
+    find_agent_in_group,
     print_problems,
-    unreached_devices,
+    unreached_device_problems,
     warn_of_halted,
 )
 from evenkeel.cli.client import API
@@ -65,7 +65,7 @@ class ListAgents(ListCommand):
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API}/agents", query)["agents"]
         warn_of_halted(self, rows)
-        print_problems(self, unreached_devices(rows))
+        print_problems(self, unreached_device_problems(rows))
         return list_table(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
 
@@ -80,7 +80,7 @@ class ShowAgent(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
-        print_problems(self, unreached_devices([agent]))
+        print_problems(self, unreached_device_problems([agent]))
         return object_table({**agent, "devices_in_reach": devices_in_reach(agent)})
 
 
@@ -117,5 +117,5 @@ class DeleteAgent(ApiCommand):
         agent = find_agent(self.client, parsed_args.agent)
         query = None
         if parsed_args.rebind_to:
-            query = {"rebind_to": find_neighbour(self.client, agent, parsed_args.rebind_to)}
+            query = {"rebind_to": find_agent_in_group(self.client, agent, parsed_args.rebind_to)}
         self.client.delete(agent_path(agent), query)

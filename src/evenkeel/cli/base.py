@@ -11,9 +11,9 @@ from cliff.command import Command
 from cliff.lister import Lister
 from cliff.show import ShowOne
 
-from evenkeel.cli.client import API, ApiRefused, Client, UsageError, segment
+from evenkeel.cli.client import API, ApiRefused, Client, UsageError, quote_segment
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
-from evenkeel.cli.filters import near
+from evenkeel.cli.filters import name_suggestion
 from evenkeel.cli.watch import add_watch_argument, run_watched
 from evenkeel.core.control.acts import EFFECTS
 from evenkeel.core.control.explanation import CONNECTED, WRITABLE
@@ -100,7 +100,7 @@ class ListCommand(ApiCommand, Lister):
         unknown column in ``-c``.
         """
         rows = [format_values(row, parsed_args.formatter) for row in data]
-        parsed_args.columns = known_columns(parsed_args.columns, column_names, self.narrow)
+        parsed_args.columns = resolve_columns(parsed_args.columns, column_names, self.narrow)
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
             narrow = {name: title for name, title in self.narrow.items() if self._is_shown(name, column_names, rows)}
             rows = [
@@ -141,20 +141,24 @@ class ShowCommand(ApiCommand, ShowOne):
         unknown column in ``-c``.
         """
         values = format_values(data, parsed_args.formatter)
-        parsed_args.columns = known_columns(parsed_args.columns, column_names)
+        parsed_args.columns = resolve_columns(parsed_args.columns, column_names)
         result: int = super().produce_output(parsed_args, column_names, values)
         return result
 
 
-def known_columns(asked: Sequence[str], names: Sequence[str], titles: Mapping[str, str] = NO_FILTERS) -> list[str]:
+def resolve_columns(
+    requested: Sequence[str], names: Sequence[str], titles: Mapping[str, str] = NO_FILTERS
+) -> list[str]:
     """Return the names of the columns that the option ``-c`` gives, each by name or by title. ``titles``:
     ``{name: title}`` of narrow tables. Raises :class:`UsageError` for an unknown column.
     """
     by_title = {title: name for name, title in titles.items()}
-    found = [name if name in names else by_title.get(name, name) for name in asked]
+    found = [name if name in names else by_title.get(name, name) for name in requested]
     for name in found:
         if name not in names:
-            raise UsageError(f"-c {name}: there is no such column{near(name, names)}; there are: {', '.join(names)}")
+            raise UsageError(
+                f"-c {name}: there is no such column{name_suggestion(name, names)}; there are: {', '.join(names)}"
+            )
     return found
 
 
@@ -163,7 +167,7 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     Raises :class:`ApiRefused` unless there is exactly one.
     """
     if is_id(name):
-        agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
+        agent: dict[str, Any] = client.get(f"{API}/agents/{quote_segment(name)}")["agent"]
         return agent
     found: list[dict[str, Any]] = client.get(f"{API}/agents", {"host": name})["agents"]
     if not found:  # ids may be configured by operators
@@ -172,14 +176,14 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
         return find_agent(client, whole)
     if not found:
         hosts = sorted({str(row["host"]) for row in client.get(f"{API}/agents")["agents"]})
-        raise ApiRefused(404, f"no agent has the id or host {name!r}{near(name, hosts)}")
+        raise ApiRefused(404, f"no agent has the id or host {name!r}{name_suggestion(name, hosts)}")
     if len(found) > 1:
         which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
         raise ApiRefused(409, f"several agents are on host {name!r}: {which}; name one by id")
     return found[0]
 
 
-def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
+def find_agent_in_group(client: Client, agent: Mapping[str, Any], name: str) -> str:
     """Return ``name`` if it has the form of an id, else the id of the agent on the host ``name`` in the
     device group of ``agent``.
 
@@ -194,7 +198,7 @@ def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
 
 def agent_path(agent: Mapping[str, Any]) -> str:
     """Return the agent's path in the operators' API."""
-    return f"{API}/agents/{segment(agent['id'])}"
+    return f"{API}/agents/{quote_segment(agent['id'])}"
 
 
 def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
@@ -232,7 +236,7 @@ def devices_in_reach(agent: Mapping[str, Any]) -> str:
     return f"{sum(known) if known else '?'}/{len(devices)}"
 
 
-def unreached_devices(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def unreached_device_problems(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a text for each live agent that does not reach all of its devices, naming these devices."""
     for agent in agents:
         devices = [device for device in agent.get("devices") or () if not device["reachable"]]

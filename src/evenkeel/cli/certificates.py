@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand
-from evenkeel.cli.client import API, UsageError, segment
+from evenkeel.cli.client import API, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 
 LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256", "state", "problem")
@@ -212,7 +212,7 @@ def _certificate_path(reference: str) -> str:
     project, slash, name = reference.removeprefix(SCHEME).partition("/")
     if not (reference.startswith(SCHEME) and project and slash and name):
         raise UsageError(f"{reference!r} is not like {SCHEME}PROJECT/NAME")
-    return f"{API}/certificates/{segment(project)}/{segment(name)}"
+    return f"{API}/certificates/{quote_segment(project)}/{quote_segment(name)}"
 
 
 def _read_content(path: str) -> dict[str, str]:

@@ -184,7 +184,7 @@ def checked_endpoint(text: str) -> str:
     return endpoint
 
 
-def segment(text: str) -> str:
+def quote_segment(text: str) -> str:
     """Return ``text`` quoted for use as one segment of a URL path."""
     return quote(text, safe="")
 

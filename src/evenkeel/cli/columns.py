@@ -31,7 +31,7 @@ STRUCTURED = frozenset({"json", "yaml"})
 """Output formats that can represent lists and objects."""
 
 
-class Escaped(FormattableColumn):  # type: ignore[type-arg]
+class EscapedText(FormattableColumn):  # type: ignore[type-arg]
     """A text that tables show with escapes; machine-readable formats show it unchanged."""
 
     def human_readable(self) -> str:
@@ -39,7 +39,7 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
         return escape_controls(self._value)
 
 
-class Moment(FormattableColumn):  # type: ignore[type-arg]
+class UtcTime(FormattableColumn):  # type: ignore[type-arg]
     """A column's value that is a time in UTC; tables show it with its zone."""
 
     def human_readable(self) -> str:
@@ -47,7 +47,7 @@ class Moment(FormattableColumn):  # type: ignore[type-arg]
         return f"{self._value}Z"
 
 
-class Structured(FormattableColumn):  # type: ignore[type-arg]
+class StructuredValue(FormattableColumn):  # type: ignore[type-arg]
     """A list or an object: kept as it is in structured formats, shown as text in tables."""
 
     def human_readable(self) -> str:
@@ -108,7 +108,9 @@ def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
     """
     if formatter in STRUCTURED:
         return tuple(values)
-    return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
+    return tuple(
+        value.text if isinstance(value, StructuredValue) and formatter != "table" else value for value in values
+    )
 
 
 def values_of_columns(
@@ -151,14 +153,14 @@ def object_table(row: Row) -> tuple[Columns, tuple[Any, ...]]:
 
 
 def for_output(value: Any, name: str = "") -> Any:
-    """Wrap a value of the field ``name`` for output: lists and objects as :class:`Structured`, times as
-    :class:`Moment`, texts with control characters as :class:`Escaped`.
+    """Wrap a value of the field ``name`` for output: lists and objects as :class:`StructuredValue`, times as
+    :class:`UtcTime`, texts with control characters as :class:`EscapedText`.
     """
     if isinstance(value, str) and name not in TENANTS_TEXTS and _MOMENT_PATTERN.fullmatch(value):
-        return Moment(value)
+        return UtcTime(value)
     if isinstance(value, (list, dict)):
-        return Structured(value)
-    return Escaped(value) if isinstance(value, str) and _CONTROL_PATTERN.search(value) else value
+        return StructuredValue(value)
+    return EscapedText(value) if isinstance(value, str) and _CONTROL_PATTERN.search(value) else value
 
 
 def object_title(name: str, id_: str) -> str:

@@ -22,7 +22,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 """A name without characters that a shell expands: bash would run a command that a tenant wrote into a name."""
 
 
-class Words(NamedTuple):
+class CompletionWords(NamedTuple):
     """What may follow the command words ``path`` on a command line: the ``next`` words of commands,
     ``options``, the ``values`` of options, and the ``kind`` of names that the first argument takes (empty:
     none).
@@ -76,18 +76,18 @@ class Completion(Command):
         self.app.stdout.write(bash_script(name, words))
 
 
-def command_words(app: Any) -> Iterator[Words]:
+def command_words(app: Any) -> Iterator[CompletionWords]:
     """Yield the completions after each prefix of each command's words, including the empty prefix, sorted by
     prefix.
     """
-    commands = {each.path: each for each in _command_words(app)}
+    commands = {each.path: each for each in _words_of_commands(app)}
     paths = {path[:length] for path in commands for length in range(len(path) + 1)}
     for path in sorted(paths):
         following = {each[len(path)] for each in commands if len(each) > len(path) and each[: len(path)] == path}
-        yield commands.get(path, Words(path, ()))._replace(next=tuple(sorted(following)))
+        yield commands.get(path, CompletionWords(path, ()))._replace(next=tuple(sorted(following)))
 
 
-def _command_words(app: Any) -> Iterator[Words]:
+def _words_of_commands(app: Any) -> Iterator[CompletionWords]:
     for name, entry in app.command_manager:
         command = entry.load()
         if command in (CompleteCommand, CompletionNames):  # cliff's, for bash only; ours, for the scripts only
@@ -98,7 +98,7 @@ def _command_words(app: Any) -> Iterator[Words]:
         named = {option: action for action in actions for option in action.option_strings if option.startswith("--")}
         arguments = [KIND_OF_METAVAR.get(str(action.metavar), "") for action in actions if not action.option_strings]
         choices = [word for action in actions if not action.option_strings for word in _action_choices(action)]
-        yield Words(
+        yield CompletionWords(
             tuple(name.split()),
             (),
             (*sorted(named), *choices),
@@ -111,7 +111,7 @@ def _action_choices(action: Action) -> tuple[str, ...]:
     return tuple(map(str, action.choices or ()))
 
 
-def bash_script(name: str, words: tuple[Words, ...]) -> str:
+def bash_script(name: str, words: tuple[CompletionWords, ...]) -> str:
     """Return the completion script for bash 4 or newer; the longest command prefix that was typed decides
     what is offered. ``name``: the command's name.
     """
@@ -148,11 +148,11 @@ complete -F _{name} {name}
 """
 
 
-def _case_pattern(words: Words) -> str:
+def _case_pattern(words: CompletionWords) -> str:
     return "*" if not words.path else f'" {" ".join(words.path)} "*'
 
 
-def fish_script(name: str, words: tuple[Words, ...]) -> str:
+def fish_script(name: str, words: tuple[CompletionWords, ...]) -> str:
     """Return the completion script for fish 3.4 or newer. ``name``: the command's name."""
     lines = [
         f"function __{name}_typed",
@@ -170,12 +170,12 @@ def fish_script(name: str, words: tuple[Words, ...]) -> str:
         if each.next:
             lines.append(f"complete -c {name} {condition} -a '{' '.join(each.next)}'")
         if each.kind:
-            lines.append(f"complete -c {name} {condition} -a '({_fish_names(name, each.kind)})'")
+            lines.append(f"complete -c {name} {condition} -a '({_fish_names_command(name, each.kind)})'")
         lines += [f"complete -c {name} {condition} {_fish_option(name, each, option)}" for option in each.options]
     return "\n".join(lines) + "\n"
 
 
-def _fish_option(name: str, words: Words, option: str) -> str:
+def _fish_option(name: str, words: CompletionWords, option: str) -> str:
     """Return the arguments of fish's ``complete`` that offer an option with its values, or a word that is an
     argument.
     """
@@ -185,13 +185,13 @@ def _fish_option(name: str, words: Words, option: str) -> str:
     if option in words.values:
         return f"{long} -x -a '{' '.join(words.values[option])}'"
     if option in KIND_OF_OPTION:
-        return f"{long} -x -a '({_fish_names(name, KIND_OF_OPTION[option])})'"
+        return f"{long} -x -a '({_fish_names_command(name, KIND_OF_OPTION[option])})'"
     return long
 
 
-def _fish_names(name: str, kind: str) -> str:
+def _fish_names_command(name: str, kind: str) -> str:
     return f"{name} --timeout {ASK_SECONDS} completion names {kind} (commandline -ct) 2>/dev/null"
 
 
-def _quoted_words(words: Words) -> str:
+def _quoted_words(words: CompletionWords) -> str:
     return f"'{' '.join(words.path)}'"

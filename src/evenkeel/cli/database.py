@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
-from evenkeel.cli.client import API, segment
+from evenkeel.cli.client import API, quote_segment
 from evenkeel.cli.columns import Columns, object_table
 
 
@@ -15,7 +15,7 @@ class ShowDatabase(ShowCommand):
         return _database_table(self.client.get(f"{API}/database")["database"])
 
 
-class NewHistory(ShowCommand):
+class StartNewHistory(ShowCommand):
     """``evenkeel database new-history``: states that the database was restored or has lost changes, so that
     every agent checks everything.
     """
@@ -35,7 +35,7 @@ class AcceptHistory(ShowCommand):
         parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/database/histories/{segment(parsed_args.history)}/accept"
+        path = f"{API}/database/histories/{quote_segment(parsed_args.history)}/accept"
         return _database_table(self.client.post(path, None)["database"])
 
 

@@ -43,14 +43,14 @@ class ListDevices(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
-        rows = devices_of(self.client.get(f"{API}/agents", query)["agents"])
+        rows = device_rows(self.client.get(f"{API}/agents", query)["agents"])
         print_problems(
             self, (f"{object_title(row['name'], row['address'])}: {row['problem']}" for row in rows if row["problem"])
         )
         return list_table(LIST_COLUMNS, rows)
 
 
-def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def device_rows(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return one row per device of live agents, sorted by environment, group number and address. States and
     version come from the newest report of an agent that reaches the device; ``reached_by``: how many of
     the live agents that report the device reach it, such as ``1/2``.
@@ -60,20 +60,26 @@ def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for device in agent.get("devices") or () if agent.get("alive") else ():
             place = (str(agent["environment"]), int(agent["group_number"]), str(device["name"]))
             reports.setdefault(place, []).append(device)
-    return [_device_row(*place, told) for place, told in sorted(reports.items(), key=lambda item: item[0])]
+    return [
+        _device_row(*place, device_reports)
+        for place, device_reports in sorted(reports.items(), key=lambda item: item[0])
+    ]
 
 
-def _device_row(environment: str, group_number: int, address: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
-    reached = [device for device in told if device["reachable"]]
+def _device_row(
+    environment: str, group_number: int, address: str, device_reports: list[Mapping[str, Any]]
+) -> dict[str, Any]:
+    reached = [device for device in device_reports if device["reachable"]]
     problems, limitations = (
-        dict.fromkeys(str(device[field]) for device in told if device.get(field)) for field in ("problem", "limitation")
+        dict.fromkeys(str(device[field]) for device in device_reports if device.get(field))
+        for field in ("problem", "limitation")
     )
     return {
-        "name": next((str(device["own_name"]) for device in told if device.get("own_name")), address),
+        "name": next((str(device["own_name"]) for device in device_reports if device.get("own_name")), address),
         "address": address,
         "environment": environment,
         "group_number": group_number,
-        "reached_by": f"{len(reached)}/{len(told)}",
+        "reached_by": f"{len(reached)}/{len(device_reports)}",
         **{field: next((str(one[field]) for one in reached if one.get(field)), "") for field in _REPORTED_FIELDS},
         "problem": "; ".join(problems),
         "limitation": "; ".join(limitations),

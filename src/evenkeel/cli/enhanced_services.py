@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, print_problems
-from evenkeel.cli.client import API, ApiRefused, UsageError, segment
+from evenkeel.cli.client import API, ApiRefused, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.config.esd.directory import read_directory
 from evenkeel.config.esd.log_targets import drop_refused_target, parse_targets
-from evenkeel.config.esd.parse import Parsed, parse_all
+from evenkeel.config.esd.parse import ParsedFiles, parse_all
 
 LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
 PATH = f"{API}/enhanced_services"
@@ -40,7 +40,7 @@ class ShowEnhancedService(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         name, environment = parsed_args.name, parsed_args.environment
         if environment:
-            path = f"{API}/environments/{segment(environment)}/enhanced_services/{segment(name)}"
+            path = f"{API}/environments/{quote_segment(environment)}/enhanced_services/{quote_segment(name)}"
             return object_table(self.client.get(path)["enhanced_service"])
         found = self.client.get(PATH, {"name": name})["enhanced_services"]
         if not found:
@@ -125,19 +125,19 @@ def _discarded_tag_texts(services: Iterable[Mapping[str, Any]]) -> Iterator[str]
                 yield f"agent {agent['host']} of {one['environment']}: {warning}"
 
 
-def _parse_directory(directory: str, *, strict: bool) -> Parsed:
+def _parse_directory(directory: str, *, strict: bool) -> ParsedFiles:
     snapshot = read_directory(Path(directory), None)
     if snapshot is None or snapshot.problem:
         raise UsageError(snapshot.problem if snapshot else directory)
     return parse_all(snapshot.contents, strict=strict)
 
 
-def _file_problems(parsed: Parsed) -> Iterator[str]:
+def _file_problems(parsed: ParsedFiles) -> Iterator[str]:
     yield from parsed.problems.values()
     yield from (one.problem for one in parsed.definitions.values() if one.problem)
 
 
-def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
+def _target_problems(parsed: ParsedFiles, networks: str | None) -> Iterator[str]:
     """Yield a problem for each access log whose target is outside ``networks``, the value of the option;
     None: targets are not checked. Raises :class:`UsageError` for a value that is no list of networks.
     """
@@ -152,7 +152,7 @@ def _target_problems(parsed: Parsed, networks: str | None) -> Iterator[str]:
             yield problem
 
 
-def _difference_texts(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _difference_texts(parsed: ParsedFiles, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield differences between the valid definitions in the directory and the services that agents have
     loaded, and the problems that agents report for these services.
     """

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_of_halted
-from evenkeel.cli.client import API, UsageError, segment
+from evenkeel.cli.client import API, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "device_driver", "failback", "breaker_share", "breaker_agents", "halted", "description")
@@ -25,11 +25,11 @@ CHANGEABLE = (
 )
 
 
-def _add_name(parser: ArgumentParser) -> None:
+def _add_name_argument(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="Letters, digits, - and _, at most 64.")
 
 
-def _add_changeable(parser: ArgumentParser) -> None:
+def _add_change_options(parser: ArgumentParser) -> None:
     parser.add_argument("--description", help="Free text.")
     parser.add_argument(
         "--failback",
@@ -66,7 +66,7 @@ def _given_changes(parsed_args: Namespace) -> dict[str, Any]:
 
 
 def _environment_path(parsed_args: Namespace) -> str:
-    return f"{API}/environments/{segment(parsed_args.name)}"
+    return f"{API}/environments/{quote_segment(parsed_args.name)}"
 
 
 class ListEnvironments(ListCommand):
@@ -87,52 +87,52 @@ class CreateEnvironment(ShowCommand):
     details = "Idempotent."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_name(parser)
+        _add_name_argument(parser)
         parser.add_argument("--device-driver", required=True, help="The only device driver whose agents may join.")
-        _add_changeable(parser)
+        _add_change_options(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given_changes(parsed_args)}
         return object_table(self.client.post(f"{API}/environments", {"environment": body})["environment"])
 
 
-class ShowsEnvironment(ShowCommand):
+class EnvironmentCommand(ShowCommand):
     """Base of commands whose output is one environment."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_name(parser)
+        _add_name_argument(parser)
 
-    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+    def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Send the command's request; return the environment as the API reports it. Raises the client's
         errors.
         """
         raise NotImplementedError
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        row = self.answer(parsed_args)
+        row = self.send_request(parsed_args)
         warn_of_halted(self, [row], "name")
         return object_table(row)
 
 
-class ShowEnvironment(ShowsEnvironment):
+class ShowEnvironment(EnvironmentCommand):
     """Show an environment."""
 
-    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+    def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Return the environment exactly as the API reports it. Raises the client's errors."""
         row: dict[str, Any] = self.client.get(_environment_path(parsed_args))["environment"]
         return row
 
 
-class SetEnvironment(ShowsEnvironment):
+class SetEnvironment(EnvironmentCommand):
     """``evenkeel environment set``: changes the given attributes of an environment."""
 
     act = "environment_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        _add_changeable(parser)
+        _add_change_options(parser)
 
-    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+    def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Change the environment and return it as the API reports it afterwards. Raises :class:`UsageError`
         if no change is given, and the client's errors.
         """
@@ -144,14 +144,14 @@ class SetEnvironment(ShowsEnvironment):
         return row
 
 
-class ResumeEnvironment(ShowsEnvironment):
+class ResumeEnvironment(EnvironmentCommand):
     """``evenkeel environment resume``: closes an environment's circuit breaker, so that shards of silent
     agents move.
     """
 
     act = "environment_resume"
 
-    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+    def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Close the environment's circuit breaker and return the environment as the API reports it
         afterwards. Raises the client's errors.
         """
@@ -165,7 +165,7 @@ class DeleteEnvironment(ApiCommand):
     act = "environment_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_name(parser)
+        _add_name_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(_environment_path(parsed_args))

@@ -37,7 +37,9 @@ class ListEvents(ListCommand):
     narrow = NARROW
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--limit", type=event_count, default=20, help="Number of events (default: %(default)s).")
+        parser.add_argument(
+            "--limit", type=parse_event_count, default=20, help="Number of events (default: %(default)s)."
+        )
         parser.add_argument(
             "--for", dest="object", metavar="OBJECT", help="Only those of this load balancer, agent or shard."
         )
@@ -48,11 +50,13 @@ class ListEvents(ListCommand):
         """Run the command and return its exit code; with ``--follow`` it prints a line for each event until
         interrupted, instead of a table.
         """
-        if not parsed_args.follow:
+        if not parsed_args.follow_events:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
-        for event in follow(self.client, self._event_query(parsed_args), parsed_args.limit, self.app.LOG.warning):
-            self.app.stdout.write((json.dumps(event) if as_json else line_of(event)) + "\n")
+        for event in follow_events(
+            self.client, self._event_query(parsed_args), parsed_args.limit, self.app.LOG.warning
+        ):
+            self.app.stdout.write((json.dumps(event) if as_json else event_line(event)) + "\n")
             self.app.stdout.flush()
         return 0
 
@@ -61,10 +65,10 @@ class ListEvents(ListCommand):
 
     def _event_query(self, parsed_args: Namespace) -> dict[str, str]:
         query = {} if parsed_args.by is None else {"by": parsed_args.by}
-        return query | ({"object_id": object_id(self.client, parsed_args.object)} if parsed_args.object else {})
+        return query | ({"object_id": find_object_id(self.client, parsed_args.object)} if parsed_args.object else {})
 
 
-def object_id(client: Client, name: str) -> str:
+def find_object_id(client: Client, name: str) -> str:
     """Return the id of the load balancer, agent or shard that ``name`` names by its id, the beginning of its
     id, its host (the first agent there) or its name.
 
@@ -78,7 +82,7 @@ def object_id(client: Client, name: str) -> str:
     return complete_id(client, "shards", name) or complete_id(client, "agents", name) or load_balancer_id(client, name)
 
 
-def event_count(text: str) -> int:
+def parse_event_count(text: str) -> int:
     """Parse the value of ``--limit``. Raises :class:`argparse.ArgumentTypeError` unless it is a number from 1
     to :data:`MAX_EVENTS`.
     """
@@ -93,7 +97,7 @@ def newest_events(client: Client, query: Mapping[str, Any], limit: int) -> list[
     return events
 
 
-def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> Iterator[dict[str, Any]]:
+def follow_events(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> Iterator[dict[str, Any]]:
     """Yield the newest ``limit`` events that match ``query``, oldest first, then new events, without end.
 
     While no controller is reachable it tries again every second, and calls ``warn`` (with a format and the
@@ -117,7 +121,7 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
             batch, down = [], True
 
 
-def line_of(event: dict[str, Any]) -> str:
+def event_line(event: dict[str, Any]) -> str:
     """Format an event as one line: time, kind, text, and the objects and users that it is about."""
     about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
     return escape_controls("  ".join([f"{event['at']}Z", event["kind"], event["text"], *about]))

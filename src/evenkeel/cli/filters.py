@@ -51,7 +51,7 @@ def check_environment(client: Client, found: Sequence[object], name: str | None)
         raise ApiRefused(404, f"no environment has the name {name!r}; there are: {', '.join(names) or 'none yet'}")
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def name_suggestion(name: str, known: Iterable[str]) -> str:
     """Return a question whether one of the names in ``known`` that resemble ``name`` is meant, at most five,
     as the end of a sentence; empty if none does.
     """

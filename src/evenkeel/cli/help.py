@@ -110,7 +110,7 @@ def print_help(app: App) -> None:
 def _write_help(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
     width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size().columns))
     out.write(f"usage: {app.NAME} [OPTION …] COMMAND …\n\n{app.parser.description}\n")
-    for title, names in grouped(descriptions).items():
+    for title, names in group_commands(descriptions).items():
         out.write(f"\n{title}:\n")
         for name in names:
             out.write(f"{_help_entry(name, first_clause(descriptions[name]), width)}\n")
@@ -120,7 +120,7 @@ def _write_help(out: TextIO, app: App, descriptions: Mapping[str, str]) -> None:
     out.write(formatter.format_help())
 
 
-def grouped(names: Mapping[str, str]) -> dict[str, list[str]]:
+def group_commands(names: Mapping[str, str]) -> dict[str, list[str]]:
     """Return ``{title of a group: its commands}`` for the commands in ``names``, without empty groups;
     commands in no group come last, as ``Others``.
     """

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
-from evenkeel.cli.client import API, segment
+from evenkeel.cli.client import API, quote_segment
 from evenkeel.cli.columns import object_table
 
 COLUMNS = ("id", "loadbalancer_id", "irules")
@@ -37,7 +37,7 @@ class SetIrules(ShowCommand):
 
 
 def _irules_path(listener_id: str) -> str:
-    return f"{API}/listeners/{segment(listener_id)}/irules"
+    return f"{API}/listeners/{quote_segment(listener_id)}/irules"
 
 
 def _irules_table(answer: dict[str, Any]) -> Any:

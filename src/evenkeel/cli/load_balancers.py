@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, all_pages, complete_id, is_id
-from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
-from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, near
+from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, name_suggestion
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 OCTAVIA = "/v2/lbaas/loadbalancers"
@@ -102,7 +102,7 @@ class ShowLoadBalancer(ShowCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{OCTAVIA}/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
+        path = f"{OCTAVIA}/{quote_segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
         return object_table(self.client.get(path)["loadbalancer"])
 
 
@@ -125,7 +125,7 @@ def load_balancer_path(client: Client, name: str) -> str:
     """Return the path, in the operators' API, of the load balancer with this id, beginning of an id, or name.
     Raises :class:`ApiRefused` as :func:`load_balancer_id` does.
     """
-    return f"{API}/loadbalancers/{segment(load_balancer_id(client, name))}"
+    return f"{API}/loadbalancers/{quote_segment(load_balancer_id(client, name))}"
 
 
 def load_balancer_id(client: Client, name: str) -> str:
@@ -142,7 +142,7 @@ def load_balancer_id(client: Client, name: str) -> str:
         return whole
     if not found:
         too_short = "; the beginning of an id has 4 characters or more" if TOO_SHORT_ID.fullmatch(name) else ""
-        hint = near(name, _some_names(client)) or too_short
+        hint = name_suggestion(name, _some_names(client)) or too_short
         raise ApiRefused(404, f"no load balancer has the id or name {name!r}{hint}")
     candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
     rows = "".join(f"\n  {_candidate_text(row)}" for row in candidates)

@@ -64,15 +64,15 @@ COMMANDS: dict[str, type[Command]] = {
     "agent list": agents.ListAgents,
     "agent show": agents.ShowAgent,
     "agent set": agents.SetAgent,
-    "agent drain": agent_moves.Drain,
-    "agent undrain": agent_moves.Undrain,
-    "agent failback": agent_moves.Failback,
-    "agent force-down": agent_moves.ForceDown,
-    "agent rebind": agent_moves.Rebind,
+    "agent drain": agent_moves.DrainAgent,
+    "agent undrain": agent_moves.UndrainAgent,
+    "agent failback": agent_moves.FailbackAgent,
+    "agent force-down": agent_moves.ForceDownAgent,
+    "agent rebind": agent_moves.RebindAgent,
     "agent delete": agents.DeleteAgent,
     "controller list": controllers.ListControllers,
     "device list": devices.ListDevices,
-    "adopt": plans.Adopt,
+    "adopt": plans.AdoptPartition,
     "irule show": irules.ShowIrules,
     "irule set": irules.SetIrules,
     "orphan list": orphans.ListOrphans,
@@ -100,7 +100,7 @@ COMMANDS: dict[str, type[Command]] = {
     "esd check": enhanced_services.CheckEnhancedServices,
     "database show": database.ShowDatabase,
     "database accept-history": database.AcceptHistory,
-    "database new-history": database.NewHistory,
+    "database new-history": database.StartNewHistory,
     "provider capabilities": providers.ShowCapabilities,
     "network list": networks.ListNetworks,
     "network show": networks.ShowNetwork,
@@ -202,14 +202,15 @@ class EvenKeelApp(CommandApp):
             typed = " ".join(takewhile(lambda word: not word.startswith("-"), argv))
             names = sorted(name for name, _ in self.command_manager)
             self.stderr.write(
-                f"evenkeel: there is no command {typed!r}{commands_like(typed, names)}; 'evenkeel --help' lists them\n"
+                f"evenkeel: there is no command {typed!r}{similar_commands(typed, names)};"
+                " 'evenkeel --help' lists them\n"
             )
             return UsageError.exit_code
         result: int = super().run_subcommand(argv)
         return result
 
     def run(self, argv: list[str]) -> int:
-        result: int = super().run(with_own_timeout(argv))
+        result: int = super().run(rename_wait_timeout(argv))
         return result
 
     def prepare_to_run_command(self, cmd: Command) -> None:
@@ -241,7 +242,7 @@ class EvenKeelApp(CommandApp):
         self.exit_code = UsageError.exit_code
 
 
-def commands_like(typed: str, names: Sequence[str]) -> str:
+def similar_commands(typed: str, names: Sequence[str]) -> str:
     """Return the commands in ``names`` that resemble the words ``typed`` or begin with their first word, as a
     question that ends a sentence; empty if there are none.
     """
@@ -253,11 +254,11 @@ def commands_like(typed: str, names: Sequence[str]) -> str:
     return f"; did you mean {', '.join(found)}?" if found else ""
 
 
-def with_own_timeout(argv: list[str]) -> list[str]:
+def rename_wait_timeout(argv: list[str]) -> list[str]:
     """Return the arguments with the option ``--timeout`` renamed to :data:`WAIT_OPTION` after a command that
     waits, because cliff would take it for the global option.
     """
-    waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, agent_moves.Moves)]
+    waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, agent_moves.MoveShardsCommand)]
     start = next((at + 2 for at in range(len(argv)) if argv[at : at + 2] in waiting), len(argv))
     own = [
         word.replace("--timeout", WAIT_OPTION, 1) if word.split("=", 1)[0] == "--timeout" else word

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
-from evenkeel.cli.client import API, UsageError, segment
+from evenkeel.cli.client import API, UsageError, quote_segment
 from evenkeel.cli.columns import escape_controls, list_table
 from evenkeel.cli.load_balancers import load_balancer_id
 
@@ -60,16 +60,16 @@ class MoveLoadBalancers(ApiCommand):
         if parsed_args.finish or parsed_args.back:
             self._end_move(parsed_args)
             return
-        found = self.client.post(f"{API}/moves", {"move": self._wanted_move(parsed_args)})["move"]
+        plan = self.client.post(f"{API}/moves", {"move": self._wanted_move(parsed_args)})["move"]
         if parsed_args.json:
-            self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
+            self.app.stdout.write(f"{json.dumps(plan, indent=2)}\n")
         else:
-            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
-        print_problems(self, problems_of(found))
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in plan_lines(plan))
+        print_problems(self, plan_problems(plan))
         if not parsed_args.yes:
             self.app.stdout.write(PLANNED)
         elif not parsed_args.no_wait:
-            self._follow_moves([row["load_balancer_id"] for row in found["loadbalancers"]])
+            self._follow_moves([row["load_balancer_id"] for row in plan["loadbalancers"]])
 
     def _wanted_move(self, parsed_args: Namespace) -> dict[str, Any]:
         given: dict[str, Any] = {
@@ -90,7 +90,7 @@ class MoveLoadBalancers(ApiCommand):
             raise UsageError("--finish and --back need a load balancer and --yes")
         id_ = load_balancer_id(self.client, parsed_args.loadbalancer)
         action = "back" if parsed_args.back else "finish"
-        self.client.put(f"{API}/moves/{segment(id_)}/{action}", None)
+        self.client.put(f"{API}/moves/{quote_segment(id_)}/{action}", None)
         if not parsed_args.no_wait:
             self._follow_moves([id_])
 
@@ -126,17 +126,17 @@ class ListMoves(ListCommand):
         return list_table(LIST_COLUMNS, [row for row in rows if not (parsed_args.open and row["step"] == "done")])
 
 
-def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
+def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that show the plan of moves: for each load balancer source, target and steps."""
-    for row in found["loadbalancers"]:
-        yield f"{_move_title(row)}: {row['source'] or '(none)'} -> {found['target']}"
+    for row in plan["loadbalancers"]:
+        yield f"{_move_title(row)}: {row['source'] or '(none)'} -> {plan['target']}"
         yield from (f"  {step}" for step in row["steps"])
 
 
-def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
+def plan_problems(plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield the reasons why load balancers of a plan cannot be moved; none if all can."""
-    yield from found["problems"]
-    for row in found["loadbalancers"]:
+    yield from plan["problems"]
+    for row in plan["loadbalancers"]:
         yield from (f"{_move_title(row)}: {problem}" for problem in row["problems"])
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
-from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "id", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
@@ -99,9 +99,9 @@ def network_id(client: Client, name: str) -> str:
     Raises :class:`ApiRefused` for an unknown name.
     """
     if is_id(name):
-        return segment(name)
+        return quote_segment(name)
     for row in client.get(f"{API}/networks")["networks"]:
         # Operators may choose ids that are no UUIDs.
         if name in (row["name"], row["id"]):
-            return segment(str(row["id"]))
+            return quote_segment(str(row["id"]))
     raise ApiRefused(404, f"no network has the id or name {name!r}")

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
-from evenkeel.cli.client import API, ApiRefused, segment
+from evenkeel.cli.client import API, ApiRefused, quote_segment
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.cli.plans import ANSWER_SECONDS
@@ -41,7 +41,7 @@ class ListOrphans(ListCommand):
             place = {"environment": shard["environment"], "group_number": shard["group_number"]}
             named = f"device group {shard['environment']}/{shard['group_number']}"
             try:
-                path = f"{API}/shards/{segment(shard['id'])}/orphans"
+                path = f"{API}/shards/{quote_segment(shard['id'])}/orphans"
                 found = self.client.post(path, None, timeout_seconds=ANSWER_SECONDS)
             except ApiRefused as error:
                 problems.append(f"{named}: {error}")
@@ -86,4 +86,4 @@ class RemoveOrphan(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         """Request the removal; the agent makes a complete pass."""
-        self.client.delete(f"{API}/orphans/{segment(parsed_args.load_balancer)}")
+        self.client.delete(f"{API}/orphans/{quote_segment(parsed_args.load_balancer)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, print_problems
-from evenkeel.cli.client import API, ApiRefused, segment
+from evenkeel.cli.client import API, ApiRefused, quote_segment
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 from evenkeel.core.kit.words import counted
@@ -33,15 +33,15 @@ class ShowPlan(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         path = load_balancer_path(self.client, parsed_args.loadbalancer)
-        found = self.client.post(f"{path}/plan", None, timeout_seconds=ANSWER_SECONDS)["plan"]
+        plans = self.client.post(f"{path}/plan", None, timeout_seconds=ANSWER_SECONDS)["plan"]
         if parsed_args.json:
-            self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
+            self.app.stdout.write(f"{json.dumps(plans, indent=2)}\n")
         else:
-            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
-        print_problems(self, problems_of(found))
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in plan_lines(plans))
+        print_problems(self, plan_problems(plans))
 
 
-class Adopt(ApiCommand):
+class AdoptPartition(ApiCommand):
     """``evenkeel adopt``: shows how a tenant's partition, which another program made, would be taken over;
     with ``--yes`` takes it over, with ``--back`` gives it back.
     """
@@ -64,19 +64,19 @@ class Adopt(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         shard = self._find_shard(parsed_args.project, parsed_args.environment)
-        path, adoption = f"{API}/shards/{segment(shard)}/adoption", {"apply": parsed_args.yes}
+        path, adoption = f"{API}/shards/{quote_segment(shard)}/adoption", {"apply": parsed_args.yes}
         # Only if they are wanted: a controller of an earlier version refuses them.
         wanted = {"give_back": parsed_args.back, "keep_irules": parsed_args.keep_irules}
         body = {"adoption": adoption | {name: True for name, value in wanted.items() if value}}
         seconds = ADOPTION_SECONDS if parsed_args.yes else ANSWER_SECONDS
-        found = self.client.post(path, body, timeout_seconds=seconds)["adoption"]
+        plans = self.client.post(path, body, timeout_seconds=seconds)["adoption"]
         if parsed_args.json:
-            self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
+            self.app.stdout.write(f"{json.dumps(plans, indent=2)}\n")
         else:
-            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(found))
+            self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in plan_lines(plans))
             planned, done = (PLANNED_BACK, GIVEN_BACK) if parsed_args.back else (PLANNED, ADOPTED)
             self.app.stdout.write(done if parsed_args.yes else planned)
-        print_problems(self, problems_of(found))
+        print_problems(self, plan_problems(plans))
 
     def _find_shard(self, project: str, environment: str | None) -> str:
         """Return the id of the shard of a project's load balancers. Raises :class:`ApiRefused` unless there is exactly
@@ -93,13 +93,13 @@ class Adopt(ApiCommand):
         return str(rows[0]["id"])
 
 
-def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
+def plan_lines(plans: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that show the plan of each device: its operations, with their attributes, and the
     objects that stay.
     """
-    if not found["devices"]:
+    if not plans["devices"]:
         yield "nothing: the load balancer is gone"
-    for plan in found["devices"]:
+    for plan in plans["devices"]:
         yield f"{plan['device']}: {_plan_summary(plan)}"
         for step in plan["operations"]:
             note = f" ({step['note']})" if step["note"] else ""
@@ -111,9 +111,9 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  stays, no load balancer needs it: {thing}" for thing in plan["left"])
 
 
-def problems_of(found: Mapping[str, Any]) -> Iterator[str]:
+def plan_problems(plans: Mapping[str, Any]) -> Iterator[str]:
     """Yield the reasons why devices would not be changed; none if every device has a plan."""
-    for plan in found["devices"]:
+    for plan in plans["devices"]:
         if plan["problem"]:
             yield f"{plan['device']}: {plan['problem']}"
 

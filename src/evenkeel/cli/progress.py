@@ -5,14 +5,14 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import Any
 
-from evenkeel.cli.client import API, Client, Unfinished, Unreachable, segment
+from evenkeel.cli.client import API, Client, Unfinished, Unreachable, quote_segment
 from evenkeel.cli.columns import Row
 from evenkeel.core.kit.words import counted
 
 LOOK_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
 STUCK_SECONDS = 10.0
-"""Time after which a command that waits gives up, if the same reason has blocked progress throughout."""
+"""Seconds after which a command that waits gives up, if there was always a reason why the count does not decrease."""
 
 WAIT_OPTION = "--wait-timeout"
 """Internal name of a waiting command's ``--timeout``, because cliff's global option has the same name."""
@@ -71,7 +71,7 @@ def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespac
     always a reason why the count does not decrease; :class:`Unreachable` if no controller answers at the
     time-out.
     """
-    path = f"{API}/agents/{segment(agent['id'])}"
+    path = f"{API}/agents/{quote_segment(agent['id'])}"
     now = started = stuck_since = time.monotonic()
     said = ""
     while True:

@@ -33,7 +33,7 @@ class FigureLine(NamedTuple):
     """A line of the table: its title, and the function that reads its value from a point."""
 
     title: str
-    of: Callable[[Point], float]
+    value_of: Callable[[Point], float]
 
 
 FIGURES = (
@@ -64,10 +64,10 @@ class ShowSeries(ListCommand):
             self.app.stderr.write(
                 f"from {points[0]['at']} to {points[-1]['at']} UTC, {counted(len(points), 'point')}\n"
             )
-        return list_table(LINE_COLUMNS, figure_lines(points, series["interval"]))
+        return list_table(LINE_COLUMNS, trend_rows(points, series["interval"]))
 
 
-def figure_lines(
+def trend_rows(
     points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURES
 ) -> Iterator[dict[str, str]]:
     """Yield one row of the table, by column, for each figure; none without points. ``interval_seconds``: time
@@ -76,8 +76,8 @@ def figure_lines(
     if not points:
         return
     places = _character_indexes(points, interval_seconds)
-    for title, of in figures:
-        values = [of(point) for point in points]
+    for title, value_of in figures:
+        values = [value_of(point) for point in points]
         yield {
             "figure": title,
             "last": short_number(values[-1]),

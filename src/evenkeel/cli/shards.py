@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, ShowCommand, complete_id, find_agent, find_neighbour, warn_of_halted
-from evenkeel.cli.client import API, ApiRefused, segment
+from evenkeel.cli.base import ListCommand, ShowCommand, complete_id, find_agent, find_agent_in_group, warn_of_halted
+from evenkeel.cli.client import API, ApiRefused, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
 
@@ -64,8 +64,8 @@ class MoveShard(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         shard = self._find_shard(parsed_args.shard)
-        home = find_neighbour(self.client, shard, parsed_args.to)
-        return object_table(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])
+        home = find_agent_in_group(self.client, shard, parsed_args.to)
+        return object_table(self.client.put(f"{API}/shards/{quote_segment(shard['id'])}/rebind", {"to": home})["shard"])
 
     def _find_shard(self, name: str) -> Mapping[str, Any]:
         wanted = complete_id(self.client, "shards", name) or name

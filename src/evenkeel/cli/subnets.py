@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
-from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "id", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
@@ -67,7 +67,7 @@ class SetSubnet(ShowCommand):
         _add_device_addresses(parser, required=True)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}"
+        path = f"{API}/subnets/{quote_segment(subnet_id(self.client, parsed_args.subnet))}"
         body = {"subnet": {"device_addresses": parsed_args.device_addresses}}
         return object_table(self.client.put(path, body)["subnet"])
 
@@ -91,7 +91,7 @@ class DeleteSubnet(ApiCommand):
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}")
+        self.client.delete(f"{API}/subnets/{quote_segment(subnet_id(self.client, parsed_args.subnet))}")
 
 
 def subnet_id(client: Client, name: str) -> str:

@@ -34,13 +34,13 @@ class ShowTree(ListCommand):
         tree = self.client.get(f"{path}/tree")["tree"]
         if tree["status_reason"]:
             self.app.stderr.write(f"{tree['status_reason']}\n")
-        shown = list(rows(tree))
+        shown = list(tree_rows(tree))
         if parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
             shown = [{**row, "object": f"{row['object']} {row['name']}".rstrip()} for row in shown]
         return list_table(COLUMNS, shown)
 
 
-def rows(tree: Node) -> Iterator[dict[str, str]]:
+def tree_rows(tree: Node) -> Iterator[dict[str, str]]:
     """Yield a row of the table, by column, for each object of a load balancer, indented below its parent."""
     yield _node_row(0, "load balancer", tree)
     for listener in tree["listeners"]:

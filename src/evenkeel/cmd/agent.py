@@ -44,15 +44,15 @@ DESCRIPTION = "Configure the devices of one device group. Several agents on diff
 
 
 class MovedNetworks:
-    """Callback for ids of networks whose ports Neutron moved: passes them to the function ``tell``, and drops
-    them until that is set.
+    """Callback for ids of networks whose ports Neutron moved: passes them to the function ``notify``, and
+    drops them until that is set.
     """
 
     def __init__(self) -> None:
-        self.tell: Callable[[Collection[str]], None] = lambda networks: None
+        self.notify: Callable[[Collection[str]], None] = lambda networks: None
 
     def __call__(self, networks: Collection[str]) -> None:
-        self.tell(networks)
+        self.notify(networks)
 
 
 class AgentParts(NamedTuple):
@@ -128,12 +128,12 @@ async def run(conf: cfg.ConfigOpts) -> None:
         certificate_ends=certificates.ends_at,
     )
     # Set only here: the part that reports to Neutron is opened before the agent exists.
-    parts.moved.tell = agent.note_moved_networks
+    parts.moved.notify = agent.note_moved_networks
     if neutron is not None:
         neutron.start()
     watching = asyncio.create_task(systemd.watch())
     try:
-        systemd.status("waiting for the message broker, controllers and devices")
+        systemd.set_status("waiting for the message broker, controllers and devices")
         await parts.metrics.start(agent.set_gauges)
         if await wait_for_bus(parts.bus, agent, systemd):
             await agent.run()
@@ -192,7 +192,7 @@ async def wait_for_bus(bus: Bus, agent: AgentService, systemd: ServiceManager) -
     starting = asyncio.create_task(start_bus(bus))
 
     def stop() -> None:
-        systemd.stopping()
+        systemd.notify_stopping()
         agent.stop()
         starting.cancel()
 

@@ -148,7 +148,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
         systemd.notify_ready()
         await stop.wait()
     finally:
-        systemd.stopping()
+        systemd.notify_stopping()
         await metrics.stop()
         await daemon.stop()
         await asyncio.to_thread(end_traces)

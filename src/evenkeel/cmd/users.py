@@ -90,12 +90,12 @@ def _add_user(options: argparse.Namespace) -> None:
             f"user {user.name!r} exists. To change it: evenkeel-users passwd {user.name},"
             f" evenkeel-users roles {user.name} …"
         )
-    _write_user(options.file, _ask_new_password(user, options))
+    _write_user(options.file, _user_with_new_password(user, options))
 
 
 def _change_password(options: argparse.Namespace) -> None:
     user = _existing_user(read_users(options.file), options.name)
-    _write_user(options.file, _ask_new_password(user, options))
+    _write_user(options.file, _user_with_new_password(user, options))
 
 
 def _change_roles(options: argparse.Namespace) -> None:
@@ -126,7 +126,7 @@ def _existing_user(users: Mapping[str, User], name: str) -> User:
     return users[name]
 
 
-def _ask_new_password(user: User, options: argparse.Namespace) -> User:
+def _user_with_new_password(user: User, options: argparse.Namespace) -> User:
     password = new_password(user.name, from_stdin=options.password_stdin)
     return replace(user, hash=hash_password(password, new_salt()))
 

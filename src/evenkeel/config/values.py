@@ -63,7 +63,7 @@ def read_password_files(values: Mapping[str, Any], *, section: str = "") -> dict
         for name, path in values.items():
             if name.endswith(PASSWORD_FILE) and path:
                 option = f"{section}.{name}" if section else name
-                found[name.removesuffix("_file")] = problems.collect_from(partial(_first_line, option, path))
+                found[name.removesuffix("_file")] = problems.collect_from(partial(_read_first_line, option, path))
     return found
 
 
@@ -121,7 +121,7 @@ def _join_choices(choices: Iterable[object]) -> str:
     return ", ".join(map(str, choices))
 
 
-def _first_line(option: str, path: str) -> str:
+def _read_first_line(option: str, path: str) -> str:
     """Return the first line of the file at ``path``, which ``option`` names. Raises :class:`ValueError`
     naming the option if the file is unreadable, empty or not UTF-8.
     """

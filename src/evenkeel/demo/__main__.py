@@ -22,7 +22,7 @@ from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections, merge_sections
 from evenkeel.demo.controls import Controls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
-from evenkeel.demo.home import DirectoryInUse, fresh_home
+from evenkeel.demo.home import DirectoryInUse, locked_directory
 from evenkeel.demo.narration import Narrator, open_narrator
 from evenkeel.demo.octavia import installation, mariadb
 from evenkeel.demo.octavia.host import PROJECT, OctaviaHost
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         venv = octavia_environment(options.octavia_environment) if options.octavia else None
-        with fresh_home(options.directory) as directory:
+        with locked_directory(options.directory) as directory:
             return asyncio.run(run(directory, device=options.device, once=options.once, venv=venv))
     except ProcessFailed as error:
         print(f"demo: {error}", file=sys.stderr)
@@ -107,11 +107,11 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
     ``device``: one of :data:`DEVICES`; ``venv``: where an Octavia is installed, behind which the demo runs;
     None: no Octavia. Raises :class:`asyncio.CancelledError` at a signal.
     """
-    end_on_signals()
+    cancel_on_signals()
     narrator = open_narrator()
     place, authority = choose_place(random.SystemRandom()), CertificateAuthority()
     root_file = write_root_certificate(authority, directory)
-    zone, proof = way_of_proof(place)
+    zone, proof = choose_proof(place)
     online = None if venv else OnlineAuthority(authority, SERVER_NAME, place.address, directory, root_file, zone=zone)
     options = merge_sections(CONTROLLER_OPTIONS, await online.start() if online else {})
     cluster = Cluster(directory, device=device, controller_options=options, agent_options=AGENT_OPTIONS)
@@ -161,7 +161,7 @@ def write_root_certificate(authority: CertificateAuthority, directory: Path) -> 
     return file
 
 
-def way_of_proof(place: VipPlace) -> tuple[str, str]:
+def choose_proof(place: VipPlace) -> tuple[str, str]:
     """Return the DNS zone in which the website's name is proven by dns-01, and a text about the proof. The
     zone is empty, and the proof http-01, if port 80 of the VIP can be bound.
     """
@@ -174,7 +174,7 @@ def way_of_proof(place: VipPlace) -> tuple[str, str]:
     )
 
 
-def end_on_signals() -> None:
+def cancel_on_signals() -> None:
     """Cancel the current task at SIGINT, SIGTERM or SIGHUP, so that its cleanup runs. Raises
     :class:`RuntimeError` outside of a task.
     """
@@ -230,10 +230,10 @@ def request_commands(cluster: Cluster, story: Scenario) -> str:
         return (
             f"  curl {story.place.url}\n  curl -H 'X-Project-Id: {PROJECT}' {story.endpoint}/v2.0/lbaas/loadbalancers"
         )
-    return f"  curl {story.place.url}\n  {verified_fetch(cluster.directory / ROOT_FILE, story.place)}"
+    return f"  curl {story.place.url}\n  {fetch_command(cluster.directory / ROOT_FILE, story.place)}"
 
 
-def verified_fetch(root_file: Path, place: VipPlace) -> str:
+def fetch_command(root_file: Path, place: VipPlace) -> str:
     """Return the ``curl`` command that fetches the website by HTTPS and trusts only the authority in
     ``root_file``.
     """

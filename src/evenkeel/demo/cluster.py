@@ -16,12 +16,12 @@ from evenkeel.cli.client import API, Client, ClientError
 from evenkeel.demo.configuration import NO_QUOTAS, Sections, merge_sections
 from evenkeel.demo.device_kinds import DeviceKind
 from evenkeel.demo.device_kinds.bigip import NAMES as BIGIP_NAMES
-from evenkeel.demo.device_kinds.bigip import BigipSide
+from evenkeel.demo.device_kinds.bigip import BigipDevices
 from evenkeel.demo.device_kinds.haproxy import NAMES as HAPROXY_NAMES
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import Process, ProcessFailed, stop_all
-from evenkeel.demo.workspace import START_SECONDS, Workspace, file_is_written
+from evenkeel.demo.workspace import START_SECONDS, Workspace, written_file_condition
 
 DEVICES = ("haproxy", "bigip")
 
@@ -69,9 +69,9 @@ class Cluster:
         self, device: str, names: Sequence[str] | None, options: Sections, arguments: Sequence[str]
     ) -> DeviceKind:
         if device == "bigip":
-            return BigipSide(self.workshop, names=names or BIGIP_NAMES, arguments=arguments)
+            return BigipDevices(self.workshop, names=names or BIGIP_NAMES, arguments=arguments)
         if device == "haproxy":
-            return HaproxySide(self.workshop, names=names or HAPROXY_NAMES, options=options)
+            return HaproxyDevices(self.workshop, names=names or HAPROXY_NAMES, options=options)
         raise ValueError(f"device: {device!r} is not one of {', '.join(DEVICES)}")
 
     # -- properties
@@ -81,7 +81,7 @@ class Cluster:
         """Client of the emulated BIG-IPs. Raises :class:`ProcessFailed` before :meth:`start_devices`, and for
         other devices.
         """
-        if not isinstance(self.side, BigipSide):
+        if not isinstance(self.side, BigipDevices):
             raise ProcessFailed(f"there is no emulator: the devices are of type {self.side.driver}")
         return self.side.emulator
 
@@ -148,7 +148,7 @@ class Cluster:
             self._controller_options,
         )
         process = self.workshop.create_process(name, "evenkeel.cmd.controller", sections)
-        await self.workshop.run(process, file_is_written(file), "its URL")
+        await self.workshop.run(process, written_file_condition(file), "its URL")
         self._urls[name] = file.read_text().strip()
         limit = self.workshop.start_seconds
         await process.until(self._answer_probe(number), "the API to answer", timeout_seconds=limit)

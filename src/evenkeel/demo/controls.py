@@ -62,15 +62,15 @@ class Controls:
         if action in OF_AGENTS:
             if host not in self._hosts:
                 raise WrongControl(f"host: {host!r:.40} is not one of {', '.join(self._hosts)}")
-            await self._do_harm(str(action), str(host))
+            await self._signal_agent(str(action), str(host))
         elif action == "cut":
             self._cut = True
             await asyncio.to_thread(self._cluster.side.cut)
             self._say("the device is cut off from all agents")
         else:
-            await self._heal_harm()
+            await self._heal_everything()
 
-    async def _do_harm(self, action: str, host: str) -> None:
+    async def _signal_agent(self, action: str, host: str) -> None:
         number = signal.SIGKILL if action == "kill" else signal.SIGSTOP
         if action == "kill":
             # SIGKILL ends a stopped process, too.
@@ -80,7 +80,7 @@ class Controls:
         await asyncio.to_thread(self._cluster.kill, agent_name(host), number)
         self._say(f"the agent on {host} is {'killed' if action == 'kill' else 'frozen'}, as requested in the dashboard")
 
-    async def _heal_harm(self) -> None:
+    async def _heal_everything(self) -> None:
         if self._cut:
             await asyncio.to_thread(self._cluster.side.heal)
             self._cut = False

@@ -14,7 +14,7 @@ class DirectoryInUse(Exception):
 
 
 @contextlib.contextmanager
-def fresh_home(directory: Path) -> Iterator[Path]:
+def locked_directory(directory: Path) -> Iterator[Path]:
     """Empty the demo's directory, which is created if missing, and lock it until the context ends; the files
     of this run remain. Raises :class:`DirectoryInUse` if another demo runs there, or if the directory
     contains other files.

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from evenkeel.demo.traffic import Counts
+from evenkeel.demo.traffic import TrafficCounts
 
 EVENTS_SHOWN = 6
 
@@ -25,7 +25,7 @@ class LiveView:
 
     agents: Sequence[Row] = ()
     events: Sequence[Row] = ()
-    counts: Counts = field(default_factory=Counts)
+    counts: TrafficCounts = field(default_factory=TrafficCounts)
 
 
 class Narrator:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evenkeel.demo.traffic import Counts
+from evenkeel.demo.traffic import TrafficCounts
 
 TAKEOVER_SECONDS = 10.0
 
@@ -17,8 +17,8 @@ class DemoResult:
     """
 
     create_writes_promised: int
-    counts: Counts = field(default_factory=Counts)
-    https: Counts = field(default_factory=Counts)
+    counts: TrafficCounts = field(default_factory=TrafficCounts)
+    https: TrafficCounts = field(default_factory=TrafficCounts)
     takeover_seconds: float = 0.0
     create_writes: Mapping[str, int] = field(default_factory=dict)
     more: list[tuple[str, str]] = field(default_factory=list)

@@ -13,11 +13,11 @@ from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.cluster import Cluster, agent_name
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.https import HttpsWebsite
 from evenkeel.demo.narration import Narrator
 from evenkeel.demo.outcome import DemoResult
-from evenkeel.demo.survival import outlive_daemon
+from evenkeel.demo.survival import kill_and_restart_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
 from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
@@ -75,8 +75,8 @@ class Scenario:
         self._say(f"{home} serves it; the other agents stand by")
         await self._kill_agent(home)
         await self._restart_agent(home)
-        if isinstance(self._side, HaproxySide):
-            await outlive_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
+        if isinstance(self._side, HaproxyDevices):
+            await kill_and_restart_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
         await https.renew()
         await self._verify_agreement()
         https.check_shown_certificates()
@@ -196,7 +196,7 @@ class Scenario:
         return member_differences(await asyncio.to_thread(self._side.members), wanted)
 
     async def _vip_answers(self) -> bool:
-        return await answers(self.place.address, self.place.port)
+        return await is_answered(self.place.address, self.place.port)
 
     async def _all_backends_answer(self) -> bool:
         # A failed request ends the wait, too: the outcome reports it.
@@ -225,7 +225,7 @@ class Scenario:
             tenant.close()
 
 
-async def answers(address: str, port: int) -> bool:
+async def is_answered(address: str, port: int) -> bool:
     """Whether a request to this address and port of a VIP is answered with 200 within a second."""
     try:
         async with asyncio.timeout(1.0):

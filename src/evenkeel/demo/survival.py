@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from evenkeel.core.kit.words import counted
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.waiting import until
@@ -13,8 +13,8 @@ REQUESTS_MEANWHILE = 200
 WEIGHT = 2
 
 
-async def outlive_daemon(
-    side: HaproxySide, tenant: Tenant, load_balancer_id: str, outcome: DemoResult, say: Callable[[str], None]
+async def kill_and_restart_daemon(
+    side: HaproxyDevices, tenant: Tenant, load_balancer_id: str, outcome: DemoResult, say: Callable[[str], None]
 ) -> None:
     """Kill HAProxy's daemon, request a change, wait for requests that are answered without it, restart it,
     and wait for the change.

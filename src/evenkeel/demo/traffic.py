@@ -28,7 +28,7 @@ class TlsClient(NamedTuple):
 
 
 @dataclass
-class Counts:
+class TrafficCounts:
     """Totals since the traffic began. ``first_failure``: reason of the first failed request; ``answers``:
     good responses by their text, the backend's name; ``certificates``: TLS handshakes by the SHA-256 of
     the certificate that was shown, in DER.
@@ -49,7 +49,7 @@ class Traffic:
     def __init__(
         self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02, tls: TlsClient | None = None
     ) -> None:
-        self.counts = Counts()
+        self.counts = TrafficCounts()
         self._address = address
         self._port = port
         self._clients = clients
@@ -62,7 +62,7 @@ class Traffic:
         """Start the clients, which send requests until :meth:`stop`."""
         self._tasks = [asyncio.create_task(self._send_repeatedly(keep=bool(n % 2))) for n in range(self._clients)]
 
-    async def stop(self) -> Counts:
+    async def stop(self) -> TrafficCounts:
         """Stop the clients after their current requests; returns the totals."""
         self._stopping.set()
         await asyncio.gather(*self._tasks)

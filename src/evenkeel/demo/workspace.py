@@ -64,6 +64,6 @@ class Workspace:
         await process.until(ready, what, timeout_seconds=self.start_seconds)
 
 
-def file_is_written(file: Path) -> Callable[[], bool]:
+def written_file_condition(file: Path) -> Callable[[], bool]:
     """Return a condition that is true once the file exists and is not empty."""
     return lambda: file.exists() and bool(file.read_text().strip())

@@ -12,7 +12,7 @@ from pathlib import Path
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.traffic import Traffic
 from tests.acceptance.hitless.changing import Changing
 from tests.acceptance.hitless.faults import Faults, full_resync
@@ -104,7 +104,7 @@ class Run:
         renewals: int,
         https_requests: int = 0,
     ) -> None:
-        assert isinstance(cluster.side, HaproxySide)
+        assert isinstance(cluster.side, HaproxyDevices)
         self.report = Report()
         self._cluster = cluster
         self._side = cluster.side

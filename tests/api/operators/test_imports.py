@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.cli.moving_in.lbaas_v2 import Documents, load_balancers
+from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, load_balancers
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.networking.network import RETRY
 from evenkeel.network.builtin import BuiltinNetwork
@@ -175,7 +175,7 @@ async def test_tree_shown_by_lbaas_v2_is_the_same_after_its_import_elsewhere(
     member_ = {"address": "10.20.0.1", "protocol_port": 80, "weight": 7, "subnet_id": bodies.SUBNET_ID}
     await v2.make("member", f"/pools/{pool_['id']}/members", **member_)
     before = await lists(api, pool_["id"], policy["id"])
-    documents = Documents()
+    documents = LbaasDocuments()
     for name, rows in before.items():
         documents.add({name: rows}, name)
     (found,) = load_balancers(documents)

@@ -4,12 +4,12 @@ import pytest
 
 from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.cli.config_import.ini_reading import read_ini
-from evenkeel.cli.config_import.message_broker import Broker, broker_of
+from evenkeel.cli.config_import.message_broker import Broker, find_broker
 from evenkeel.cli.config_import.settings import Settings
 
 
 def broker(text: str) -> Broker:
-    return broker_of(Settings(read_ini(text)))
+    return find_broker(Settings(read_ini(text)))
 
 
 @pytest.mark.parametrize(

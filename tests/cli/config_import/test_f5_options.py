@@ -1,6 +1,6 @@
 """The table of F5's options has all that the agent's branches declare, each with its fate."""
 
-from evenkeel.cli.config_import.f5_options import ATTACHMENT, DEFAULTS, OPTIONS, is_neutrons
+from evenkeel.cli.config_import.f5_options import ATTACHMENT, DEFAULTS, OPTIONS, is_neutron_option
 from evenkeel.cli.config_import.translation import FLAGS
 from tests.cli.config_import.f5_declarations import DECLARATIONS, OUTSIDE
 
@@ -22,7 +22,7 @@ def test_flags_are_the_truth_values_among_the_written_options() -> None:
 
 
 def test_options_of_f5s_agent_are_not_taken_for_neutrons() -> None:
-    assert not [name for name in OPTIONS if is_neutrons(name)]
+    assert not [name for name in OPTIONS if is_neutron_option(name)]
 
 
 def test_options_of_9_8_to_9_10_have_a_fate_with_a_reason() -> None:

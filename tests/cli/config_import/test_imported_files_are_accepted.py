@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evenkeel.cli.config_import.ini_reading import decode_ini, read_ini
 from evenkeel.cli.config_import.rendering import render_ini_file
-from evenkeel.cli.config_import.translation import PASSWORD_FILE, QUOTAS, Importer
+from evenkeel.cli.config_import.translation import PASSWORD_FILE, QUOTAS, ConfigurationImporter
 from evenkeel.cmd.configuration.checked_import import written_file_refusals
 from tests.cli.config_import.f5_declarations import DECLARATIONS, Declaration
 
@@ -149,7 +149,7 @@ def test_processes_refuse_only_what_the_import_names_or_the_operator_has_written
     with TemporaryDirectory() as name, structlog.testing.capture_logs():
         folder = Path(name)
         files = read_ini(decode_ini(agent.encode())), read_ini(neutron)
-        result = Importer(*files, name).run()
+        result = ConfigurationImporter(*files, name).run()
         (folder / "controller.ini").write_text(render_ini_file(result.controller, "x"))
         (folder / "agent.ini").write_text(render_ini_file(result.agent, "x"))
         (folder / PASSWORD_FILE).write_text(f"{result.password}\n")
@@ -164,6 +164,6 @@ def test_processes_refuse_only_what_the_import_names_or_the_operator_has_written
 @given(st.fixed_dictionaries({}, optional={one.name: values_of(one) for one in DECLARATIONS}))
 def test_each_option_is_listed_once_with_its_fate(options: dict[str, str]) -> None:
     text = "[DEFAULT]\n" + "".join(f"{name} = {value}\n" for name, value in options.items())
-    result = Importer(read_ini(text), {}, "/x").run()
+    result = ConfigurationImporter(read_ini(text), {}, "/x").run()
     assert [one.option for one in result.findings] == list(options)
     assert not [one for one in result.problems if "is called so" in one]

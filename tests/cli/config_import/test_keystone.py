@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.cli.config_import.ini_reading import read_ini
-from evenkeel.cli.config_import.keystone import Login, login_of
+from evenkeel.cli.config_import.keystone import Login, find_login
 from evenkeel.cli.config_import.settings import Settings
 
 DOMAINS = {"user_domain_id": "default", "project_domain_id": "default"}
@@ -12,7 +12,7 @@ LEGACY = "admin_user = neutron\nadmin_password = word\nadmin_tenant_name = servi
 
 
 def login(text: str) -> Login:
-    return login_of(Settings(read_ini(f"[keystone_authtoken]\n{text}")))
+    return find_login(Settings(read_ini(f"[keystone_authtoken]\n{text}")))
 
 
 @pytest.mark.parametrize(

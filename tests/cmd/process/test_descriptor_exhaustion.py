@@ -5,7 +5,7 @@ import os
 import pytest
 import structlog
 
-from evenkeel.cmd.process.descriptor_exhaustion import is_out_of_files, shorten_event
+from evenkeel.cmd.process.descriptor_exhaustion import is_out_of_files, shorten_exhaustion_event
 from evenkeel.core.kit.errors import StoreUnavailable
 
 
@@ -16,7 +16,7 @@ def written() -> io.StringIO:
 
 
 def logger(out: io.StringIO) -> structlog.typing.FilteringBoundLogger:
-    processors = [shorten_event, structlog.processors.format_exc_info, structlog.processors.LogfmtRenderer()]
+    processors = [shorten_exhaustion_event, structlog.processors.format_exc_info, structlog.processors.LogfmtRenderer()]
     made: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(structlog.WriteLogger(out), processors)
     return made
 

@@ -36,9 +36,9 @@ def test_child_processes_do_not_inherit_what_is_for_this_one(systemd: Systemd) -
     environment = {"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": str(os.getpid())}
     manager = ServiceManager(environment)
     assert not environment and manager.watchdog_seconds == 30.0
-    manager.status("waiting")
+    manager.set_status("waiting")
     manager.notify_ready()
-    manager.stopping()
+    manager.notify_stopping()
     assert systemd.heard() == ["STATUS=waiting", "READY=1", "STATUS=serving", "STOPPING=1", "STATUS=stopping"]
 
 
@@ -53,7 +53,7 @@ def test_an_abstract_address_and_one_that_is_gone() -> None:
     manager.notify_ready()
     assert systemd.heard()[0] == "READY=1"
     systemd.close()
-    manager.stopping()  # logged
+    manager.notify_stopping()  # logged
 
 
 async def test_the_watchdog_is_fed_until_another_loop_hangs(systemd: Systemd) -> None:
@@ -144,4 +144,4 @@ async def test_a_worker_tells_its_parent_as_it_would_systemd_and_nobody_once_tha
             assert parent.recv(100) == b"READY=1\nSTATUS=serving"
             assert await asyncio.to_thread(parent.recv, 100) == b"WATCHDOG=1"
             watching.cancel()
-        manager.stopping()
+        manager.notify_stopping()

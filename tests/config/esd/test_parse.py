@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.config.esd.definition import Definition, object_types
-from evenkeel.config.esd.parse import DEFINITIONS_MAX, FILE_BYTES_MAX, LIST_MAX, Parsed, parse_all
+from evenkeel.config.esd.parse import DEFINITIONS_MAX, FILE_BYTES_MAX, LIST_MAX, ParsedFiles, parse_all
 from evenkeel.config.esd.tags import OTHER_NAMES, TAGS
 
 DEMO = {
@@ -27,7 +27,7 @@ DEMO = {
 """As in F5's documentation."""
 
 
-def parsed(*, strict: bool = False, **files: Any) -> Parsed:
+def parsed(*, strict: bool = False, **files: Any) -> ParsedFiles:
     """Parse files by name without their suffix."""
     texts = {
         f"{name}.json": content if isinstance(content, bytes) else json.dumps(content).encode()

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parse import parse_all
-from evenkeel.config.esd.parts import BODY_BYTES_MAX, PARTS, VARIABLES, parts_report, template_words
+from evenkeel.config.esd.parts import (
+    BODY_BYTES_MAX,
+    PARTS,
+    VARIABLES,
+    HeaderChanges,
+    Parts,
+    Timeouts,
+    parts_report,
+    template_words,
+)
 from tests.devices.hostile_text_behaviour import TEXTS, possible, template
 
 
@@ -139,6 +148,14 @@ def test_target_of_an_access_log_is_an_address_and_a_port(target: str, address: 
 def test_other_targets_of_access_logs_are_refused(target: str) -> None:
     problem = only({"access_log": {"target": target}}).problem
     assert "ADDRESS:PORT, as 192.0.2.1:514 or [2001:db8::1]:514, is allowed" in problem
+
+
+def test_changed_settings_are_those_that_differ_from_their_defaults() -> None:
+    parts = Parts(request_headers=HeaderChanges(add={"X-Client": "{client_address}"}), timeouts=Timeouts(tunnel=60))
+
+    assert parts.changed_settings("request_headers") == ("add",)
+    assert parts.changed_settings("timeouts") == ("tunnel",)
+    assert parts.changed_settings("response_headers") == ()
 
 
 def test_hostile_texts_that_no_header_may_have_are_refused() -> None:

@@ -50,13 +50,13 @@ def test_vips_leave_the_pairs_and_return_and_other_pairs_stay(
     pairs = [{"ip_address": address} for address in (VIP, OTHER, "10.77.0.99")]
     port = made_port(neutron, world, allowed_address_pairs=pairs)
     for _ in range(2):
-        source.silence(amphora(neutron, port.id), (VIP, OTHER))
+        source.remove_addresses(amphora(neutron, port.id), (VIP, OTHER))
         assert addresses(neutron, port.id) == ["10.77.0.99"]
-        assert not amphora(neutron, port.id).speaks_for((VIP, OTHER))
+        assert not amphora(neutron, port.id).may_send_from((VIP, OTHER))
     for _ in range(2):
-        source.let_speak(amphora(neutron, port.id), (VIP, OTHER))
+        source.allow_addresses(amphora(neutron, port.id), (VIP, OTHER))
         assert addresses(neutron, port.id) == [VIP, OTHER, "10.77.0.99"]
-    assert amphora(neutron, port.id).speaks_for((VIP,))
+    assert amphora(neutron, port.id).may_send_from((VIP,))
     neutron.network.delete_port(port)
 
 

@@ -12,7 +12,7 @@ from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.config_import.ini_reading import BadIni, Sections, decode_ini, merge_ini_files, read_ini
 from evenkeel.cli.config_import.rendering import render_ini_file
-from evenkeel.cli.config_import.translation import AGENT_INI, NEUTRON_CONF, PASSWORD_FILE, Importer
+from evenkeel.cli.config_import.translation import AGENT_INI, NEUTRON_CONF, PASSWORD_FILE, ConfigurationImporter
 
 COLUMNS = ("file", "option", "fate", "remark")
 FILE_BYTES_MAX = 1024 * 1024
@@ -44,7 +44,7 @@ class ImportConfig(ListCommand):
         folder = Path(parsed_args.output).absolute()
         agent = _read_sections(parsed_args.agent_ini)
         neutron = merge_ini_files(_read_sections(path) for path in parsed_args.neutron_conf)
-        result = Importer(agent, neutron, str(folder)).run()
+        result = ConfigurationImporter(agent, neutron, str(folder)).run()
         heading = HEADING.format(" and ".join((AGENT_INI, *([NEUTRON_CONF] if neutron else []))))
         files = {
             "controller.ini": render_ini_file(result.controller, heading),

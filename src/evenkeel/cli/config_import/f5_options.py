@@ -185,7 +185,7 @@ _NEUTRONS_PATTERN = re.compile(
 )
 
 
-def is_neutrons(option: str) -> bool:
+def is_neutron_option(option: str) -> bool:
     """Whether Neutron or one of its libraries declares this option of ``[DEFAULT]``, which F5's agent reads
     too.
     """

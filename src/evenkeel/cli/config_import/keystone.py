@@ -63,11 +63,11 @@ class Login(NamedTuple):
     options: Mapping[str, str]
     """Options of the login and of its session, valid in any section that keystoneauth reads."""
     tokens: Mapping[str, str]
-    """Further options of ``[keystone_authtoken]``, which checks tokens."""
+    """Options to write to ``[keystone_authtoken]`` besides the login's, by which controllers check tokens."""
     problems: tuple[str, ...] = ()
 
 
-def login_of(settings: Settings) -> Login:
+def find_login(settings: Settings) -> Login:
     """Return the login at Keystone in Neutron's configuration, without options if there is none or it is
     incomplete.
     """

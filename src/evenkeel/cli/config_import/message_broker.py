@@ -37,7 +37,7 @@ class Broker(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def broker_of(settings: Settings) -> Broker:
+def find_broker(settings: Settings) -> Broker:
     """Return the message broker in Neutron's configuration; its URL is empty if none is configured, or if it
     is not RabbitMQ.
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Line(NamedTuple):
+class OptionLine(NamedTuple):
     """An option to write to one of our ini files, below its ``remark``. ``value`` None: the option is
     commented out.
     """
@@ -15,9 +15,9 @@ class Line(NamedTuple):
     remark: str
 
 
-def render_ini_file(lines: Sequence[Line], heading: str) -> str:
+def render_ini_file(lines: Sequence[OptionLine], heading: str) -> str:
     """Return the text of an ini file that begins with ``heading``; a line's remark stands above its option."""
-    sections: dict[str, list[Line]] = {}
+    sections: dict[str, list[OptionLine]] = {}
     for line in lines:
         sections.setdefault(line.section, []).append(line)
     text = [f"# {heading}"]

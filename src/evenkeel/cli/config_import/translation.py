@@ -18,11 +18,11 @@ from evenkeel.cli.config_import.f5_options import (
     V1_DEFAULTS,
     V1_DRIVER,
     Fate,
-    is_neutrons,
+    is_neutron_option,
 )
 from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections, merge_ini_files
-from evenkeel.cli.config_import.message_broker import OWN_PLACE, broker_of
-from evenkeel.cli.config_import.rendering import Line
+from evenkeel.cli.config_import.message_broker import OWN_PLACE, find_broker
+from evenkeel.cli.config_import.rendering import OptionLine
 from evenkeel.cli.config_import.settings import FALSE, TRUE, UNSET, Settings
 
 AGENT_INI = "f5-openstack-agent.ini"
@@ -59,19 +59,19 @@ class ImportedOption(NamedTuple):
     remark: str
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """Result of the import: the options of our two files, the devices' password, the fate of every option,
     and ``problems``, which the operator has to decide.
     """
 
-    controller: tuple[Line, ...]
-    agent: tuple[Line, ...]
+    controller: tuple[OptionLine, ...]
+    agent: tuple[OptionLine, ...]
     password: str
     findings: tuple[ImportedOption, ...]
     problems: tuple[str, ...]
 
 
-class Importer:
+class ConfigurationImporter:
     """Translates the configuration of one agent of F5, and of its Neutron. ``folder``: absolute path of the
     directory where our files will be.
 
@@ -89,12 +89,12 @@ class Importer:
         self._v1 = V1_DRIVER in self._agent.value(DEFAULT, "f5_bigip_lbaas_device_driver")
         self._defaults = V1_DEFAULTS if self._v1 else DEFAULTS
 
-    def run(self) -> Imported:
+    def run(self) -> ImportResult:
         controller, agent = tuple(self._controller_lines()), tuple(self._agent_lines())
         password = self._decoded_password("icontrol_password")
-        self._problems += self._further_problems()
+        self._problems += self._option_problems()
         resolved = {**self._settings.problems, **self._agent.problems}
-        return Imported(
+        return ImportResult(
             controller=controller,
             agent=agent,
             password=password,
@@ -151,7 +151,7 @@ class Importer:
         return self._f5_option("environment_prefix")
 
     @property
-    def _is_environment(self) -> bool:
+    def _is_valid_environment(self) -> bool:
         return _ENVIRONMENT_PATTERN.fullmatch(self._environment_prefix) is not None
 
     def _f5_providers(self) -> list[str]:
@@ -167,28 +167,32 @@ class Importer:
 
     # -- our files
 
-    def _common_lines(self) -> Iterator[Line]:
-        broker = broker_of(self._settings)
+    def _common_lines(self) -> Iterator[OptionLine]:
+        broker = find_broker(self._settings)
         self._problems += broker.problems
         remark = broker.remark or f"the message broker: amqp://user:password@host/vhost; {OWN_PLACE}"
-        yield Line(DEFAULT, "transport_url", broker.url or None, remark)
-        yield Line(DEFAULT, "debug", str(self._flag_option("debug", default=False)).lower(), "")
+        yield OptionLine(DEFAULT, "transport_url", broker.url or None, remark)
+        yield OptionLine(DEFAULT, "debug", str(self._flag_option("debug", default=False)).lower(), "")
 
-    def _controller_lines(self) -> Iterator[Line]:
+    def _controller_lines(self) -> Iterator[OptionLine]:
         yield from self._common_lines()
-        environment = self._environment_prefix if self._is_environment else None
+        environment = self._environment_prefix if self._is_valid_environment else None
         driven = environment and f"{environment}:bigip"
-        yield Line(DEFAULT, "environments", driven, "name:device_driver of each environment")
-        yield Line(DEFAULT, "default_provider", environment, "of load balancers that name no provider")
+        yield OptionLine(DEFAULT, "environments", driven, "name:device_driver of each environment")
+        yield OptionLine(DEFAULT, "default_provider", environment, "of load balancers that name no provider")
         if self._f5_option("f5_pending_services_timeout"):
-            yield Line(DEFAULT, "pending_deadline", None, "seconds until PENDING is ERROR; then it is still retried")
-        yield Line("database", "connection", None, "a database of its own: postgresql://user:password@host/evenkeel")
-        yield Line("api", "bind_host", None, "127.0.0.1 by default: a TLS proxy in front; or ssl_cert_file here")
+            yield OptionLine(
+                DEFAULT, "pending_deadline", None, "seconds until PENDING is ERROR; then it is still retried"
+            )
+        yield OptionLine(
+            "database", "connection", None, "a database of its own: postgresql://user:password@host/evenkeel"
+        )
+        yield OptionLine("api", "bind_host", None, "127.0.0.1 by default: a TLS proxy in front; or ssl_cert_file here")
         yield from self._identity_lines()
         yield from self._barbican_lines()
         for theirs, ours in QUOTAS.items():
             if (value := self._neutron_option("quotas", theirs)) and (quota := self._quota_option(theirs, value)):
-                yield Line("quotas", ours, quota, f"{theirs} of Neutron")
+                yield OptionLine("quotas", ours, quota, f"{theirs} of Neutron")
 
     def _quota_option(self, name: str, value: str) -> str | None:
         # Every negative number is Neutron's "no limit".
@@ -196,101 +200,103 @@ class Importer:
             return "-1"
         return self._checked_number(name, value, 0, whole=True)
 
-    def _identity_lines(self) -> Iterator[Line]:
-        login = keystone.login_of(self._settings)
+    def _identity_lines(self) -> Iterator[OptionLine]:
+        login = keystone.find_login(self._settings)
         self._problems += login.problems
         if not login.options:
-            yield Line("identity", "kind", None, "who may call: see how-to/authentication.md")
+            yield OptionLine("identity", "kind", None, "who may call: see how-to/authentication.md")
             return
-        yield Line("identity", "kind", "keystone", "")
+        yield OptionLine("identity", "kind", "keystone", "")
         for name, value in {**login.options, **login.tokens}.items():
-            yield Line(keystone.SECTION, name, value, "")
-        yield Line(keystone.SECTION, "service_type", "load-balancer", "")
-        yield Line("network", "driver", "neutron", "VIPs are ports of tenants' networks")
+            yield OptionLine(keystone.SECTION, name, value, "")
+        yield OptionLine(keystone.SECTION, "service_type", "load-balancer", "")
+        yield OptionLine("network", "driver", "neutron", "VIPs are ports of tenants' networks")
         for name, value in login.options.items():
-            yield Line("neutron", name, value, "")
+            yield OptionLine("neutron", name, value, "")
 
-    def _barbican_lines(self) -> Iterator[Line]:
+    def _barbican_lines(self) -> Iterator[OptionLine]:
         if "barbican" not in self._f5_option("cert_manager").lower():
-            yield Line("certificates", "key_manager", None, "none by default: see how-to/keep-certificates.md")
+            yield OptionLine("certificates", "key_manager", None, "none by default: see how-to/keep-certificates.md")
             return
         password = self._decoded_password("os_password")
         found = {"os_auth_url": self._f5_option("os_auth_url"), "os_username": self._f5_option("os_username")}
         missing = [name for name, value in {**found, "os_password": password}.items() if not value]
         if missing:
             self._problems.append(f"{', '.join(missing)}: not set: write the login in [barbican], with key_manager")
-            yield Line("certificates", "key_manager", None, "barbican, once [barbican] has a login")
+            yield OptionLine("certificates", "key_manager", None, "barbican, once [barbican] has a login")
             return
-        yield Line("certificates", "key_manager", "barbican", "")
-        yield Line("barbican", "auth_type", "password", "")
-        yield Line("barbican", "auth_url", keystone.without_version_2(found["os_auth_url"]), "")
-        yield Line("barbican", "username", found["os_username"], "")
-        yield Line("barbican", "password", password, "")
+        yield OptionLine("certificates", "key_manager", "barbican", "")
+        yield OptionLine("barbican", "auth_type", "password", "")
+        yield OptionLine("barbican", "auth_url", keystone.without_version_2(found["os_auth_url"]), "")
+        yield OptionLine("barbican", "username", found["os_username"], "")
+        yield OptionLine("barbican", "password", password, "")
         if domain := self._f5_option("os_user_domain_name"):
-            yield Line("barbican", "user_domain_name", domain, "")
+            yield OptionLine("barbican", "user_domain_name", domain, "")
         else:
-            yield Line("barbican", "user_domain_id", "default", "the domain of users of Keystone v2")
+            yield OptionLine("barbican", "user_domain_id", "default", "the domain of users of Keystone v2")
 
-    def _agent_lines(self) -> Iterator[Line]:
+    def _agent_lines(self) -> Iterator[OptionLine]:
         yield from self._common_lines()
         host = self._neutron_option(DEFAULT, "host")
         if not host:
             self._problems.append("host: not set: name the agent's host in agent.ini")
-        yield Line(DEFAULT, "host", host or None, "another one on each host of the group")
-        environment = self._environment_prefix if self._is_environment else None
-        yield Line(DEFAULT, "environment_prefix", environment, "begins the names on the devices: never change it")
+        yield OptionLine(DEFAULT, "host", host or None, "another one on each host of the group")
+        environment = self._environment_prefix if self._is_valid_environment else None
+        yield OptionLine(DEFAULT, "environment_prefix", environment, "begins the names on the devices: never change it")
         group = self._checked_number(
             "environment_group_number", self._f5_option("environment_group_number"), 1, whole=True
         )
-        yield Line(DEFAULT, "environment_group_number", group, "")
-        yield Line(DEFAULT, "device_driver", "bigip", "")
+        yield OptionLine(DEFAULT, "environment_group_number", group, "")
+        yield OptionLine(DEFAULT, "device_driver", "bigip", "")
         if value := self._f5_option("service_resync_interval"):
             resync = self._checked_number("service_resync_interval", value, RESYNC_SECONDS_MIN)
-            yield Line(DEFAULT, "service_resync_interval", resync, "")
+            yield OptionLine(DEFAULT, "service_resync_interval", resync, "")
         if policy := _SIGNS_PATTERN.sub("", self._f5_option("capacity_policy")).strip():
-            yield Line(DEFAULT, "capacity_policy", policy, "")
+            yield OptionLine(DEFAULT, "capacity_policy", policy, "")
         if (interval := self._neutron_option("agent", "report_interval")) and interval != "0":
             seconds = self._checked_number("report_interval", interval, REPORT_SECONDS_MIN)
-            yield Line(DEFAULT, "report_interval", seconds, "report_interval of Neutron's agents")
+            yield OptionLine(DEFAULT, "report_interval", seconds, "report_interval of Neutron's agents")
         yield from self._device_lines()
         yield from self._attachment_lines()
-        yield Line("bigip", "ca_file", None, "verifies the devices' certificates, which F5's agent did not: set it")
+        yield OptionLine(
+            "bigip", "ca_file", None, "verifies the devices' certificates, which F5's agent did not: set it"
+        )
 
-    def _device_lines(self) -> Iterator[Line]:
+    def _device_lines(self) -> Iterator[OptionLine]:
         hosts = self._list_option("icontrol_hostname")
-        yield Line("bigip", "icontrol_hostname", ",".join(hosts) or None, "")
-        yield Line("bigip", "icontrol_username", self._f5_option("icontrol_username") or None, "")
+        yield OptionLine("bigip", "icontrol_hostname", ",".join(hosts) or None, "")
+        yield OptionLine("bigip", "icontrol_username", self._f5_option("icontrol_username") or None, "")
         if guests_hosts := self._list_option("icontrol_vcmp_hostname"):
-            yield Line("bigip", "icontrol_vcmp_hostname", ",".join(guests_hosts), "")
-        yield Line("bigip", "icontrol_password_file", f"{self._folder}/{PASSWORD_FILE}", "")
+            yield OptionLine("bigip", "icontrol_vcmp_hostname", ",".join(guests_hosts), "")
+        yield OptionLine("bigip", "icontrol_password_file", f"{self._folder}/{PASSWORD_FILE}", "")
         kind = self._f5_option("f5_ha_type").lower()
         if problem := _ha_problem(kind, len(hosts)):
             self._problems.append(problem)
-        yield Line("bigip", "f5_ha_type", kind if kind in _HA_TYPES else None, "standalone, pair or scalen")
+        yield OptionLine("bigip", "f5_ha_type", kind if kind in _HA_TYPES else None, "standalone, pair or scalen")
         if self._f5_option("f5_sync_mode") == "autosync" or self._f5_option("sync_mode") == "autosync":
             yield from self._synchronised_lines()
         if profile := self._f5_option("f5_parent_ssl_profile"):
-            yield Line("bigip", "f5_parent_ssl_profile", _full_path(profile), "")
+            yield OptionLine("bigip", "f5_parent_ssl_profile", _full_path(profile), "")
 
-    def _synchronised_lines(self) -> Iterator[Line]:
-        if self._is_routed:
-            yield Line("bigip", "sync_mode", "sync", "f5_sync_mode = autosync")
+    def _synchronised_lines(self) -> Iterator[OptionLine]:
+        if self._is_globally_routed:
+            yield OptionLine("bigip", "sync_mode", "sync", "f5_sync_mode = autosync")
         else:
             self._problems.append(
                 "f5_sync_mode: autosync is possible only with f5_global_routed_mode = True; each device is written here"
             )
 
     @property
-    def _is_routed(self) -> bool:
+    def _is_globally_routed(self) -> bool:
         return self._flag_option("f5_global_routed_mode", default=True)
 
-    def _attachment_lines(self) -> Iterator[Line]:
-        if self._is_routed:
+    def _attachment_lines(self) -> Iterator[OptionLine]:
+        if self._is_globally_routed:
             return
-        yield Line("bigip", "f5_global_routed_mode", "False", "see how-to/attach-bigips-to-networks.md")
+        yield OptionLine("bigip", "f5_global_routed_mode", "False", "see how-to/attach-bigips-to-networks.md")
         for name in ATTACHMENT:
             if value := self._attachment_value(name):
-                yield Line("bigip", name, value, "")
+                yield OptionLine("bigip", name, value, "")
 
     def _attachment_value(self, name: str) -> str:
         value = _SIGNS_PATTERN.sub("", self._f5_option(name)).strip()
@@ -341,7 +347,7 @@ class Importer:
     def _agent_options(self) -> Iterator[ImportedOption]:
         for name in self._agent_names:
             known = OPTIONS.get(name)
-            if known is None and (is_neutrons(name) or (DEFAULT.lower(), name) in self._settings.used):
+            if known is None and (is_neutron_option(name) or (DEFAULT.lower(), name) in self._settings.used):
                 continue
             fate, remark = (known.fate, known.remark) if known else ("dropped", "no option of F5's agent")
             if known and not self._agent.value(DEFAULT, name):
@@ -351,7 +357,9 @@ class Importer:
     def _neutron_options(self) -> Iterator[ImportedOption]:
         left = 0
         files = dict.fromkeys(self._in_neutron.options(), NEUTRON_CONF)
-        agents = {one: AGENT_INI for one in self._settings.options() if one not in files and not self._is_f5s(*one)}
+        agents = {
+            one: AGENT_INI for one in self._settings.options() if one not in files and not self._is_f5_option(*one)
+        }
         for (section, name), file in {**files, **agents}.items():
             shown = f"[{DEFAULT if section == DEFAULT.lower() else section}] {name}"
             if name.startswith(("f5_", "unlegacy_")):
@@ -373,17 +381,17 @@ class Importer:
             remark = "Neutron's own; load balancers do not need them"
             yield ImportedOption(NEUTRON_CONF, f"{left} others", "dropped", remark)
 
-    def _is_f5s(self, section: str, name: str) -> bool:
-        return section == DEFAULT.lower() and (name in OPTIONS or not is_neutrons(name))
+    def _is_f5_option(self, section: str, name: str) -> bool:
+        return section == DEFAULT.lower() and (name in OPTIONS or not is_neutron_option(name))
 
-    def _further_problems(self) -> Iterator[str]:
+    def _option_problems(self) -> Iterator[str]:
         for name in self._agent_names:
             known, value = OPTIONS.get(name), self._agent.value(DEFAULT, name)
-            if known is None and not is_neutrons(name):
+            if known is None and not is_neutron_option(name):
                 yield f"{name}: no option of F5's agent is called so"
             elif known and value and known.harmless is not None and value.lower() not in known.harmless:
                 yield f"{name}: {known.remark}"
-        if not self._is_environment:
+        if not self._is_valid_environment:
             yield "environment_prefix: letters, digits, - and _ are allowed, at most 64, a letter or digit first"
         elif self._v1 and not self._agent.value(DEFAULT, "environment_prefix"):
             yield "environment_prefix: not set: names on the devices begin with uuid_, so uuid is the environment"

@@ -12,7 +12,7 @@ from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in import lbaas_v2
 from evenkeel.cli.moving_in.foreign import BadSource, ForeignLoadBalancer
-from evenkeel.cli.moving_in.importing import REFUSED, ImportRow, as_json, lines_of, run_import, summary
+from evenkeel.cli.moving_in.importing import REFUSED, ImportRow, as_json, outcome_lines, outcome_summary, run_import
 
 FILE_BYTES_MAX = 512 << 20
 PLANNED = "nothing is stored yet: --yes imports them"
@@ -62,11 +62,11 @@ class ImportLbaas(ApiCommand):
             rows.append(as_json(one))
             if not parsed_args.json:
                 # Line by line, because an import of many takes minutes and may be interrupted.
-                self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines_of(one))
+                self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in outcome_lines(one))
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps({'loadbalancers': rows}, indent=2)}\n")
         else:
-            self.app.stdout.write(f"{summary(counts)}\n")
+            self.app.stdout.write(f"{outcome_summary(counts)}\n")
             if counts["new"]:
                 self.app.stdout.write(f"{PLANNED}\n")
         if counts[REFUSED] or counts["differs"]:
@@ -77,7 +77,7 @@ def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[F
     """Read load balancers from JSON files. Raises :class:`UsageError` for a file that cannot be read, is not JSON, or
     has no load balancers in the form that is needed.
     """
-    documents = lbaas_v2.Documents()
+    documents = lbaas_v2.LbaasDocuments()
     try:
         for path in paths:
             documents.add(_read_document(path), path)

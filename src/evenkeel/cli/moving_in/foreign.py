@@ -8,7 +8,7 @@ KINDS = ("load balancer", "listener", "pool", "member", "health monitor", "L7 po
 _WITHOUT_EFFECT: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
 
 
-class Lost(NamedTuple):
+class LostAttribute(NamedTuple):
     """An attribute of another system's object that cannot be carried over, with its value."""
 
     kind: str
@@ -35,7 +35,7 @@ class ForeignLoadBalancer(NamedTuple):
     """Name of the other system's provider; empty: not known."""
     body: Mapping[str, Any]
     """The load balancer in the form of our import API, without ``provider``."""
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[LostAttribute, ...] = ()
     remarks: tuple[str, ...] = ()
     """Notes for operators about the object's state at the source."""
     unfit: str = ""

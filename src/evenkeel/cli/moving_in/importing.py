@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
 from evenkeel.core.kit.words import counted
 
@@ -54,7 +54,7 @@ def run_import(
             return ImportRow(each, SKIPPED, (each.unfit,))
         body = {"apply": apply, "held": held, "loadbalancer": {**each.body, "provider": environment}}
         try:
-            answer = client.put(f"{API}/imports/loadbalancers/{segment(each.id)}", body)["import"]
+            answer = client.put(f"{API}/imports/loadbalancers/{quote_segment(each.id)}", body)["import"]
         except ApiRefused as error:
             return ImportRow(each, REFUSED, (str(error),))
         return ImportRow(each, answer["outcome"], tuple(answer["differences"]))
@@ -70,7 +70,7 @@ _REMARK_WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "w
 """Word before a remark, by outcome."""
 
 
-def lines_of(one: ImportRow) -> Iterator[str]:
+def outcome_lines(one: ImportRow) -> Iterator[str]:
     """Yield lines that show the outcome of one load balancer."""
     name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
     yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
@@ -80,7 +80,7 @@ def lines_of(one: ImportRow) -> Iterator[str]:
         yield from (f"  not carried over: {lost}" for lost in one.load_balancer.lost)
 
 
-def summary(outcomes: Mapping[str, int]) -> str:
+def outcome_summary(outcomes: Mapping[str, int]) -> str:
     """Return one line with the number of load balancers by outcome."""
     outcome_counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "none"
     return f"{counted(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"

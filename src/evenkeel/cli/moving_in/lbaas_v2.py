@@ -9,7 +9,7 @@ id).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.moving_in.foreign import KINDS, BadSource, ForeignLoadBalancer, Lost, has_effect
+from evenkeel.cli.moving_in.foreign import KINDS, BadSource, ForeignLoadBalancer, LostAttribute, has_effect
 
 Row = Mapping[str, Any]
 
@@ -94,7 +94,7 @@ _TITLES = dict(zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIE
 _TLS_VERSIONS = {"TLS1.0": "TLSv1", "TLS1.1": "TLSv1.1", "TLS1.2": "TLSv1.2", "TLS1.3": "TLSv1.3"}
 
 
-class Documents:
+class LbaasDocuments:
     """Objects of LBaaS v2 from JSON documents, by kind and id. Parts of one object in several documents are
     merged.
     """
@@ -142,7 +142,7 @@ class Documents:
         found = self._rows.get(kind, {})
         return [found[id_] for id_ in sorted(found)]
 
-    def sni(self, listener_id: str) -> list[str]:
+    def sni_containers(self, listener_id: str) -> list[str]:
         """Return the references of a listener's SNI containers by the rows of the database, in their order;
         none without such rows.
         """
@@ -150,7 +150,7 @@ class Documents:
         return [str(row["tls_container_id"]) for row in sorted(rows, key=lambda row: row.get("position") or 0)]
 
 
-def load_balancers(documents: Documents, *, persistence_seconds: int | None = None) -> list[ForeignLoadBalancer]:
+def load_balancers(documents: LbaasDocuments, *, persistence_seconds: int | None = None) -> list[ForeignLoadBalancer]:
     """Convert all load balancers of the documents, ordered by id.
 
     ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None:
@@ -161,9 +161,9 @@ def load_balancers(documents: Documents, *, persistence_seconds: int | None = No
     return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
 
 
-class _Child(NamedTuple):
+class _ConvertedObject(NamedTuple):
     body: dict[str, Any]
-    lost: list[Lost]
+    lost: list[LostAttribute]
 
 
 class _TreeMaker:
@@ -171,7 +171,7 @@ class _TreeMaker:
     over.
     """
 
-    def __init__(self, documents: Documents, persistence_seconds: int | None) -> None:
+    def __init__(self, documents: LbaasDocuments, persistence_seconds: int | None) -> None:
         self._documents = documents
         self._persistence_seconds = persistence_seconds
 
@@ -232,7 +232,7 @@ class _TreeMaker:
         found = self._listed_children(listener, POLICIES, "listener_id", "listeners")
         return sorted(found, key=lambda row: (row.get("position") or 0, row["id"]))
 
-    def _make_listener(self, row: Row) -> _Child:
+    def _make_listener(self, row: Row) -> _ConvertedObject:
         policies = [self._make_policy(each) for each in self._policies_of_listener(row)]
         body = {
             **_copied_attributes(LISTENERS, row),
@@ -240,17 +240,19 @@ class _TreeMaker:
             "l7policies": [each.body for each in policies],
         }
         lost = [*_lost_attributes(LISTENERS, row), *(lost for each in policies for lost in each.lost)]
-        return _Child(body, lost)
+        return _ConvertedObject(body, lost)
 
-    def _make_policy(self, row: Row) -> _Child:
+    def _make_policy(self, row: Row) -> _ConvertedObject:
         rules = [
-            _Child(_copied_attributes(RULES, each), list(_lost_attributes(RULES, each)))
+            _ConvertedObject(_copied_attributes(RULES, each), list(_lost_attributes(RULES, each)))
             for each in self._listed_children(row, RULES, "l7policy_id", "policy_id", "policies")
         ]
         body = {**_copied_attributes(POLICIES, row), "rules": [each.body for each in rules]}
-        return _Child(body, [*_lost_attributes(POLICIES, row), *(lost for each in rules for lost in each.lost)])
+        return _ConvertedObject(
+            body, [*_lost_attributes(POLICIES, row), *(lost for each in rules for lost in each.lost)]
+        )
 
-    def _make_pool(self, row: Row) -> _Child:
+    def _make_pool(self, row: Row) -> _ConvertedObject:
         members = self._listed_children(row, MEMBERS, "pool_id")
         body = {**_copied_attributes(POOLS, row), "members": [_copied_attributes(MEMBERS, each) for each in members]}
         lost = [*_lost_attributes(POOLS, row), *(lost for each in members for lost in _lost_attributes(MEMBERS, each))]
@@ -261,7 +263,7 @@ class _TreeMaker:
             monitor = self._required_row(MONITORS, monitor_id, row["id"])
             body["healthmonitor"] = _make_monitor(monitor)
             lost += _lost_attributes(MONITORS, monitor)
-        return _Child(body, lost)
+        return _ConvertedObject(body, lost)
 
     def _make_persistence(self, row: Row) -> dict[str, Any]:
         body: dict[str, Any] = {"type": row.get("type")}
@@ -308,7 +310,7 @@ def _make_monitor(row: Row) -> dict[str, Any]:
     return body
 
 
-def _tls_attributes(row: Row, documents: Documents) -> dict[str, Any]:
+def _tls_attributes(row: Row, documents: LbaasDocuments) -> dict[str, Any]:
     """Return the TLS attributes of a listener under Octavia's names, without unset ones."""
     body: dict[str, Any] = {}
     if reference := row.get("default_tls_container_ref") or row.get("default_tls_container_id"):
@@ -316,7 +318,7 @@ def _tls_attributes(row: Row, documents: Documents) -> dict[str, Any]:
     named = row.get("sni_container_refs") or [
         each["tls_container_id"] if isinstance(each, Mapping) else each for each in row.get("sni_containers") or ()
     ]
-    if references := list(named or documents.sni(row["id"])):
+    if references := list(named or documents.sni_containers(row["id"])):
         body["sni_container_refs"] = references
     if row.get("mutual_authentication_up") and row.get("ca_container_id"):
         body["client_authentication"] = "MANDATORY"
@@ -339,7 +341,7 @@ def _number_or_none(value: Any) -> int | None:
         return None
 
 
-def _lost_attributes(kind: str, row: Row) -> Iterator[Lost]:
+def _lost_attributes(kind: str, row: Row) -> Iterator[LostAttribute]:
     """Yield the attributes of an object that have an effect and are not carried over, because Octavia has
     nothing like them.
     """
@@ -347,4 +349,4 @@ def _lost_attributes(kind: str, row: Row) -> Iterator[Lost]:
     names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":
         names.append("http2")
-    yield from (Lost(_TITLES[kind], str(row["id"]), name, row[name]) for name in names)
+    yield from (LostAttribute(_TITLES[kind], str(row["id"]), name, row[name]) for name in names)

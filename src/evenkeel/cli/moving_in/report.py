@@ -77,7 +77,7 @@ class Tally:
         certificates = Count(len(self._certificates), sum(self._certificates.values()))
         others = [kind for kind in self._found if kind not in KINDS]
         counts = {kind: Count(self._found[kind], self._carried[kind]) for kind in (*KINDS, *others)}
-        return {plural(kind): count for kind, count in ({**counts, CERTIFICATE: certificates}).items()}
+        return {plural_of_kind(kind): count for kind, count in ({**counts, CERTIFICATE: certificates}).items()}
 
     @property
     def attributes(self) -> dict[str, dict[str, Count]]:
@@ -112,7 +112,7 @@ class Tally:
             yield from _table_lines(kind, counts)
 
 
-def plural(kind: str) -> str:
+def plural_of_kind(kind: str) -> str:
     """Return the plural of the name of a kind of objects."""
     return _PLURALS.get(kind, f"{kind}s")
 

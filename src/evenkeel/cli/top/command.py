@@ -12,8 +12,8 @@ from rich.text import Text
 
 from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
 from evenkeel.cli.client import ClientError
-from evenkeel.cli.top.look import Looker, TopSnapshot
-from evenkeel.cli.top.screen import pressed_key, single_keys
+from evenkeel.cli.top.look import SnapshotReader, TopSnapshot
+from evenkeel.cli.top.screen import pressed_key, single_key_input
 from evenkeel.cli.top.view import view_lines
 from evenkeel.cli.watch import DEFAULT_SECONDS, parse_seconds
 
@@ -38,8 +38,8 @@ class ShowTop(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         # The first look's errors, such as a wrong endpoint, end the command.
-        looker = Looker(self.client)
-        first = looker.read_snapshot()
+        reader = SnapshotReader(self.client)
+        first = reader.read_snapshot()
         console = Console(file=self.app.stdout, highlight=False, markup=False, emoji=False)
         if parsed_args.once:
             _print_snapshot(console, first)
@@ -47,36 +47,36 @@ class ShowTop(ApiCommand):
             return
         in_place = console.is_terminal and not console.is_dumb_terminal and self.app.stdin.isatty()
         try:
-            (show_in_place if in_place else _print_repeatedly)(console, looker, first, parsed_args.interval)
+            (show_in_place if in_place else _print_repeatedly)(console, reader, first, parsed_args.interval)
         except KeyboardInterrupt:
             return
 
 
-class Looked(NamedTuple):
+class ReadResult(NamedTuple):
     """Result of one attempt to read the state: a snapshot, or the reason why there is none."""
 
     snapshot: TopSnapshot | None
     problem: str = ""
 
 
-def look_again(looker: Looker) -> Looked:
+def try_to_read(reader: SnapshotReader) -> ReadResult:
     """Read the state of the system; returns the snapshot, or the client's error as text."""
     try:
-        return Looked(looker.read_snapshot())
+        return ReadResult(reader.read_snapshot())
     except ClientError as error:
-        return Looked(None, str(error))
+        return ReadResult(None, str(error))
 
 
-def show_in_place(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
+def show_in_place(console: Console, reader: SnapshotReader, shown: TopSnapshot, interval_seconds: float) -> None:
     """Show a view on the terminal's second screen, renewed every ``interval_seconds``, until ``q`` or Ctrl-D
     is pressed. While no controller answers it shows the last snapshot, with a note.
     """
     lost = ""
-    looks: queue.Queue[Looked] = queue.Queue(maxsize=1)
+    looks: queue.Queue[ReadResult] = queue.Queue(maxsize=1)
     # A controller that does not answer must not keep keys waiting, nor the end of the command.
-    threading.Thread(target=_look_repeatedly, args=(looker, looks, interval_seconds), daemon=True).start()
+    threading.Thread(target=_read_repeatedly, args=(reader, looks, interval_seconds), daemon=True).start()
     live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
-    with single_keys(), live:
+    with single_key_input(), live:
         while True:
             live.update(Group(*_lines_that_fit(console, shown, lost)), refresh=True)
             if pressed_key(KEY_SECONDS) in END_KEYS:
@@ -93,17 +93,17 @@ def _lines_that_fit(console: Console, shown: TopSnapshot, lost: str) -> list[Tex
     return lines
 
 
-def _look_repeatedly(looker: Looker, looks: "queue.Queue[Looked]", interval_seconds: float) -> None:
+def _read_repeatedly(reader: SnapshotReader, looks: "queue.Queue[ReadResult]", interval_seconds: float) -> None:
     while True:
         time.sleep(interval_seconds)
-        looks.put(look_again(looker))
+        looks.put(try_to_read(reader))
 
 
-def _print_repeatedly(console: Console, looker: Looker, shown: TopSnapshot, interval_seconds: float) -> None:
+def _print_repeatedly(console: Console, reader: SnapshotReader, shown: TopSnapshot, interval_seconds: float) -> None:
     _print_snapshot(console, shown)
     while True:
         time.sleep(interval_seconds)
-        found = look_again(looker)
+        found = try_to_read(reader)
         shown = found.snapshot or shown
         console.print()
         _print_snapshot(console, shown, found.problem)

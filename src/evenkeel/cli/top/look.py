@@ -29,7 +29,7 @@ class TopSnapshot(NamedTuple):
     """The newest events, oldest first."""
 
 
-class Looker:
+class SnapshotReader:
     """Reads snapshots of the system's state; keeps the names of busy load balancers, which seldom change."""
 
     def __init__(self, client: Client) -> None:

@@ -11,7 +11,7 @@ from types import FrameType
 
 
 @contextmanager
-def single_keys() -> Iterator[None]:
+def single_key_input() -> Iterator[None]:
     """Within the block keys are read one by one, without Enter, and not shown; SIGTERM ends the block like
     Ctrl-C. The terminal is restored at the end.
     """

@@ -12,7 +12,7 @@ from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.shown_values import shown_value
 
 
-class Effective(NamedTuple):
+class EffectiveOption(NamedTuple):
     """An option of a process with its effective value.
 
     ``value``: as text, empty for None; for a secret only that it is set. ``origin``: ``file:line``,
@@ -25,7 +25,7 @@ class Effective(NamedTuple):
     is_default: bool
 
 
-def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[Effective]:
+def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[EffectiveOption]:
     """Yield all options of the process ``name`` with their values and origins."""
     files = read_files(conf)
     for each in option_values(conf, PROCESSES[name].groups):
@@ -33,7 +33,7 @@ def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[Effective]:
         file = effective_file(files, section, dest)
         location = conf.get_location(dest, each.section)
         set_here = file is not None and location is not None and location.location is cfg.Locations.user
-        yield Effective(
+        yield EffectiveOption(
             option=each.name,
             value=_value_text(shown_value(each.option, each.value)),
             origin=file.option_position(section, dest) if file and set_here else _source_name(location),

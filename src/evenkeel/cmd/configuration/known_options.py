@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
 from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, section_key
-from evenkeel.cmd.configuration.unknown_options import Known, unknown_problems
+from evenkeel.cmd.configuration.unknown_options import KnownOptions, unknown_problems
 from evenkeel.cmd.options.named_sections import named_options
 
 OF_LIBRARIES = {
@@ -36,7 +36,7 @@ def find_unknown_options(groups: Groups, files: Sequence[IniFile]) -> Iterator[s
         yield from unknown_problems(files, known_options(groups, files))
 
 
-def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
+def known_options(groups: Groups, files: Sequence[IniFile]) -> KnownOptions:
     """Return the allowed options by section.
 
     ``groups``: options by section of this process and of device drivers; None instead of options allows any.
@@ -52,7 +52,7 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
     return _by_section((*of_processes, groups, *_library_groups(written)), anything)
 
 
-def _by_section(all_groups: Iterable[Groups], anything: set[str]) -> Known:
+def _by_section(all_groups: Iterable[Groups], anything: set[str]) -> KnownOptions:
     """Return the names of all options by section. ``anything``: sections with any option."""
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     anything = set(anything)

@@ -43,7 +43,7 @@ def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:
     """
     if len(problems) == 1:
         return [f"{command}: configuration refused: {problems[0]}"]
-    told = [f"  {problem}" for problem in problems[:PRINTED_MAX]]
+    lines = [f"  {problem}" for problem in problems[:PRINTED_MAX]]
     if len(problems) > PRINTED_MAX:
-        told.append(f"  and {len(problems) - PRINTED_MAX} more")
-    return [f"{command}: configuration refused, {len(problems)} problems:", *told]
+        lines.append(f"  and {len(problems) - PRINTED_MAX} more")
+    return [f"{command}: configuration refused, {len(problems)} problems:", *lines]

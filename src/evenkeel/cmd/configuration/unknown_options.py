@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.cmd.configuration.ini_files import IniFile, section_key
-from evenkeel.cmd.configuration.nearest import most_similar, question_about
+from evenkeel.cmd.configuration.nearest import did_you_mean, most_similar
 
-Known = Mapping[str, frozenset[str] | None]
+KnownOptions = Mapping[str, frozenset[str] | None]
 """Allowed options by section, normalized by :func:`section_key`; None: any."""
 
 
-def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
+def unknown_problems(files: Iterable[IniFile], known: KnownOptions) -> Iterator[str]:
     """Yield a problem for each section and option that is not in ``known``: position, section, name and the
     most similar known option.
     """
@@ -17,21 +17,21 @@ def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
         yield from _file_problems(file, known)
 
 
-def _file_problems(file: IniFile, known: Known) -> Iterator[str]:
+def _file_problems(file: IniFile, known: KnownOptions) -> Iterator[str]:
     for section, options in file.sections.items():
         key = section_key(section)
         if key not in known:
             like = _like_section(section, options, known)
-            yield f"{file.option_position(section)}: [{section}]: no such section{question_about(like)}"
+            yield f"{file.option_position(section)}: [{section}]: no such section{did_you_mean(like)}"
             continue
         allowed = known[key]
         for option in options if allowed is not None else ():
             if option not in (allowed or ()):
-                meant = question_about(_like_option(key, option, known))
+                meant = did_you_mean(_like_option(key, option, known))
                 yield f"{file.option_position(section, option)}: [{section}] {option}: no such option{meant}"
 
 
-def _like_section(section: str, options: Iterable[str], known: Known) -> str:
+def _like_section(section: str, options: Iterable[str], known: KnownOptions) -> str:
     """Return the known section, in brackets, with the most similar name, or else the first one that has one of the
     options; empty if there is none.
     """
@@ -42,7 +42,7 @@ def _like_section(section: str, options: Iterable[str], known: Known) -> str:
     return next((f"[{name}]" for name, names in known.items() if names and wanted & names), "")
 
 
-def _like_option(section: str, option: str, known: Known) -> str:
+def _like_option(section: str, option: str, known: KnownOptions) -> str:
     """Return a similar option of the section, else the same or a similar option of another section; empty if there is
     none.
     """

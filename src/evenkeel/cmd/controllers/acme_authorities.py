@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
-from evenkeel.cmd.controllers.private_files import private_content
-from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, named_sections
+from evenkeel.cmd.controllers.private_files import read_private_file
+from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, authority_sections
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.secret_files import decoded_secret
 from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
@@ -51,14 +51,14 @@ def configured_authorities(conf: cfg.ConfigOpts) -> tuple[AuthorityOptions, ...]
     return found
 
 
-def hmac_key(options: AuthorityOptions) -> Secret | None:
+def read_hmac_key(options: AuthorityOptions) -> Secret | None:
     """Return the HMAC key of External Account Binding (RFC 8555, 7.3.4), in base64url without padding; None
     if it is not configured. Raises :class:`ValueError`, whose text does not contain the key.
     """
     if not options.eab_key_id or options.eab_key_file is None:
         return None
     about, file = f"{options.section}.eab_key_file", options.eab_key_file
-    text = private_content(about, file)
+    text = read_private_file(about, file)
     bare = text.rstrip(b"=")
     if not decoded_secret(bare + b"=" * (-len(bare) % 4), url_safe=True):
         raise ValueError(f"{about}: {file}: one line in base64url is allowed")
@@ -78,7 +78,7 @@ def _authority_options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
             conf.acme.caa_identities,
             projects=[],
         )
-    for section in named_sections(conf.list_all_sections()):
+    for section in authority_sections(conf.list_all_sections()):
         values = {option.dest: conf[section][option.dest] for option in NAMED_AUTHORITY}
         yield AuthorityOptions(section, authority_name(section), **values)
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from oslo_config import cfg
 
 from evenkeel.api.common.acme_requests import AcmeRequests
-from evenkeel.cmd.controllers.acme_authorities import configured_authorities, hmac_key
-from evenkeel.cmd.controllers.dns_zones import configured_zones, opened_zone
+from evenkeel.cmd.controllers.acme_authorities import configured_authorities, read_hmac_key
+from evenkeel.cmd.controllers.dns_zones import configured_zones, open_zone
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager
 from evenkeel.controller.acme import AcmeParts, AcmeSettings, UsedAuthority
@@ -53,7 +53,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         resolver = DnsResolver(conf.acme.name_servers, timeout_seconds=conf.acme.name_server_timeout)
     except ValueError as error:
         raise ValueError(f"acme.name_servers: {error}") from None
-    external = {each.name: hmac_key(each) for each in configured}
+    external = {each.name: read_hmac_key(each) for each in configured}
     clients = {
         each.name: AcmeAuthority(
             each.directory_url,
@@ -66,7 +66,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         for each in configured
     }
     maker = KeyPairs()
-    opened_zones = [opened_zone(each, resolver) for each in zones]
+    opened_zones = [open_zone(each, resolver) for each in zones]
     parts = AcmeParts(
         authorities={each.name: UsedAuthority(each.account, clients[each.name]) for each in configured},
         resolver=resolver,

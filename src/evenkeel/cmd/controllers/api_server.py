@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 class ApiServer:
     """Serves the API over database connections, a network and a key manager of its own.
 
-    Create it in the event loop of ``controller``, :meth:`run` it in another. ``heart`` records that the
+    Create it in the event loop of ``controller``, :meth:`run` it in another. ``watchdog`` records that the
     latter still runs its tasks.
     """
 
@@ -42,16 +42,16 @@ class ApiServer:
         self,
         conf: cfg.ConfigOpts,
         parts: ControllerParts,
-        around: ProcessContext,
+        context: ProcessContext,
         controller: Controller,
-        heart: EventLoopWatchdog,
+        watchdog: EventLoopWatchdog,
     ) -> None:
         self._conf = conf
         self._parts = parts
-        self._around = around
+        self._context = context
         self._controller = controller
         self._driver = ThreadedChangeSink(controller.driver)
-        self._heart = heart
+        self._watchdog = watchdog
         self._server: Server | None = None
         self._database: Database | None = None
 
@@ -73,9 +73,9 @@ class ApiServer:
             ending.callback(keys.close)
             app = self._create_app(tenants, network.network, keys.key_manager, keys.certificates)
             tune_collector()
-            beating = asyncio.create_task(self._heart.record_beats())
+            beating = asyncio.create_task(self._watchdog.record_beats())
             ending.callback(beating.cancel)
-            self._server = configured_server(app, conf, accept_at_once=1 if self._around.worker else AT_ONCE)
+            self._server = configured_server(app, conf, accept_at_once=1 if self._context.worker else AT_ONCE)
             await self._serve_until_stopped(self._server, stop, app.end_streams)
 
     def _create_app(
@@ -111,7 +111,7 @@ class ApiServer:
         """Listen, report to the service manager that the API serves, write the endpoint file, and when
         stopped finish requests in progress.
         """
-        conf, listening = self._conf, self._around.listening
+        conf, listening = self._conf, self._context.listening
 
         async def end_when_stopped() -> None:
             await stop.wait()
@@ -125,8 +125,8 @@ class ApiServer:
             listening.listen(server.config.backlog)
             host, port = listening.getsockname()[:2]
             log.info("API listening", host=host, port=port, identity=conf.identity.kind)
-            self._around.service_manager.notify_ready()
-            if self._around.parent is None:
+            self._context.service_manager.notify_ready()
+            if self._context.parent is None:
                 write_endpoint_file(conf.api.endpoint_file, api_url(listening, conf))
             await server.serve(sockets=[listening])
         finally:

@@ -15,7 +15,7 @@ from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controllers.api_server import ApiServer
 from evenkeel.cmd.controllers.api_thread import run_beside
 from evenkeel.cmd.controllers.controller_parts import ControllerParts, open_parts
-from evenkeel.cmd.controllers.own_certificates import ShownCertificates
+from evenkeel.cmd.controllers.own_certificates import CertificateEndReader
 from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import run_serving
 from evenkeel.cmd.options.notification_options import notification_settings
@@ -55,17 +55,17 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, cont
     """
     parts = await open_parts(conf, worker=context is not None)
     try:
-        around = context or ProcessContext(api_socket(conf), ServiceManager(health_file=conf.health_file))
+        context = context or ProcessContext(api_socket(conf), ServiceManager(health_file=conf.health_file))
     except ValueError:
         await parts.close()
         raise
     stop = asyncio.Event()
     handle_stop_signals(stop.set)
     reloading = partial(Reloading, command, arguments, CONTROLLER, conf)
-    serving = asyncio.create_task(serve(conf, parts, around, reloading))
+    serving = asyncio.create_task(serve(conf, parts, context, reloading))
     stopped = asyncio.create_task(stop.wait())
     # a worker without its parent would keep the port that the next one wants
-    orphaned = asyncio.create_task(around.parent.answer_requests() if around.parent else stop.wait())
+    orphaned = asyncio.create_task(context.parent.answer_requests() if context.parent else stop.wait())
     try:
         await asyncio.wait({serving, stopped, orphaned}, return_when=asyncio.FIRST_COMPLETED)
         if orphaned.done() and (error := orphaned.exception()) is not None:
@@ -84,33 +84,33 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, cont
 async def serve(
     conf: cfg.ConfigOpts,
     parts: ControllerParts,
-    around: ProcessContext,
+    context: ProcessContext,
     reloading: Callable[[Mapping[tuple[str, ...], Action]], Reloading],
 ) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled. ``reloading`` creates
     the part that applies changed options. Raises :class:`ValueError` for options that cannot be used.
     """
-    systemd = around.service_manager
-    systemd.status("waiting for the database and the message broker")
+    systemd = context.service_manager
+    systemd.set_status("waiting for the database and the message broker")
     await start_store(parts.store, parts.environments, conf)
     log.info("database ready", schema=parts.store.schema_revision)
     await start_bus(parts.bus)
-    heart = EventLoopWatchdog()
+    watchdog = EventLoopWatchdog()
     async with AsyncExitStack() as ending:
-        watching = asyncio.create_task(systemd.watch(hangs=heart.is_stopped))
+        watching = asyncio.create_task(systemd.watch(hangs=watchdog.is_stopped))
         ending.callback(watching.cancel)  # last: stopping takes some seconds
-        controller = open_controller(conf, parts, around)
+        controller = open_controller(conf, parts, context)
         ending.push_async_callback(controller.stop)
         # Callbacks run in reverse order: STOPPING=1 is sent before the controller begins to stop.
-        ending.callback(systemd.stopping)
+        ending.callback(systemd.notify_stopping)
         await controller.start()
-        await expose_metrics(conf, parts, around, ending)
-        api = ApiServer(conf, parts, around, controller, heart)
+        await expose_metrics(conf, parts, context, ending)
+        api = ApiServer(conf, parts, context, controller, watchdog)
         reloading({**api.reload_actions(), METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}).listen()
         await run_beside(api.run, name="api")
 
 
-def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext) -> Controller:
+def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, context: ProcessContext) -> Controller:
     """Create the controller from its opened parts; it is not started yet."""
     store, network = parts.store, parts.network
     return Controller(
@@ -122,12 +122,12 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Proces
         key_manager=parts.keys.key_manager,
         acme=parts.acme.parts,
         notifications=open_notifier(conf, parts),
-        certificates=ShownCertificates(conf, socket.gethostname()),
+        certificates=CertificateEndReader(conf, socket.gethostname()),
         presence=Presence(
             store.scheduling,
             id_=new_id(),
-            host=around.process_name(socket.gethostname()),
-            url=url_for_others(around.listening, conf),
+            host=context.process_name(socket.gethostname()),
+            url=url_for_others(context.listening, conf),
             version=evenkeel.__version__,
             problem=parts.bus.problem,
         ),
@@ -143,7 +143,7 @@ def open_notifier(conf: cfg.ConfigOpts, parts: ControllerParts) -> Notifications
 
 
 async def expose_metrics(
-    conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext, ending: AsyncExitStack
+    conf: cfg.ConfigOpts, parts: ControllerParts, context: ProcessContext, ending: AsyncExitStack
 ) -> None:
     """Serve the metrics of this process and of the database, or send them to the parent, which serves them.
 
@@ -163,10 +163,10 @@ async def expose_metrics(
         for collector in collectors:
             await collector.refresh()
 
-    if around.parent is None:
+    if context.parent is None:
         await parts.metrics.start(refresh)
     else:
-        around.parent.expose(refresh)
+        context.parent.expose(refresh)
 
 
 async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:

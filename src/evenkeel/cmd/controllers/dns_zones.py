@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.controllers.private_files import private_content
-from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE, RFC2136, check_section, zone_sections
+from evenkeel.cmd.controllers.private_files import read_private_file
+from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE, RFC2136, check_zone_section, zone_sections
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.controller.acme import UsedZone
 from evenkeel.core.kit.ids import ProjectId
@@ -67,14 +67,14 @@ class OpenedZone(NamedTuple):
     close: Callable[[], None]
 
 
-def opened_zone(options: ZoneOptions, resolver: "DnsResolver") -> OpenedZone:
+def open_zone(options: ZoneOptions, resolver: "DnsResolver") -> OpenedZone:
     """Open one DNS zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
     if options.type == DESIGNATE:
-        return _opened_designate(options)
-    return OpenedZone(UsedZone(options.scope, _rfc2136(options, resolver)), close=lambda: None)
+        return _open_designate_zone(options)
+    return OpenedZone(UsedZone(options.scope, _open_rfc2136_zone(options, resolver)), close=lambda: None)
 
 
-def _opened_designate(options: ZoneOptions) -> OpenedZone:
+def _open_designate_zone(options: ZoneOptions) -> OpenedZone:
     # imported here, because controllers without such a zone may not have the library
     try:
         from evenkeel.acme_client.designate import DesignateZone
@@ -91,10 +91,10 @@ def _opened_designate(options: ZoneOptions) -> OpenedZone:
     return OpenedZone(UsedZone(options.scope, server), server.close)
 
 
-def _rfc2136(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":
+def _open_rfc2136_zone(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":
     from evenkeel.acme_client import Rfc2136Zone
 
-    key = tsig_key(options)
+    key = read_tsig_key(options)
     for about, servers in (("server", [options.server]), ("name_servers", options.name_servers)):
         _check_addresses(f"{options.section}.{about}", servers)
     return Rfc2136Zone(
@@ -107,7 +107,7 @@ def _rfc2136(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":
     )
 
 
-def tsig_key(options: ZoneOptions) -> "TsigKey":
+def read_tsig_key(options: ZoneOptions) -> "TsigKey":
     """Read the TSIG key of the zone's updates. Raises :class:`ValueError` naming the option; the text does
     not contain the key.
     """
@@ -116,7 +116,7 @@ def tsig_key(options: ZoneOptions) -> "TsigKey":
     about, file = f"{options.section}.tsig_key_file", options.tsig_key_file
     if file is None:
         raise ValueError(f"{about}: not set; updates of the zone are signed by a TSIG key")
-    found = _KEY_PATTERN.fullmatch(private_content(about, file).decode("utf-8", "replace"))
+    found = _KEY_PATTERN.fullmatch(read_private_file(about, file).decode("utf-8", "replace"))
     if found is None:
         raise ValueError(
             f'{about}: {file}: key "NAME" {{ algorithm hmac-sha256; secret "…"; }}; is allowed (tsig-keygen writes it)'
@@ -131,7 +131,7 @@ def tsig_key(options: ZoneOptions) -> "TsigKey":
 
 def _zone_options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
     for section in zone_sections(conf.list_all_sections()):
-        check_section(section)
+        check_zone_section(section)
         values = {option.dest: conf[section][option.dest] for option in DNS_ZONE}
         yield ZoneOptions(section, **{**values, "zone": values["zone"].lower().rstrip(".")})
 

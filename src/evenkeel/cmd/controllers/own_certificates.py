@@ -39,7 +39,7 @@ class TlsServer(NamedTuple):
     request: bytes = b""
 
 
-class ShownCertificates:
+class CertificateEndReader:
     """Reads the end dates of the certificates in use. Unreadable files, and servers that are unreachable or
     show no certificate, are left out.
 

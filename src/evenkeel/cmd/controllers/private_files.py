@@ -7,7 +7,7 @@ from evenkeel.core.kit.secret_files import NotPrivate, read_secret_file
 _BYTES_MAX = 4096
 
 
-def private_content(option: str, file: str) -> bytes:
+def read_private_file(option: str, file: str) -> bytes:
     """Return the first 4 KiB of the file, without surrounding white space. Raises :class:`ValueError` naming
     the option if the file is unreadable, or its mode lets others than its owner use it.
     """

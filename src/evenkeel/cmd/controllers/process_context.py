@@ -3,7 +3,7 @@
 import socket
 from typing import NamedTuple
 
-from evenkeel.cmd.controllers.workers.line import ParentLine
+from evenkeel.cmd.controllers.workers.line import ParentConnection
 from evenkeel.cmd.process.service_manager import ServiceManager
 
 
@@ -17,7 +17,7 @@ class ProcessContext(NamedTuple):
     listening: socket.socket
     service_manager: ServiceManager
     worker: int = 0
-    parent: ParentLine | None = None
+    parent: ParentConnection | None = None
 
     def process_name(self, host: str) -> str:
         """Return the name of this process for operators: the host's, with the worker's number if it has one."""

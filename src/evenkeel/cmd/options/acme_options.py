@@ -90,7 +90,7 @@ NAMED_AUTHORITY = [
 """Options of the sections ``[acme:NAME]``."""
 
 
-def named_sections(sections: Iterable[str]) -> list[str]:
+def authority_sections(sections: Iterable[str]) -> list[str]:
     """Return the names of those ``sections`` that configure named authorities, in lower case."""
     return sections_of_kind(PREFIX, sections)
 

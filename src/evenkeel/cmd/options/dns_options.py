@@ -67,7 +67,7 @@ def zone_sections(sections: Iterable[str]) -> list[str]:
     return sections_of_kind(PREFIX, sections)
 
 
-def check_section(section: str) -> None:
+def check_zone_section(section: str) -> None:
     """Raise :class:`ValueError` unless the section has a valid name."""
     if section_name(section, PREFIX) is None:
         raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}")

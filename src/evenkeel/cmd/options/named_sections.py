@@ -11,7 +11,7 @@ def named_options(sections: Iterable[str]) -> Mapping[str | None, Sequence[cfg.O
     """Return the options of those ``sections`` that configure authorities or DNS zones, by section in lower case."""
     written = tuple(sections)
     found: dict[str | None, Sequence[cfg.Opt]] = {}
-    for section in acme_options.named_sections(written):
+    for section in acme_options.authority_sections(written):
         found[section] = acme_options.NAMED_AUTHORITY
     for section in dns_options.zone_sections(written):
         found[section] = dns_options.DNS_ZONE

@@ -23,7 +23,7 @@ def is_out_of_files(error: BaseException | None) -> bool:
     return False
 
 
-def shorten_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def shorten_exhaustion_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Structlog processor: in an event about exhausted file descriptors the exception is removed, the event
     becomes :data:`OUT_OF_FILES`, and its former text is in ``during``. It must run before the processor
     that writes tracebacks.

@@ -16,7 +16,7 @@ from typing import Any, Final
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd.process.descriptor_exhaustion import shorten_event
+from evenkeel.cmd.process.descriptor_exhaustion import shorten_exhaustion_event
 
 FOLD_SECONDS: Final = 60.0
 
@@ -65,8 +65,9 @@ class RepeatedEvents:
         if now - logged_at < FOLD_SECONDS:
             self._seen[key] = logged_at, dropped + 1
             raise structlog.DropEvent
+        # Removed first, so that it becomes the newest: move_to_end() would fail if another thread dropped it meanwhile.
+        self._seen.pop(key, None)
         self._seen[key] = now, 0
-        self._seen.move_to_end(key)
         while len(self._seen) > FOLDED_MAX:
             self._seen.popitem(last=False)
         if dropped:
@@ -106,7 +107,7 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        shorten_event,
+        shorten_exhaustion_event,
     ]
     end: list[structlog.typing.Processor] = [structlog.processors.format_exc_info, escape_controls]
     renderer = _choose_renderer(conf.log_format)

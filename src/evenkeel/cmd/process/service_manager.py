@@ -78,11 +78,11 @@ class ServiceManager:
         """Notify that the process serves."""
         self._send_notification("READY=1\nSTATUS=serving")
 
-    def status(self, text: str) -> None:
+    def set_status(self, text: str) -> None:
         """Set the status line shown by ``systemctl status``."""
         self._send_notification(f"STATUS={text}")
 
-    def stopping(self) -> None:
+    def notify_stopping(self) -> None:
         """Notify that the process has begun to end."""
         self._send_notification("STOPPING=1\nSTATUS=stopping")
 

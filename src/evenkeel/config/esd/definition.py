@@ -18,7 +18,7 @@ class Definition(Value):
     tags: Mapping[str, tuple[str, ...]] = {}
     """Full paths of the tag's objects, in order; for a tag without ``many`` at most one."""
     types: Mapping[str, str] = {}
-    """Type on the devices of the tag's object, by tag, for tags that take one object."""
+    """Type on the device of the tag's object, by tag, for tags that take one object; empty until devices were asked."""
     parts: Parts = NO_PARTS
     parameters: Mapping[str, ServiceParameter] = {}
     """Numbers of the parts that tenants may set, by name."""

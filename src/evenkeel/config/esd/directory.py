@@ -9,7 +9,9 @@ from evenkeel.core.kit.values import Value
 
 FILES_MAX = 64
 Fingerprint = tuple[tuple[str, int, int, int], ...]
-"""Metadata that changes with the files: name, time of modification, size and inode of each."""
+"""Metadata that change with the files: name, time of modification (nanoseconds), size (bytes) and inode of each; for an
+unreadable directory the reason and zeros.
+"""
 
 
 class Snapshot(Value):

@@ -46,7 +46,7 @@ _ALL_NAMES = ", ".join((*TAGS, *OTHER_NAMES, *PARTS, PARAMETERS))
 _NO_TAGS = frozenset((*PARTS, PARAMETERS))
 
 
-class Parsed(Value):
+class ParsedFiles(Value):
     """Result of parsing ESD files: ``definitions`` by name, invalid ones included, and ``problems`` of whole
     files by file name.
     """
@@ -63,7 +63,7 @@ class _InvalidPart(Exception):
     """Content of an ESD file is invalid; the text states the error and the allowed values."""
 
 
-def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> Parsed:
+def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> ParsedFiles:
     """Parse ESD files. ``contents``: each file's content by file name; a text is the reason why the file
     could not be read. ``strict``: a definition with an unusable tag is invalid.
 
@@ -83,7 +83,7 @@ def parse_all(contents: Mapping[str, bytes | str], *, strict: bool = False) -> P
             f"{dropped.file}: enhanced service {dropped.name!r} and those after it: "
             f"at most {DEFINITIONS_MAX} in all files are allowed"
         )
-    return Parsed(definitions=_definitions_by_name(found[:DEFINITIONS_MAX]), problems=problems)
+    return ParsedFiles(definitions=_definitions_by_name(found[:DEFINITIONS_MAX]), problems=problems)
 
 
 def _definitions_by_name(found: Iterable[Definition]) -> dict[str, Definition]:

@@ -11,7 +11,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct, json, structs, to_builtins
+from msgspec import NODEFAULT, Meta, Struct, json, structs, to_builtins
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.addresses import parsed_address
@@ -299,7 +299,12 @@ class Parts(Value):
         value = getattr(self, part)
         if not isinstance(value, Struct):
             return ()
-        return tuple(each.name for each in structs.fields(value) if getattr(value, each.name) != each.default)
+        return tuple(each.name for each in structs.fields(value) if getattr(value, each.name) != _default_value(each))
+
+
+def _default_value(field: structs.FieldInfo) -> object:
+    # msgspec makes a factory of an empty dictionary as the default.
+    return field.default if field.default_factory is NODEFAULT else field.default_factory()
 
 
 PARTS: tuple[str, ...] = Parts.__struct_fields__

@@ -88,23 +88,23 @@ class ZoneServer(NameServer):
         """
         try:
             (length,) = struct.unpack("!H", await reader.readexactly(2))
-            answer = self.answer_to(await reader.readexactly(length))
+            answer = self.answer_update(await reader.readexactly(length))
             writer.write(struct.pack("!H", len(answer)) + answer)
         except (asyncio.IncompleteReadError, dns.exception.DNSException):
             pass  # no DNS message: the connection is closed
         finally:
             writer.close()
 
-    def answer_to(self, wire: bytes) -> bytes:
+    def answer_update(self, wire: bytes) -> bytes:
         """Apply an encoded update and return the encoded answer: NOTAUTH for a wrong key or signature. Raises
         :class:`dns.exception.DNSException` for bytes that are no DNS message.
         """
         try:
             update = dns.message.from_wire(wire, keyring={self.key.name: self.key})
         except dns.message.UnknownTSIGKey:
-            return self._unsigned(wire, dns.rcode.BADKEY)
+            return self._unsigned_refusal(wire, dns.rcode.BADKEY)
         except dns.tsig.BadSignature:
-            return self._unsigned(wire, dns.rcode.BADSIG)
+            return self._unsigned_refusal(wire, dns.rcode.BADSIG)
         response = dns.message.make_response(update)
         response.set_rcode(self.apply_update(update))
         return self.sign_response(response)
@@ -124,15 +124,15 @@ class ZoneServer(NameServer):
         for rrset in update.update:
             name, kind = rrset.name.to_text(omit_final_dot=True), dns.rdatatype.to_text(rrset.rdtype)
             for rdata in rrset:
-                self.change(name, kind, rdata.to_text(), removes=rrset.deleting == dns.rdataclass.NONE)
+                self.change_record(name, kind, rdata.to_text(), removes=rrset.deleting == dns.rdataclass.NONE)
         return dns.rcode.NOERROR
 
-    def change(self, name: str, kind: str, value: str, *, removes: bool) -> None:
+    def change_record(self, name: str, kind: str, value: str, *, removes: bool) -> None:
         """Add one record with this value, or remove it if ``removes``."""
         values = self.records.setdefault((name, kind), set())
         (values.discard if removes else values.add)(value)
 
-    def _unsigned(self, wire: bytes, error: dns.rcode.Rcode) -> bytes:
+    def _unsigned_refusal(self, wire: bytes, error: dns.rcode.Rcode) -> bytes:
         query = dns.message.from_wire(wire, keyring=False)
         response = dns.message.make_response(query)
         response.set_rcode(dns.rcode.NOTAUTH)

@@ -16,7 +16,7 @@ PROCESS = "devices"
 SAVE_PATH = "/tm/sys/config"
 
 
-class BigipSide:
+class BigipDevices:
     """An emulated BIG-IP, or a pair with the same configuration. A restart keeps ports and content.
     ``arguments``: further arguments of the emulator.
     """

@@ -16,7 +16,7 @@ from evenkeel.demo.device_kinds import leftovers
 from evenkeel.demo.device_kinds.daemon import DaemonProbe, member_addresses
 from evenkeel.demo.device_kinds.guard import ProcessGuard
 from evenkeel.demo.processes import ProcessFailed
-from evenkeel.demo.workspace import Workspace, file_is_written
+from evenkeel.demo.workspace import Workspace, written_file_condition
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 
@@ -28,7 +28,7 @@ ADDRESS = "127.0.0.1"
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker's alone
 
 
-class HaproxySide:
+class HaproxyDevices:
     """The daemon and its HAProxys as the demo's device.
 
     The daemon keeps its port and its state when it is restarted, and finds its running HAProxys. ``options``: ini
@@ -91,7 +91,7 @@ class HaproxySide:
         process = self._workshop.create_process(
             PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._daemon_sections(file), self._options)
         )
-        await self._workshop.run(process, file_is_written(file), "its URL")
+        await self._workshop.run(process, written_file_condition(file), "its URL")
         self._daemon = DaemonProbe(
             name=self.names[0],
             url=file.read_text().strip(),

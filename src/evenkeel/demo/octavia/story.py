@@ -8,7 +8,7 @@ from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.narration import Narrator
 from evenkeel.demo.octavia.host import PROJECT, PROVIDER, OctaviaHost
 from evenkeel.demo.outcome import DemoResult
-from evenkeel.demo.scenario import Scenario, answers
+from evenkeel.demo.scenario import Scenario, is_answered
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.waiting import settle, until
 
@@ -72,7 +72,7 @@ class OctaviaScenario(Scenario):
         )
         address = made.vip_address
         await asyncio.to_thread(tenant.wait_until_active, made.id)
-        await until(lambda: answers(address, port), f"an answer at {address}:{port}")
+        await until(lambda: is_answered(address, port), f"an answer at {address}:{port}")
         self._say(f"a second load balancer, {made.id}, serves at {address}:{port}")
         began = time.monotonic()
         await asyncio.to_thread(tenant.delete, made.id)
@@ -81,7 +81,7 @@ class OctaviaScenario(Scenario):
             return not await asyncio.to_thread(tenant.exists, made.id)
 
         async def remains() -> list[str]:
-            return [f"{address}:{port} still answers"] if await answers(address, port) else []
+            return [f"{address}:{port} still answers"] if await is_answered(address, port) else []
 
         await until(is_gone, "the deletion to be reported to Octavia")
         seconds = time.monotonic() - began

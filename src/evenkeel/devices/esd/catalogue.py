@@ -13,7 +13,7 @@ import structlog
 
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.directory import Fingerprint, read_directory
-from evenkeel.config.esd.parse import Parsed, parse_all
+from evenkeel.config.esd.parse import ParsedFiles, parse_all
 from evenkeel.core.devices.device import EnhancedServices
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -46,7 +46,7 @@ class Catalogue:
         self._directory = Path(directory) if directory else None
         self._verifier = verifier
         self._fingerprint: Fingerprint | None = None
-        self._parsed = Parsed()
+        self._parsed = ParsedFiles()
         self._directory_problem = ""
         self._turn = asyncio.Lock()
         self._users: dict[LoadBalancerId, tuple[ProjectId, frozenset[str]]] = {}

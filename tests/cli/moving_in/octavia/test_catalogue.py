@@ -10,7 +10,7 @@ from evenkeel.cli.moving_in.octavia.catalogue import (
     EntryKind,
     OfferedEntry,
     entries,
-    pairs,
+    parse_pairs,
 )
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi
 from tests.cli.moving_in.octavia.recorded import FLAVOR, RecordedOctavia
@@ -91,11 +91,11 @@ def test_given_names_must_exist(given: dict[str, str], words: str) -> None:
 )
 def test_pairs_that_are_none_are_refused(texts: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        pairs("--flavor", texts)
+        parse_pairs("--flavor", texts)
 
 
 def test_pairs_may_be_repeated_and_ours_may_contain_an_equals_sign() -> None:
-    assert pairs("--flavor", ["a=b", "a=b", "c=d=e"]) == {"a": "b", "c": "d=e"}
+    assert parse_pairs("--flavor", ["a=b", "a=b", "c=d=e"]) == {"a": "b", "c": "d=e"}
 
 
 def test_entries_have_the_settings_of_their_profiles_at_the_administrators_request(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import ApiRefused
-from evenkeel.cli.moving_in.switching.ours import OurLoadBalancer, Ours
+from evenkeel.cli.moving_in.switching.ours import OurApi, OurLoadBalancer
 from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
-from evenkeel.cli.moving_in.switching.steps import Failed, Switch, SwitchSettings, finish
+from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 
 LB, PORT, VIP_PORT, VIP, OTHER_VIP = "lb-1", "vrrp-1", "vip-1", "203.0.113.5", "2001:db8::5"
 PATIENCE = 0.5
@@ -90,11 +90,11 @@ class World:
     def speaks(self) -> list[str]:
         return [each["ip_address"] for each in self.pairs]
 
-    def switch(self, refresh: Any = None) -> Switch:
+    def switch(self, refresh: Any = None) -> LoadBalancerSwitch:
         client: Any = self
         settings = SwitchSettings(timeout_seconds=PATIENCE, probes=False)
-        return Switch(
-            Ours(client),
+        return LoadBalancerSwitch(
+            OurApi(client),
             Source(client, client),
             BALANCER,
             settings,
@@ -102,9 +102,9 @@ class World:
             refresh=refresh or (lambda _: 0),
         )
 
-    def finish(self) -> None:
+    def finish_switch(self) -> None:
         client: Any = self
-        finish(Ours(client), Source(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append)
+        finish_switch(OurApi(client), Source(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append)
 
 
 BALANCER = OurLoadBalancer(id=LB, name="web", addresses=(VIP, OTHER_VIP), port_id=VIP_PORT, tcp_port=80)
@@ -152,7 +152,7 @@ def test_a_killed_way_back_goes_on_when_it_is_repeated(world: World, at: int) ->
 
 def test_switch_over_goes_back_by_itself_when_devices_refuse(world: World) -> None:
     world.refuses = "out of memory"
-    with pytest.raises(Failed, match="our devices refuse it: out of memory; it went back to the amphora"):
+    with pytest.raises(SwitchFailed, match="our devices refuse it: out of memory; it went back to the amphora"):
         world.switch().over()
     assert (world.held, VIP in world.speaks) == (True, True)
 
@@ -160,7 +160,7 @@ def test_switch_over_goes_back_by_itself_when_devices_refuse(world: World) -> No
 def test_amphora_does_not_speak_while_our_devices_or_the_port_are_not_free(world: World) -> None:
     world.switch().over()
     world.binding = "host-1"
-    with pytest.raises(Failed, match="still bound to our devices' host"):
+    with pytest.raises(SwitchFailed, match="still bound to our devices' host"):
         world.switch().back()
     assert VIP not in world.speaks
 
@@ -178,12 +178,12 @@ def test_nothing_is_changed_without_port_security_or_amphorae(world: World) -> N
 @pytest.mark.parametrize("at", DEATHS)
 def test_a_finished_one_keeps_its_port_with_its_owner(at: int) -> None:
     world = World()
-    with pytest.raises(Failed, match="it is not switched over"):
-        world.finish()
+    with pytest.raises(SwitchFailed, match="it is not switched over"):
+        world.finish_switch()
     world.switch().over()
     world.kill_at = at + (world.changes if at > 0 else -world.changes)
     with contextlib.suppress(Killed):
-        world.finish()
+        world.finish_switch()
     world.kill_at = 0
-    world.finish()
+    world.finish_switch()
     assert (world.source_there, world.port_deleted, world.owner) == (False, False, "Octavia")

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from evenkeel.cmd.controllers.workers.line import ACCEPT_MAX, ParentLine, WorkerLine
+from evenkeel.cmd.controllers.workers.line import ACCEPT_MAX, ParentConnection, WorkerConnection
 
-Pair = tuple[WorkerLine, ParentLine]
+Pair = tuple[WorkerConnection, ParentConnection]
 
 
 @pytest.fixture
 async def pair() -> AsyncIterator[Pair]:
     ours, theirs = socket.socketpair()
-    line = WorkerLine(ours)
+    line = WorkerConnection(ours)
     await line.open()
-    yield line, ParentLine(theirs, 3)
+    yield line, ParentConnection(theirs, 3)
     await line.close()
 
 
@@ -77,7 +77,7 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(pair:
 
 async def test_a_worker_that_ends_while_it_is_queried_has_no_metrics() -> None:
     ours, theirs = socket.socketpair()
-    line = WorkerLine(ours)
+    line = WorkerConnection(ours)
     await line.open()
     asking = asyncio.create_task(line.exposition("", within_seconds=60))
     await asyncio.sleep(0)

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.cmd.controllers.workers import parent as parents
-from evenkeel.cmd.controllers.workers.line import WorkerLine
+from evenkeel.cmd.controllers.workers.line import WorkerConnection
 from evenkeel.cmd.controllers.workers.parent import Parent
 from evenkeel.cmd.controllers.workers.worker import Worker
 from evenkeel.core.kit.backoff import Backoff
@@ -68,11 +68,11 @@ async def test_a_worker_whose_start_is_cancelled_has_ended_when_the_parent_has(m
     host = with_host(monkeypatch, failures=0)
     opening = asyncio.Event()
 
-    async def open_line(_: WorkerLine) -> None:
+    async def open_line(_: WorkerConnection) -> None:
         opening.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(WorkerLine, "open", open_line)
+    monkeypatch.setattr(WorkerConnection, "open", open_line)
     with socket() as listening:
         parent = Parent("some", (), listening, 1, beat_seconds=30.0)
         running = asyncio.create_task(parent.run())

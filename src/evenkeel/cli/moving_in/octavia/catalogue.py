@@ -161,7 +161,7 @@ def _only_identity(entries: Iterable[OfferedEntry], name: str, place: str) -> st
     return found[0].identity
 
 
-def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     """Parse the values ``SOURCE=OURS`` of an option to ``{source: ours}``. Raises :class:`UsageError` for
     another form, and for a source with two replacements.
     """

@@ -10,7 +10,15 @@ from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in.command import PLANNED
 from evenkeel.cli.moving_in.foreign import BadSource
-from evenkeel.cli.moving_in.importing import OUTDATED, REFUSED, ImportRow, as_json, lines_of, run_import, summary
+from evenkeel.cli.moving_in.importing import (
+    OUTDATED,
+    REFUSED,
+    ImportRow,
+    as_json,
+    outcome_lines,
+    outcome_summary,
+    run_import,
+)
 from evenkeel.cli.moving_in.octavia.catalogue import (
     FLAVORS,
     ZONES,
@@ -18,11 +26,11 @@ from evenkeel.cli.moving_in.octavia.catalogue import (
     EntryChooser,
     EntryKind,
     entries,
-    pairs,
+    parse_pairs,
 )
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.quotas import DefaultQuota, QuotaRow, different_defaults, import_quotas
-from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
+from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
 from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
 from evenkeel.cli.moving_in.report import Tally, needs_attention
 
@@ -92,7 +100,9 @@ class ImportOctavia(ApiCommand):
         source = OctaviaApi(client, "the source", at_once=parsed_args.source_requests)
         ours = OctaviaApi(self.client, "our API")
         catalogues = [self._make_chooser(kind, source, ours, parsed_args) for kind in (FLAVORS, ZONES)]
-        wanted = Wanted(parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer)))
+        wanted = LoadBalancerFilter(
+            parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer))
+        )
         found = load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
         shown = _Results(self._print_lines if not parsed_args.json else None)
         options = {"environment": parsed_args.environment, "apply": parsed_args.yes, "held": not parsed_args.no_hold}
@@ -120,7 +130,7 @@ class ImportOctavia(ApiCommand):
             kind,
             source=entries(source, kind),
             ours=entries(ours, kind),
-            given=pairs(kind.option, given),
+            given=parse_pairs(kind.option, given),
             provider=parsed_args.environment,
         )
 
@@ -129,36 +139,36 @@ class ImportOctavia(ApiCommand):
 
 
 class _Results:
-    """Collected results of one import. ``tell``: prints lines at once, because an import of many load
+    """Collected results of one import. ``show_lines``: prints lines at once, because an import of many load
     balancers takes minutes and may be interrupted; None: results are only collected.
     """
 
-    def __init__(self, tell: Callable[[Iterable[str]], None] | None) -> None:
-        self._tell = tell or (lambda _: None)
+    def __init__(self, show_lines: Callable[[Iterable[str]], None] | None) -> None:
+        self._show_lines = show_lines or (lambda _: None)
         self._tally = Tally()
         self._load_balancers: list[dict[str, Any]] = []
-        self._make_chooser: list[ChosenEntry] = []
+        self._catalogue_entries: list[ChosenEntry] = []
         self._quotas: list[QuotaRow] = []
         self._default_quotas: list[DefaultQuota] = []
 
     def load_balancer(self, row: ImportRow) -> None:
         self._tally.add(row)
         self._load_balancers.append(as_json(row))
-        self._tell(lines_of(row))
+        self._show_lines(outcome_lines(row))
 
     def catalogue_entry(self, entry: ChosenEntry) -> None:
         self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
-        self._make_chooser.append(entry)
-        self._tell([str(entry)])
+        self._catalogue_entries.append(entry)
+        self._show_lines([str(entry)])
 
     def default_quotas(self, different: Sequence[DefaultQuota]) -> None:
         self._default_quotas.extend(different)
-        self._tell(map(str, different))
+        self._show_lines(map(str, different))
 
     def quota(self, row: QuotaRow) -> None:
         self._tally.count("quota", carried=row.outcome != REFUSED)
         self._quotas.append(row)
-        self._tell(row.lines())
+        self._show_lines(row.lines())
 
     @property
     def has_problems(self) -> bool:
@@ -172,7 +182,7 @@ class _Results:
         yield ""
         yield from self._tally.lines(attributes=attributes)
         yield ""
-        yield summary(self._tally.outcomes)
+        yield outcome_summary(self._tally.outcomes)
         if self._tally.outcomes["new"] or any(row.outcome == "new" for row in self._quotas):
             yield PLANNED
         if self._tally.outcomes[OUTDATED]:
@@ -182,7 +192,7 @@ class _Results:
         """Return all results as an object for the command's JSON output."""
         return {
             "loadbalancers": self._load_balancers,
-            "catalogue": [each.as_json() for each in self._make_chooser],
+            "catalogue": [each.as_json() for each in self._catalogue_entries],
             "quotas": [row.as_json() for row in self._quotas],
             "different_default_quotas": [each._asdict() for each in self._default_quotas],
             "summary": self._tally.as_json(),

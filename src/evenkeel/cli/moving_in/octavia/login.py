@@ -29,9 +29,9 @@ def source_client(
     None: the cloud in ``OS_*``.
 
     ``ca_file``: CA certificates that verify the source where the cloud names none. Raises the errors of
-    :func:`place_of`, and :class:`UsageError` for an invalid URL or file.
+    :func:`find_cloud_endpoint`, and :class:`UsageError` for an invalid URL or file.
     """
-    place = SourceEndpoint(url, {}) if url else place_of(cloud, service_type)
+    place = SourceEndpoint(url, {}) if url else find_cloud_endpoint(cloud, service_type)
     return Client(
         [_root_url(place.url)],
         timeout_seconds=timeout_seconds,
@@ -40,7 +40,7 @@ def source_client(
     )
 
 
-def place_of(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpoint:
+def find_cloud_endpoint(cloud: str | None, service_type: str = SERVICE_TYPE) -> SourceEndpoint:
     """Log in to the cloud of this name (None: the one in ``OS_*``), and return the endpoint of its service of
     this type. Raises :class:`ApiRefused` if the login fails or the catalogue lacks the service,
     :class:`UsageError` without openstacksdk or for a cloud whose certificate is not verified.

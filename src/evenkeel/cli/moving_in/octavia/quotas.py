@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import ApiRefused, Client, segment
+from evenkeel.cli.client import ApiRefused, Client, quote_segment
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
 
 KINDS = ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
@@ -33,10 +33,10 @@ class QuotaRow(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """Yield the lines that show the outcome."""
-        told = ", ".join(
+        changes_text = ", ".join(
             f"{kind} {_limit_text(old)} -> {_limit_text(new)}" for kind, (old, new) in self.changes.items()
         )
-        yield f"{self.outcome:<9}quotas of project {self.project_id}" + (f": {told}" if told else "")
+        yield f"{self.outcome:<9}quotas of project {self.project_id}" + (f": {changes_text}" if changes_text else "")
         yield from (f"  {remark}" for remark in self.remarks)
 
 
@@ -78,14 +78,14 @@ def import_quotas(
     if project_id is None:
         rows = source.rows("/quotas", "quotas")
     else:
-        rows = [{**source.one(f"/quotas/{segment(project_id)}", "quota"), "project_id": project_id}]
+        rows = [{**source.one(f"/quotas/{quote_segment(project_id)}", "quota"), "project_id": project_id}]
     for row in rows:
         yield _import_quota(row, ours, client, apply=apply)
 
 
 def _import_quota(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) -> QuotaRow:
     project_id = str(row["project_id"])
-    path = f"/quotas/{segment(project_id)}"
+    path = f"/quotas/{quote_segment(project_id)}"
     limits, remarks = _valid_limits(row)
     try:
         there = ours.one(path, "quota")

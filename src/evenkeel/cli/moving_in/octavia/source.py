@@ -2,14 +2,14 @@
 
 Load balancers, listeners, pools, health monitors and L7 policies come in pages of all projects or of some; members and
 rules need a request for each pool and policy that has any. No answer is a snapshot of all: load balancers are listed
-again at the end, and what has changed meanwhile is named in :attr:`Found.moving`.
+again at the end, and what has changed meanwhile is named in :attr:`SourceObjects.moving`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import ApiRefused, Client, Unreachable, segment
+from evenkeel.cli.client import ApiRefused, Client, Unreachable, quote_segment
 from evenkeel.cli.moving_in.foreign import BadSource
 
 Row = Mapping[str, Any]
@@ -25,7 +25,7 @@ PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
 """Most projects for which lists are read project by project; for more projects the lists of all projects are read."""
 
 
-class Wanted(NamedTuple):
+class LoadBalancerFilter(NamedTuple):
     """Filter of the load balancers that are read."""
 
     provider: str | None = None
@@ -35,12 +35,12 @@ class Wanted(NamedTuple):
     ids: tuple[str, ...] = ()
     """Ids of the only load balancers to read, whatever serves them; empty: all."""
 
-    def takes(self, provider: object) -> bool:
+    def accepts_provider(self, provider: object) -> bool:
         """Whether load balancers of the provider are wanted."""
         return self.provider in (None, provider) or provider in _ALIASES.get(str(self.provider), ())
 
 
-class Found(NamedTuple):
+class SourceObjects(NamedTuple):
     """Objects of a source, as its API shows them."""
 
     load_balancers: tuple[Row, ...]
@@ -67,15 +67,15 @@ class OctaviaApi:
         self._title = title
         self._at_once = at_once
 
-    def read(self, wanted: Wanted) -> Found:
+    def read(self, wanted: LoadBalancerFilter) -> SourceObjects:
         """Read the wanted load balancers with all their children; ids of those that changed meanwhile are in
-        :attr:`Found.moving`.
+        :attr:`SourceObjects.moving`.
 
         Raises :class:`BadSource` for an unusable answer, and the client's errors.
         """
         before = self._load_balancers(wanted)
         if not before:
-            return Found(())
+            return SourceObjects(())
         scopes = _list_filters(wanted, before)
         with ThreadPoolExecutor(max_workers=self._at_once) as pool:
             kinds = ("listeners", "pools", "healthmonitors", "l7policies")
@@ -88,9 +88,9 @@ class OctaviaApi:
                 for id_, row in lists["l7policies"].items()
                 if row.get("rules") and row.get("listener_id") in listeners
             ]
-            members = pool.map(lambda id_: self.rows(f"/pools/{segment(id_)}/members", "members"), pools)
-            rules = pool.map(lambda id_: self.rows(f"/l7policies/{segment(id_)}/rules", "rules"), policies)
-            found = Found(
+            members = pool.map(lambda id_: self.rows(f"/pools/{quote_segment(id_)}/members", "members"), pools)
+            rules = pool.map(lambda id_: self.rows(f"/l7policies/{quote_segment(id_)}/rules", "rules"), policies)
+            found = SourceObjects(
                 load_balancers=tuple(before),
                 listeners=lists["listeners"],
                 pools=lists["pools"],
@@ -116,13 +116,16 @@ class OctaviaApi:
             raise BadSource(f"the answer of {self._title} to GET {path} has no {key}")
         return row
 
-    def _load_balancers(self, wanted: Wanted) -> list[Row]:
+    def _load_balancers(self, wanted: LoadBalancerFilter) -> list[Row]:
         if wanted.ids:
-            return [_row_with_id(self.one(f"/loadbalancers/{segment(id_)}", "loadbalancer"), id_) for id_ in wanted.ids]
+            return [
+                _row_with_id(self.one(f"/loadbalancers/{quote_segment(id_)}", "loadbalancer"), id_)
+                for id_ in wanted.ids
+            ]
         filters = {"project_id": wanted.project_id} if wanted.project_id else {}
         # Of an object that moved from page to page the last state counts. Octavia's filter by provider knows no alias.
         found = {row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}
-        return [row for row in found.values() if wanted.takes(row.get("provider"))]
+        return [row for row in found.values() if wanted.accepts_provider(row.get("provider"))]
 
     def _rows_by_id(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
         return {row["id"]: row for filters in scopes for row in self.rows(f"/{kind}", kind, filters)}
@@ -161,7 +164,7 @@ class OctaviaApi:
         return rows
 
 
-def _list_filters(wanted: Wanted, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
+def _list_filters(wanted: LoadBalancerFilter, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
     """Return the query filters of the list requests that together return all children of the load balancers."""
     if not wanted.ids and not wanted.project_id:
         return [{}]
@@ -184,10 +187,10 @@ def _has_next(answer: Mapping[str, Any]) -> bool:
 
 
 def _is_below(row: Row, load_balancer_ids: Iterable[str]) -> bool:
-    return any(id_ in load_balancer_ids for id_ in ids_of(row.get("loadbalancers")))
+    return any(id_ in load_balancer_ids for id_ in referenced_ids(row.get("loadbalancers")))
 
 
-def ids_of(references: Any) -> list[str]:
+def referenced_ids(references: Any) -> list[str]:
     """Return the ids in a list of references, which the API shows as objects with an ``id``; none if it is no
     list.
     """
@@ -199,7 +202,10 @@ def ids_of(references: Any) -> list[str]:
 def _changed_ids(before: Iterable[Row], after: Iterable[Row]) -> frozenset[str]:
     def state(row: Row) -> tuple[object, ...]:
         names = ("updated_at", "provisioning_status")
-        return (*(row.get(name) for name in names), *(sorted(ids_of(row.get(kind))) for kind in ("listeners", "pools")))
+        return (
+            *(row.get(name) for name in names),
+            *(sorted(referenced_ids(row.get(kind))) for kind in ("listeners", "pools")),
+        )
 
     now = {row["id"]: state(row) for row in after}
     return frozenset(row["id"] for row in before if now.get(row["id"]) != state(row))

@@ -7,8 +7,8 @@ means the default on both sides.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.moving_in.foreign import KINDS, ForeignLoadBalancer, Lost, has_effect
-from evenkeel.cli.moving_in.octavia.source import Found, Row, ids_of
+from evenkeel.cli.moving_in.foreign import KINDS, ForeignLoadBalancer, LostAttribute, has_effect
+from evenkeel.cli.moving_in.octavia.source import Row, SourceObjects, referenced_ids
 
 LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
 
@@ -88,7 +88,7 @@ class Choices(NamedTuple):
     availability_zone: Choose
 
 
-def load_balancers(found: Found, choices: Choices) -> list[ForeignLoadBalancer]:
+def load_balancers(found: SourceObjects, choices: Choices) -> list[ForeignLoadBalancer]:
     """Convert all load balancers, ordered by project and id.
 
     One that is being changed, or that the source shows incompletely, has the reason in
@@ -99,12 +99,12 @@ def load_balancers(found: Found, choices: Choices) -> list[ForeignLoadBalancer]:
     return [maker.load_balancer(row) for row in rows]
 
 
-class _Part(NamedTuple):
+class _ConvertedObject(NamedTuple):
     body: dict[str, Any]
-    lost: list[Lost]
+    lost: list[LostAttribute]
 
 
-class _Unfit(Exception):
+class _CannotImport(Exception):
     """Raised with the reason why a load balancer cannot be imported now."""
 
 
@@ -113,7 +113,7 @@ class _TreeMaker:
     that cannot be carried over.
     """
 
-    def __init__(self, found: Found, choices: Choices) -> None:
+    def __init__(self, found: SourceObjects, choices: Choices) -> None:
         self._found = found
         self._choices = choices
 
@@ -127,18 +127,18 @@ class _TreeMaker:
         )
         try:
             part = self._make_root(row)
-        except _Unfit as error:
+        except _CannotImport as error:
             return made._replace(unfit=str(error))
         remarks = (IN_ERROR,) if row.get("provisioning_status") == "ERROR" else ()
         return made._replace(body=part.body, lost=tuple(part.lost), remarks=remarks)
 
-    def _make_root(self, row: Row) -> _Part:
+    def _make_root(self, row: Row) -> _ConvertedObject:
         if row["id"] in self._found.moving:
-            raise _Unfit("it was changed while it was read: repeat the import")
+            raise _CannotImport("it was changed while it was read: repeat the import")
         _check_settled(LOAD_BALANCER, row)
         for name in ("project_id", "vip_address", "vip_subnet_id"):
             if not row.get(name):
-                raise _Unfit(f"the source shows no {name} of it")
+                raise _CannotImport(f"the source shows no {name} of it")
         listeners = [
             self._make_listener(each)
             for each in self._children_by_ids(row, "listeners", LISTENER, self._found.listeners)
@@ -155,9 +155,9 @@ class _TreeMaker:
             listeners=[each.body for each in listeners],
             pools=[each.body for each in pools],
         )
-        return _Part(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
+        return _ConvertedObject(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
 
-    def _choose_catalogue_entries(self, row: Row, part: _Part) -> None:
+    def _choose_catalogue_entries(self, row: Row, part: _ConvertedObject) -> None:
         """Set our flavor and availability zone in ``part`` in place of the source's; without a replacement
         the attribute is added to ``part.lost``.
         """
@@ -168,21 +168,21 @@ class _TreeMaker:
             if value := row.get(name):
                 choice = choose(str(value))
                 if choice.ours is None:
-                    part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), name, value, choice.reason))
+                    part.lost.append(LostAttribute(LOAD_BALANCER, str(row["id"]), name, value, choice.reason))
                 else:
                     part.body[name] = choice.ours
         if row.get("vip_vnic_type") == _DIRECT and "flavor_id" not in part.body:
             reason = "a flavor with sriov_vip decides it: --flavor"
-            part.lost.append(Lost(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
+            part.lost.append(LostAttribute(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
 
     def _children_by_ids(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
-        """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_Unfit`
+        """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_CannotImport`
         if ``rows`` lacks one.
         """
-        for id_ in ids_of(parent.get(attribute)):
+        for id_ in referenced_ids(parent.get(attribute)):
             yield _required_row(kind, id_, rows)
 
-    def _make_listener(self, row: Row) -> _Part:
+    def _make_listener(self, row: Row) -> _ConvertedObject:
         _check_settled(LISTENER, row)
         part = _copied_attributes(LISTENER, row)
         policies = sorted(
@@ -191,16 +191,16 @@ class _TreeMaker:
         )
         made = [self._make_policy(each) for each in policies]
         part.body["l7policies"] = [each.body for each in made]
-        return _Part(part.body, [*part.lost, *(lost for each in made for lost in each.lost)])
+        return _ConvertedObject(part.body, [*part.lost, *(lost for each in made for lost in each.lost)])
 
-    def _make_policy(self, row: Row) -> _Part:
+    def _make_policy(self, row: Row) -> _ConvertedObject:
         _check_settled(POLICY, row)
         part = _copied_attributes(POLICY, row)
         rules = [_make_part(RULE, each) for each in _listed_children(POLICY, row, "rules", self._found.rules)]
         part.body["rules"] = [each.body for each in rules]
-        return _Part(part.body, [*part.lost, *(lost for each in rules for lost in each.lost)])
+        return _ConvertedObject(part.body, [*part.lost, *(lost for each in rules for lost in each.lost)])
 
-    def _make_pool(self, row: Row) -> _Part:
+    def _make_pool(self, row: Row) -> _ConvertedObject:
         _check_settled(POOL, row)
         part = _copied_attributes(POOL, row)
         members = [_make_member(each) for each in _listed_children(POOL, row, "members", self._found.members)]
@@ -212,40 +212,44 @@ class _TreeMaker:
             monitor = _make_part(MONITOR, _required_row(MONITOR, str(monitor_id), self._found.health_monitors))
             part.body["healthmonitor"] = monitor.body
             lost += monitor.lost
-        return _Part(part.body, lost)
+        return _ConvertedObject(part.body, lost)
 
 
 def _required_row(kind: str, id_: str, rows: Mapping[str, Row]) -> Row:
     if id_ not in rows:
-        raise _Unfit(f"the source does not show {kind} {id_} of it: it was changed meanwhile, or you may not see it")
+        raise _CannotImport(
+            f"the source does not show {kind} {id_} of it: it was changed meanwhile, or you may not see it"
+        )
     return rows[id_]
 
 
 def _listed_children(kind: str, parent: Row, attribute: str, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
-    """Return the objects that the parent's own list returned. Raises :class:`_Unfit` if they are not those that the
-    parent names in ``attribute``.
+    """Return the objects that the parent's own list returned. Raises :class:`_CannotImport` if they are not
+    those that the parent names in ``attribute``.
     """
     found = list(rows.get(str(parent["id"]), ()))
-    if sorted(str(each["id"]) for each in found) != sorted(ids_of(parent.get(attribute))):
-        raise _Unfit(f"{attribute} of {kind} {parent['id']} were changed while it was read: repeat the import")
+    if sorted(str(each["id"]) for each in found) != sorted(referenced_ids(parent.get(attribute))):
+        raise _CannotImport(f"{attribute} of {kind} {parent['id']} were changed while it was read: repeat the import")
     return found
 
 
 def _check_settled(kind: str, row: Row) -> None:
-    """Raise :class:`_Unfit` if the source is changing or deleting the object, or has deleted it."""
+    """Raise :class:`_CannotImport` if the source is changing or deleting the object, or has deleted it."""
     status = str(row.get("provisioning_status") or "")
     if status.startswith(_PENDING):
-        raise _Unfit(f"{kind} {row['id']} is being changed at the source ({status}): repeat the import afterwards")
+        raise _CannotImport(
+            f"{kind} {row['id']} is being changed at the source ({status}): repeat the import afterwards"
+        )
     if status == _DELETED:
-        raise _Unfit(f"{kind} {row['id']} is deleted at the source")
+        raise _CannotImport(f"{kind} {row['id']} is deleted at the source")
 
 
-def _make_part(kind: str, row: Row) -> _Part:
+def _make_part(kind: str, row: Row) -> _ConvertedObject:
     _check_settled(kind, row)
     return _copied_attributes(kind, row)
 
 
-def _make_member(row: Row) -> _Part:
+def _make_member(row: Row) -> _ConvertedObject:
     part = _make_part(MEMBER, row)
     if row.get("vnic_type") == _DIRECT:
         part.body["request_sriov"] = True
@@ -261,11 +265,11 @@ def _selected_attributes(value: Any, names: Iterable[str]) -> Any:
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def _copied_attributes(kind: str, row: Row) -> _Part:
+def _copied_attributes(kind: str, row: Row) -> _ConvertedObject:
     """Return the attributes that have the same meaning here, without nulls, and as lost the other attributes that have
     an effect.
     """
     body = {name: row[name] for name in ("id", *_COPIED_ATTRIBUTES[kind]) if row.get(name) is not None}
     known = {*_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_OF_THE_SOURCE}
     unknown = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
-    return _Part(body, [Lost(kind, str(row["id"]), name, row[name]) for name in unknown])
+    return _ConvertedObject(body, [LostAttribute(kind, str(row["id"]), name, row[name]) for name in unknown])

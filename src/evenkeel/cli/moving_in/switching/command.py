@@ -9,20 +9,20 @@ from evenkeel.cli.client import ApiRefused, ClientError, UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in.foreign import BadSource
 from evenkeel.cli.moving_in.importing import DIFFERS, OUTDATED, REFUSED, SKIPPED, run_import
-from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, entries, pairs
+from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, entries, parse_pairs
 from evenkeel.cli.moving_in.octavia.login import source_client
-from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Wanted
+from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
 from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
-from evenkeel.cli.moving_in.switching.ours import OurLoadBalancer, Ours
+from evenkeel.cli.moving_in.switching.ours import OurApi, OurLoadBalancer
 from evenkeel.cli.moving_in.switching.prober import Gap
 from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
-from evenkeel.cli.moving_in.switching.steps import Failed, Switch, SwitchSettings, finish
+from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 from evenkeel.cli.progress import WAIT_OPTION
 
 PLANNED = "nothing was changed: give --yes to switch them, one after the other"
 
 
-class Outcome(NamedTuple):
+class SwitchOutcome(NamedTuple):
     """Outcome of the switch-over of one load balancer."""
 
     id: str
@@ -107,7 +107,7 @@ class SwitchOver(ApiCommand):
             self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
 
 
-def _outcome_texts(one: Outcome) -> list[str]:
+def _outcome_texts(one: SwitchOutcome) -> list[str]:
     return [f"  {text}" for text in (one.text, "" if one.gap is None else str(one.gap)) if text]
 
 
@@ -117,7 +117,7 @@ class _SwitchOverRun:
     def __init__(self, command: SwitchOver, parsed_args: Namespace) -> None:
         self._command = command
         self._args = parsed_args
-        self._ours = Ours(command.client)
+        self._ours = OurApi(command.client)
         octavia, neutron = (
             source_client(
                 url,
@@ -134,31 +134,33 @@ class _SwitchOverRun:
         self._octavia = OctaviaApi(octavia, "the source")
         self._source = Source(octavia, neutron)
 
-    def one(self, load_balancer_id: str) -> Outcome:
+    def one(self, load_balancer_id: str) -> SwitchOutcome:
         """Plan or switch one load balancer. A failure becomes the outcome ``failed``; only
         :class:`UsageError` and that no server answers are raised.
         """
         try:
             return self._switch_one(load_balancer_id)
-        except (Failed, SourceProblem, BadSource, ApiRefused) as error:
-            return Outcome(load_balancer_id, "failed", str(error))
+        except (SwitchFailed, SourceProblem, BadSource, ApiRefused) as error:
+            return SwitchOutcome(load_balancer_id, "failed", str(error))
 
-    def _switch_one(self, load_balancer_id: str) -> Outcome:
+    def _switch_one(self, load_balancer_id: str) -> SwitchOutcome:
         balancer = self._ours.find_load_balancer(load_balancer_id)
         if balancer is None:
-            raise SourceProblem("it is not here: evenkeel import octavia --held imports it")
+            raise SourceProblem("it is not here: evenkeel import octavia imports it, and holds it")
         if not self._args.yes:
-            return Outcome(load_balancer_id, "planned", self._plan_text(balancer))
+            return SwitchOutcome(load_balancer_id, "planned", self._plan_text(balancer))
         if self._args.finish:
             seconds = self._args.source_timeout
-            finish(self._ours, self._source, balancer, timeout_seconds=seconds, say=self._command.say)
-            return Outcome(load_balancer_id, "finished")
+            finish_switch(self._ours, self._source, balancer, timeout_seconds=seconds, say=self._command.say)
+            return SwitchOutcome(load_balancer_id, "finished")
         settings = SwitchSettings(self._args.switch_seconds, not self._args.no_probe, self._args.hook)
-        switch = Switch(self._ours, self._source, balancer, settings, say=self._command.say, refresh=self._import_again)
+        switch = LoadBalancerSwitch(
+            self._ours, self._source, balancer, settings, say=self._command.say, refresh=self._import_again
+        )
         if self._args.back:
-            return Outcome(load_balancer_id, "back", gap=switch.back())
+            return SwitchOutcome(load_balancer_id, "back", gap=switch.back())
         gap = switch.over()
-        return Outcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
+        return SwitchOutcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
 
     def _plan_text(self, balancer: OurLoadBalancer) -> str:
         hosting = self._ours.hosting(balancer.id)
@@ -177,7 +179,7 @@ class _SwitchOverRun:
         :class:`SourceProblem` if the load balancer cannot be imported as it is, and the client's errors.
         """
         environment = self._ours.hosting(load_balancer_id).environment
-        found = self._octavia.read(Wanted(ids=(load_balancer_id,)))
+        found = self._octavia.read(LoadBalancerFilter(ids=(load_balancer_id,)))
         flavors, zones = (self._make_chooser(kind, environment) for kind in (FLAVORS, ZONES))
         trees = load_balancers(found, Choices(flavors.choose, zones.choose))
         (row,) = run_import(self._command.client, trees, environment=environment, apply=apply, held=True)
@@ -201,7 +203,7 @@ class _SwitchOverRun:
             kind,
             source=entries(self._octavia, kind),
             ours=entries(OctaviaApi(self._command.client, "our API"), kind),
-            given=pairs(kind.option, given),
+            given=parse_pairs(kind.option, given),
             provider=environment,
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 
 _TCP_PROTOCOLS = ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "PROMETHEUS")
 _NOT_FOUND = 404
@@ -43,7 +43,7 @@ class Hosting(NamedTuple):
         return self.status == "ACTIVE"
 
 
-class Ours:
+class OurApi:
     """Client of our API for imported load balancers."""
 
     def __init__(self, client: Client) -> None:
@@ -52,7 +52,7 @@ class Ours:
     def find_load_balancer(self, load_balancer_id: str) -> OurLoadBalancer | None:
         """Return the load balancer with this id; None if there is none. Raises the client's errors."""
         try:
-            row = self._client.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
+            row = self._client.get(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
             if error.status == _NOT_FOUND:
                 return None
@@ -72,14 +72,14 @@ class Ours:
         """Return whether the load balancer is held, its status and its environment. Raises the client's
         errors.
         """
-        row = self._client.get(f"{API}/loadbalancers/{segment(load_balancer_id)}/agent")["hosting"]
+        row = self._client.get(f"{API}/loadbalancers/{quote_segment(load_balancer_id)}/agent")["hosting"]
         return Hosting(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
 
     def set_held(self, load_balancer_id: str, held: bool) -> None:
         """Release the load balancer to its devices (False), or take it from them (True). Idempotent. Raises the
         client's errors.
         """
-        self._client.put(f"{API}/imports/loadbalancers/{segment(load_balancer_id)}/held", {"held": held})
+        self._client.put(f"{API}/imports/loadbalancers/{quote_segment(load_balancer_id)}/held", {"held": held})
 
 
 def _tcp_port(listeners: list[Mapping[str, Any]]) -> int | None:

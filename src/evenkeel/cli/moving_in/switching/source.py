@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import ApiRefused, Client, UsageError, segment
+from evenkeel.cli.client import ApiRefused, Client, UsageError, quote_segment
 
 PAIRS = "allowed_address_pairs"
 OCTAVIA_OWNER = "Octavia"
@@ -31,7 +31,7 @@ class Amphora(NamedTuple):
     pairs: tuple[Mapping[str, Any], ...]
     """Allowed address pairs of the port."""
 
-    def speaks_for(self, addresses: Iterable[str]) -> bool:
+    def may_send_from(self, addresses: Iterable[str]) -> bool:
         """Whether the amphora's port may send from one of the addresses, by its allowed address pairs."""
         return bool(_canonical_addresses(addresses) & {_pair_address(pair) for pair in self.pairs})
 
@@ -48,7 +48,7 @@ class Source:
         client's errors.
         """
         try:
-            found = self._octavia.get(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}")["loadbalancer"]
+            found = self._octavia.get(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
             if error.status == _NOT_FOUND:
                 return None
@@ -57,7 +57,7 @@ class Source:
 
     def delete_load_balancer(self, load_balancer_id: str) -> None:
         """Have Octavia delete the load balancer with its children and amphorae. Raises the client's errors."""
-        self._octavia.delete(f"/v2.0/lbaas/loadbalancers/{segment(load_balancer_id)}", {"cascade": "true"})
+        self._octavia.delete(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}", {"cascade": "true"})
 
     def amphorae(self, load_balancer_id: str) -> list[Amphora]:
         """Return the amphorae that serve the load balancer, with their ports' allowed address pairs.
@@ -84,14 +84,14 @@ class Source:
             )
         return Amphora(str(row["id"]), str(row.get("role") or ""), str(port["id"]), tuple(port.get(PAIRS) or ()))
 
-    def silence(self, amphora: Amphora, addresses: Iterable[str]) -> None:
+    def remove_addresses(self, amphora: Amphora, addresses: Iterable[str]) -> None:
         """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops
         packets that the amphora sends from them. Idempotent. Raises the client's errors.
         """
         gone = _canonical_addresses(addresses)
         self._set_pairs(amphora, [pair for pair in amphora.pairs if _pair_address(pair) not in gone])
 
-    def let_speak(self, amphora: Amphora, addresses: Iterable[str]) -> None:
+    def allow_addresses(self, amphora: Amphora, addresses: Iterable[str]) -> None:
         """Add the addresses to the allowed address pairs of the amphora's port, as Octavia does. Idempotent. Raises the
         client's errors.
         """
@@ -102,7 +102,7 @@ class Source:
     def port(self, port_id: str) -> Mapping[str, Any] | None:
         """Return a port as Neutron shows it; None if there is none. Raises the client's errors."""
         try:
-            return dict(self._neutron.get(f"/v2.0/ports/{segment(port_id)}")["port"])
+            return dict(self._neutron.get(f"/v2.0/ports/{quote_segment(port_id)}")["port"])
         except ApiRefused as error:
             if error.status == _NOT_FOUND:
                 return None
@@ -122,7 +122,7 @@ class Source:
             self._change_port(amphora.port_id, {PAIRS: pairs})
 
     def _change_port(self, port_id: str, values: Mapping[str, Any]) -> None:
-        self._neutron.put(f"/v2.0/ports/{segment(port_id)}", {"port": dict(values)})
+        self._neutron.put(f"/v2.0/ports/{quote_segment(port_id)}", {"port": dict(values)})
 
 
 def _pair_address(pair: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evenkeel.cli.client import ClientError
-from evenkeel.cli.moving_in.switching.ours import Hosting, OurLoadBalancer, Ours
+from evenkeel.cli.moving_in.switching.ours import Hosting, OurApi, OurLoadBalancer
 from evenkeel.cli.moving_in.switching.prober import Gap, Prober
 from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, Source, SourceProblem
 
@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 Refresh = Callable[[str], object]
 
 
-class Failed(Exception):
+class SwitchFailed(Exception):
     """A step failed; the text names it and gives the reason."""
 
 
@@ -38,14 +38,14 @@ class SwitchSettings(NamedTuple):
     """Command that makes the operator's network route the VIP to the other side; empty: none is needed."""
 
 
-class Switch:
+class LoadBalancerSwitch:
     """Switches one load balancer. ``say`` is called with the name of each step; ``refresh`` imports the source's latest
     state.
     """
 
     def __init__(
         self,
-        ours: Ours,
+        ours: OurApi,
         source: Source,
         balancer: OurLoadBalancer,
         settings: SwitchSettings,
@@ -64,41 +64,41 @@ class Switch:
     def over(self) -> Gap | None:
         """Switch over to our devices; returns the measured gap, None without probes.
 
-        Raises :class:`SourceProblem` or the client's errors if nothing was changed; later :class:`Failed`:
+        Raises :class:`SourceProblem` or the client's errors if nothing was changed; later :class:`SwitchFailed`:
         the load balancer went back to the amphorae, or, as the text says, that failed too.
         """
         id_ = self._balancer.id
         amphorae = self._source.amphorae(id_)
         if self._ours.hosting(id_).held:
             self._refresh(id_)
-        self._start_prober(must_answer=self._may_speak(amphorae))
+        self._start_prober(must_answer=self._amphorae_may_send(amphorae))
         try:
             self._take_over(amphorae)
         except (Exception, KeyboardInterrupt) as error:
             self._say(f"going back: {error or 'interrupted'}")
             gap = self._go_back()
-            raise Failed(f"{error or 'interrupted'}; it went back to the amphora{_gap_text(gap)}") from error
+            raise SwitchFailed(f"{error or 'interrupted'}; it went back to the amphora{_gap_text(gap)}") from error
         return self._end_probing()
 
     def _take_over(self, amphorae: Sequence[Amphora]) -> None:
         id_ = self._balancer.id
         begun = time.monotonic()
-        was_speaking = self._may_speak(amphorae)
+        was_speaking = self._amphorae_may_send(amphorae)
         for amphora in amphorae:
-            self._source.silence(amphora, self._balancer.addresses)
+            self._source.remove_addresses(amphora, self._balancer.addresses)
         self._say(f"silenced amphorae {', '.join(each.id for each in amphorae)}")
         if was_speaking and self._prober and not self._prober.wait_for_silence(begun, ANSWER_SECONDS):
-            raise Failed("the VIP answers although its amphorae were silenced")
+            raise SwitchFailed("the VIP answers although its amphorae were silenced")
         released = time.monotonic()
         self._ours.set_held(id_, False)
         self._await_devices(held=False)
         self._run_hook(TO_OURS)
         if self._prober and not self._prober.wait_for_success(released, self._settings.timeout_seconds):
-            raise Failed(f"the VIP did not answer within {self._settings.timeout_seconds:g} s of its release")
+            raise SwitchFailed(f"the VIP did not answer within {self._settings.timeout_seconds:g} s of its release")
         self._say("our devices serve it")
 
     def back(self) -> Gap | None:
-        """Go back to the amphorae; returns the measured gap, None without probes. Raises :class:`Failed`,
+        """Go back to the amphorae; returns the measured gap, None without probes. Raises :class:`SwitchFailed`,
         :class:`SourceProblem` and the client's errors; a repeated call continues.
         """
         self._source.amphorae(self._balancer.id)  # raises if there is none to go back to
@@ -115,16 +115,16 @@ class Switch:
             self._await_port()
             spoken = time.monotonic()
             for amphora in self._source.amphorae(id_):
-                self._source.let_speak(amphora, self._balancer.addresses)
+                self._source.allow_addresses(amphora, self._balancer.addresses)
             self._say("the amphorae may speak again")
             if self._prober and not self._prober.wait_for_success(spoken, self._settings.timeout_seconds):
-                raise Failed("the VIP does not answer although its amphorae may speak: look at them")
+                raise SwitchFailed("the VIP does not answer although its amphorae may speak: look at them")
         except (ClientError, SourceProblem) as error:
-            raise Failed(f"going back failed, repeat it with --back: {error}") from error
+            raise SwitchFailed(f"going back failed, repeat it with --back: {error}") from error
         return self._end_probing()
 
-    def _may_speak(self, amphorae: Sequence[Amphora]) -> bool:
-        return any(each.speaks_for(self._balancer.addresses) for each in amphorae)
+    def _amphorae_may_send(self, amphorae: Sequence[Amphora]) -> bool:
+        return any(each.may_send_from(self._balancer.addresses) for each in amphorae)
 
     def _start_prober(self, *, must_answer: bool) -> None:
         """Start to probe the VIP, unless probes are off. Raises :class:`SourceProblem` if no listener can be
@@ -152,27 +152,27 @@ class Switch:
 
     def _await_devices(self, *, held: bool) -> None:
         """Wait until the devices have confirmed that the load balancer is held, or released. Raises
-        :class:`Failed` with the reason if they refuse it or do not confirm in time, and the client's
+        :class:`SwitchFailed` with the reason if they refuse it or do not confirm in time, and the client's
         errors.
         """
         state = "without it" if held else "with it"
 
         def confirmed(now: Hosting) -> bool:
             if now.status == "ERROR":
-                raise Failed(f"our devices refuse it: {now.reason}")
+                raise SwitchFailed(f"our devices refuse it: {now.reason}")
             return now.held == held and now.settled
 
         if not self._wait_until(lambda: confirmed(self._ours.hosting(self._balancer.id))):
             reason = self._ours.hosting(self._balancer.id).reason
-            raise Failed(f"our devices are not {state} within {self._settings.timeout_seconds:g} s: {reason}")
+            raise SwitchFailed(f"our devices are not {state} within {self._settings.timeout_seconds:g} s: {reason}")
         self._say(f"our devices are {state}")
 
     def _await_port(self) -> None:
-        """Wait until our controllers have unbound the VIP's port. Raises :class:`Failed` after the time-out,
+        """Wait until our controllers have unbound the VIP's port. Raises :class:`SwitchFailed` after the time-out,
         and the client's errors.
         """
         if not self._wait_until(lambda: not self._source.is_bound(self._balancer.port_id)):
-            raise Failed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
+            raise SwitchFailed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
 
     def _wait_until(self, is_so: Callable[[], bool]) -> bool:
         until = time.monotonic() + self._settings.timeout_seconds
@@ -189,19 +189,19 @@ class Switch:
         try:
             done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=HOOK_SECONDS)  # noqa: S603
         except (OSError, subprocess.SubprocessError) as error:
-            raise Failed(f"the hook: {error}") from error
+            raise SwitchFailed(f"the hook: {error}") from error
         if done.returncode:
-            raise Failed(f"the hook ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+            raise SwitchFailed(f"the hook ended with {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
-def finish(ours: Ours, source: Source, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say) -> None:
+def finish_switch(ours: OurApi, source: Source, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say) -> None:
     """Delete a switched load balancer in Octavia, but keep its VIP's port. ``timeout_seconds``: for the
-    deletion. Raises :class:`Failed` if it is not switched over, or not deleted in time, and the client's
+    deletion. Raises :class:`SwitchFailed` if it is not switched over, or not deleted in time, and the client's
     errors; a repeated call continues.
     """
     now = ours.hosting(balancer.id)
     if now.held or not now.settled:
-        raise Failed(f"it is not switched over: {now.reason or now.status}")
+        raise SwitchFailed(f"it is not switched over: {now.reason or now.status}")
     if source.load_balancer(balancer.id) is not None:
         port = source.port(balancer.port_id)
         if port is not None and port["device_owner"] == OCTAVIA_OWNER:
@@ -211,7 +211,7 @@ def finish(ours: Ours, source: Source, balancer: OurLoadBalancer, *, timeout_sec
         until = time.monotonic() + timeout_seconds
         while source.load_balancer(balancer.id) is not None:
             if time.monotonic() >= until:
-                raise Failed(f"Octavia has not deleted it within {timeout_seconds:g} s: repeat this later")
+                raise SwitchFailed(f"Octavia has not deleted it within {timeout_seconds:g} s: repeat this later")
             time.sleep(LOOK_SECONDS)
         say("Octavia has deleted it")
     port = source.port(balancer.port_id)

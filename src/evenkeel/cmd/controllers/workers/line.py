@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 Before = Callable[[], Awaitable[None]]
 
 
-class WorkerLine:
+class WorkerConnection:
     """The parent's end of the connection to a worker."""
 
     def __init__(self, connected: socket.socket) -> None:
@@ -71,12 +71,12 @@ class WorkerLine:
                 # Answers to requests that have timed out are read, too, and dropped: the next answer begins behind
                 # them.
                 text = await reader.readexactly(size)
-                asked = self._waiting.get(number)
-                if asked is not None and not asked.done():
-                    asked.set_result(text)
-        for asked in self._waiting.values():
-            if not asked.done():
-                asked.set_result(b"")
+                pending = self._waiting.get(number)
+                if pending is not None and not pending.done():
+                    pending.set_result(text)
+        for pending in self._waiting.values():
+            if not pending.done():
+                pending.set_result(b"")
 
     async def close(self) -> None:
         if self._reading is not None:
@@ -94,7 +94,7 @@ def _request_line(number: int, accept: str) -> bytes:
     return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
 
 
-class ParentLine:
+class ParentConnection:
     """The worker's end of the connection to its parent. ``number``: number of the worker."""
 
     def __init__(self, connected: socket.socket, number: int) -> None:

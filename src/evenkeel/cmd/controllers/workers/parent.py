@@ -56,7 +56,7 @@ class CannotStart(Exception):
         self.code = code
 
 
-class _End(NamedTuple):
+class _WorkerEnd(NamedTuple):
     """End of a worker. ``how`` contains the fields for the log."""
 
     served_seconds: float
@@ -78,7 +78,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     parent = Parent(name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS)
     stop = asyncio.Event()
     handle_stop_signals(stop.set)
-    reloading = _reload_actions(name, arguments, conf, metrics)
+    reloading = _make_reloading(name, arguments, conf, metrics)
 
     def reload() -> None:
         if reloading.reload():
@@ -86,7 +86,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     await metrics.start(expose=parent.exposition)
-    systemd.status("waiting for the first worker")
+    systemd.set_status("waiting for the first worker")
     running = asyncio.create_task(parent.run())
     notifying = asyncio.create_task(_notify_serving(parent, systemd, conf, api_url(listening, conf)))
     stopped = asyncio.create_task(stop.wait())
@@ -95,7 +95,7 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
         await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
         return 0 if stop.is_set() else _exit_code(running)
     finally:
-        systemd.stopping()
+        systemd.notify_stopping()
         listening.close()
         tasks = (running, notifying, stopped, watching)
         # Before the workers are stopped: the parent's loop would start again those that end.
@@ -116,7 +116,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
     return error.code if error.code > 0 else 1
 
 
-def _reload_actions(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
+def _make_reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
     """Create the reloading of the parent's configuration, which runs before a SIGHUP is forwarded to the
     workers.
     """
@@ -206,7 +206,7 @@ class Parent:
             )
             await asyncio.sleep(pause_seconds)
 
-    async def _run_worker(self, number: int) -> _End:
+    async def _run_worker(self, number: int) -> _WorkerEnd:
         """Start the worker and wait for its end. Before any worker has served: raises :class:`CannotStart` if
         it ends, and :class:`OSError` if it cannot even be started.
         """
@@ -218,14 +218,14 @@ class Parent:
             if not self.serves.is_set():
                 raise
             WORKER_ENDS.labels(str(number)).inc()
-            return _End(0.0, {"error": f"not started: {error}"})
+            return _WorkerEnd(0.0, {"error": f"not started: {error}"})
         code = await worker.wait_for_exit()
         del self._workers[number]
         WORKER_UP.labels(str(number)).set(0)
         WORKER_ENDS.labels(str(number)).inc()
         if not self.serves.is_set():
             raise CannotStart(code)
-        return _End(worker.served_seconds(), {"pid": worker.pid, "code": code})
+        return _WorkerEnd(worker.served_seconds(), {"pid": worker.pid, "code": code})
 
     async def _start_worker(self, number: int) -> Worker:
         reloads = self._reloads

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from evenkeel.cmd.controllers.workers.line import WorkerLine
+from evenkeel.cmd.controllers.workers.line import WorkerConnection
 
 ENTRY = "evenkeel.cmd.controllers.workers.entry"
 NOTICE_MAX = 4096
@@ -34,7 +34,7 @@ class Worker:
         number: int,
         process: asyncio.subprocess.Process,
         notices: socket.socket,
-        line: WorkerLine,
+        line: WorkerConnection,
         on_serving: Callable[["Worker"], None],
     ) -> None:
         self.number = number
@@ -75,7 +75,7 @@ class Worker:
                     *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
                 )
             notices.setblocking(False)
-            worker = cls(number, process, notices, WorkerLine(line), on_serving)
+            worker = cls(number, process, notices, WorkerConnection(line), on_serving)
             try:
                 await worker.line.open()
             except BaseException:
