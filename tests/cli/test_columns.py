@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.columns import ITEMS_MAX, UtcTime, for_output, item_lines
+from evenkeel.cli.columns import ITEMS_MAX, UtcTime, item_lines, wrap_for_output
 
 DEVICE = {
     "name": "192.0.2.10:9443",
@@ -39,12 +39,12 @@ def test_lists_and_objects_are_lines(value: Any, lines: list[str]) -> None:
 
 
 def test_a_line_break_of_a_tenant_is_escaped_where_those_between_items_are_not() -> None:
-    shown = for_output([{"name": "a\nb"}, {"name": "c"}], "listeners").human_readable()
+    shown = wrap_for_output([{"name": "a\nb"}, {"name": "c"}], "listeners").human_readable()
     assert shown == "name: a\\nb\nname: c"
 
 
 def test_times_have_their_zone_in_tables_and_are_the_apis_elsewhere() -> None:
-    moment = for_output("2026-11-28T22:01:02", "accepted_at")
+    moment = wrap_for_output("2026-11-28T22:01:02", "accepted_at")
     assert isinstance(moment, UtcTime)
     assert (moment.human_readable(), moment.machine_readable()) == ("2026-11-28T22:01:02Z", "2026-11-28T22:01:02")
-    assert for_output("2026-11-28T22:01:02", "name") == "2026-11-28T22:01:02"
+    assert wrap_for_output("2026-11-28T22:01:02", "name") == "2026-11-28T22:01:02"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import Client
-from evenkeel.cli.moving_in.switching.source import Source
+from evenkeel.cli.moving_in.switching.source import AmphoraSource
 from tests.cli.stub import served
 from tests.octavia.conftest import IN_OCTAVIA
 from tests.octavia.neutron_ports import PortsNeutron
@@ -190,7 +190,7 @@ def test_amphoras_load_balancer_becomes_ours_obeys_and_goes_back(site: Site) -> 
 
 
 def test_switch_over_sees_amphorae_and_their_ports(site: Site, host: AmphoraHost, neutron: PortsNeutron) -> None:
-    source = Source(Client([host.url], timeout_seconds=60.0), Client([neutron.url]))
+    source = AmphoraSource(Client([host.url], timeout_seconds=60.0), Client([neutron.url]))
     (amphora,) = source.amphorae(site.id)
     assert (amphora.id, amphora.port_id) == (site.amphora, site.port)
     assert amphora.may_send_from((site.address,))

@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_agent_in_group, warn_of_halted
+from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_agent_in_group, warn_of_halted_environments
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import Columns, object_table
-from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow
+from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow_progress
 
 SHOWN = (
     "id",
@@ -53,8 +53,8 @@ class MoveShardsCommand(ShowCommand):
         found = find_agent(self.client, parsed_args.agent)
         agent = self.client.put(f"{agent_path(found)}/{self.action}", request_body)["agent"]
         if parsed_args.wait:
-            agent = follow(self.client, agent, self.progress, parsed_args, self.print_progress)
-        warn_of_halted(self, [agent])
+            agent = follow_progress(self.client, agent, self.progress, parsed_args, self.print_progress)
+        warn_of_halted_environments(self, [agent])
         return object_table({name: agent.get(name, "") for name in SHOWN})
 
     def print_progress(self, line: str) -> None:

@@ -13,7 +13,7 @@ from evenkeel.cli.base import (
     find_agent_in_group,
     print_problems,
     unreached_device_problems,
-    warn_of_halted,
+    warn_of_halted_environments,
 )
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, list_table, object_table
@@ -64,7 +64,7 @@ class ListAgents(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API}/agents", query)["agents"]
-        warn_of_halted(self, rows)
+        warn_of_halted_environments(self, rows)
         print_problems(self, unreached_device_problems(rows))
         return list_table(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
@@ -79,7 +79,7 @@ class ShowAgent(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
-        warn_of_halted(self, [agent])
+        warn_of_halted_environments(self, [agent])
         print_problems(self, unreached_device_problems([agent]))
         return object_table({**agent, "devices_in_reach": devices_in_reach(agent)})
 

@@ -201,7 +201,9 @@ def agent_path(agent: Mapping[str, Any]) -> str:
     return f"{API}/agents/{quote_segment(agent['id'])}"
 
 
-def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
+def warn_of_halted_environments(
+    command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment"
+) -> None:
     """Print a line on standard error, with advice, for each environment whose circuit breaker is open.
     ``key``: the field of ``rows`` that names the environment. Asks the API for the status if there is any.
     Raises the client's errors.
@@ -268,7 +270,7 @@ def is_id(name: str) -> bool:
     return True
 
 
-def all_pages(
+def fetch_all_pages(
     client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS, *, pages_max: int = MAX_PAGES
 ) -> list[dict[str, Any]]:
     """Return every item of the list ``key`` that the API pages at ``path``, from at most ``pages_max`` pages

@@ -144,15 +144,15 @@ def list_table(columns: Columns, rows: Iterable[Row]) -> tuple[Columns, list[tup
     """Return the columns, and for each row a tuple of the columns' values for output, as cliff's lists take
     them; a missing value is None.
     """
-    return columns, [tuple(for_output(row.get(name), name) for name in columns) for row in rows]
+    return columns, [tuple(wrap_for_output(row.get(name), name) for name in columns) for row in rows]
 
 
 def object_table(row: Row) -> tuple[Columns, tuple[Any, ...]]:
     """Return columns and values for cliff's single objects: every key, in the server's order."""
-    return tuple(row), tuple(for_output(value, name) for name, value in row.items())
+    return tuple(row), tuple(wrap_for_output(value, name) for name, value in row.items())
 
 
-def for_output(value: Any, name: str = "") -> Any:
+def wrap_for_output(value: Any, name: str = "") -> Any:
     """Wrap a value of the field ``name`` for output: lists and objects as :class:`StructuredValue`, times as
     :class:`UtcTime`, texts with control characters as :class:`EscapedText`.
     """

@@ -35,7 +35,7 @@ class CompletionWords(NamedTuple):
     kind: str = ""
 
 
-class CompletionNames(ApiCommand):
+class PrintCompletionNames(ApiCommand):
     """Print names that begin with a text, for the scripts of 'completion'."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def command_words(app: Any) -> Iterator[CompletionWords]:
 def _words_of_commands(app: Any) -> Iterator[CompletionWords]:
     for name, entry in app.command_manager:
         command = entry.load()
-        if command in (CompleteCommand, CompletionNames):  # cliff's, for bash only; ours, for the scripts only
+        if command in (CompleteCommand, PrintCompletionNames):  # cliff's, for bash only; ours, for the scripts only
             continue
         parser: ArgumentParser = command(app, None, cmd_name=name).get_parser(name)
         # argparse has no public list of a parser's options.

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_of_halted
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_of_halted_environments
 from evenkeel.cli.client import API, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
@@ -76,7 +76,7 @@ class ListEnvironments(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         rows = self.client.get(f"{API}/environments")["environments"]
-        warn_of_halted(self, rows, "name")
+        warn_of_halted_environments(self, rows, "name")
         return list_table(LIST_COLUMNS, rows)
 
 
@@ -110,7 +110,7 @@ class EnvironmentCommand(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         row = self.send_request(parsed_args)
-        warn_of_halted(self, [row], "name")
+        warn_of_halted_environments(self, [row], "name")
         return object_table(row)
 
 

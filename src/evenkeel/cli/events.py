@@ -9,7 +9,7 @@ from typing import Any
 from evenkeel.cli.base import ListCommand, complete_id, is_id
 from evenkeel.cli.client import API, Client, Unreachable
 from evenkeel.cli.columns import escape_controls, list_table
-from evenkeel.cli.load_balancers import load_balancer_id
+from evenkeel.cli.load_balancers import find_load_balancer_id
 
 LIST_COLUMNS = (
     "id",
@@ -79,7 +79,11 @@ def find_object_id(client: Client, name: str) -> str:
         return name
     if agents := client.get(f"{API}/agents", {"host": name})["agents"]:
         return str(agents[0]["id"])
-    return complete_id(client, "shards", name) or complete_id(client, "agents", name) or load_balancer_id(client, name)
+    return (
+        complete_id(client, "shards", name)
+        or complete_id(client, "agents", name)
+        or find_load_balancer_id(client, name)
+    )
 
 
 def parse_event_count(text: str) -> int:

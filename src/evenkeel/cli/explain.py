@@ -4,13 +4,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ShowCommand, print_problems, warn_of_halted
+from evenkeel.cli.base import ShowCommand, print_problems, warn_of_halted_environments
 from evenkeel.cli.columns import Columns, object_table, object_title
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 from evenkeel.core.control.explanation import NOTHING, explanation
 
 
-class Explain(ShowCommand):
+class ExplainLoadBalancer(ShowCommand):
     """Explain the state of a load balancer: what it waits for and what to do. Exit code 1: something is to be done."""
 
     may_watch = True
@@ -21,7 +21,7 @@ class Explain(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = load_balancer_path(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{path}/agent")["hosting"]
-        warn_of_halted(self, [hosting])
+        warn_of_halted_environments(self, [hosting])
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:

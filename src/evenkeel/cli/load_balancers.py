@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, all_pages, complete_id, is_id
+from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, complete_id, fetch_all_pages, is_id
 from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, name_suggestion
@@ -88,7 +88,7 @@ class ListLoadBalancers(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {api: getattr(parsed_args, name) for name, api in FILTERS.items() if getattr(parsed_args, name)}
         wanted = [{**query, "provisioning_status": one} for one in PENDING_STATUSES] if parsed_args.pending else [query]
-        rows = [row for each in wanted for row in all_pages(self.client, OCTAVIA, "loadbalancers", each)]
+        rows = [row for each in wanted for row in fetch_all_pages(self.client, OCTAVIA, "loadbalancers", each)]
         check_environment(self.client, rows, parsed_args.environment)
         return list_table(LIST_COLUMNS, rows)
 
@@ -102,7 +102,7 @@ class ShowLoadBalancer(ShowCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{OCTAVIA}/{quote_segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
+        path = f"{OCTAVIA}/{quote_segment(find_load_balancer_id(self.client, parsed_args.loadbalancer))}"
         return object_table(self.client.get(path)["loadbalancer"])
 
 
@@ -123,12 +123,12 @@ class ShowHistory(ListCommand):
 
 def load_balancer_path(client: Client, name: str) -> str:
     """Return the path, in the operators' API, of the load balancer with this id, beginning of an id, or name.
-    Raises :class:`ApiRefused` as :func:`load_balancer_id` does.
+    Raises :class:`ApiRefused` as :func:`find_load_balancer_id` does.
     """
-    return f"{API}/loadbalancers/{quote_segment(load_balancer_id(client, name))}"
+    return f"{API}/loadbalancers/{quote_segment(find_load_balancer_id(client, name))}"
 
 
-def load_balancer_id(client: Client, name: str) -> str:
+def find_load_balancer_id(client: Client, name: str) -> str:
     """Return the id of the load balancer with this name, or whose id begins with ``name``; a complete id is
     returned unchecked. Raises :class:`ApiRefused` unless exactly one matches.
     """
@@ -142,16 +142,16 @@ def load_balancer_id(client: Client, name: str) -> str:
         return whole
     if not found:
         too_short = "; the beginning of an id has 4 characters or more" if TOO_SHORT_ID.fullmatch(name) else ""
-        hint = name_suggestion(name, _some_names(client)) or too_short
+        hint = name_suggestion(name, _fetch_some_names(client)) or too_short
         raise ApiRefused(404, f"no load balancer has the id or name {name!r}{hint}")
     candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
     rows = "".join(f"\n  {_candidate_text(row)}" for row in candidates)
     raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id:{rows}")
 
 
-def _some_names(client: Client) -> list[str]:
+def _fetch_some_names(client: Client) -> list[str]:
     """Return the names of load balancers on the first pages of the list, for a hint about an unknown name."""
-    rows = all_pages(client, OCTAVIA, "loadbalancers", {"fields": ["id", "name"]}, pages_max=NEAR_PAGES)
+    rows = fetch_all_pages(client, OCTAVIA, "loadbalancers", {"fields": ["id", "name"]}, pages_max=NEAR_PAGES)
     return [str(row["name"]) for row in rows]
 
 

@@ -123,9 +123,9 @@ COMMANDS: dict[str, type[Command]] = {
     "switch-over": SwitchOver,
     "import octavia": ImportOctavia,
     "events": events.ListEvents,
-    "explain": explain.Explain,
+    "explain": explain.ExplainLoadBalancer,
     "completion": completion.Completion,
-    "completion names": completion.CompletionNames,
+    "completion names": completion.PrintCompletionNames,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
 from evenkeel.cli.client import API, UsageError, quote_segment
 from evenkeel.cli.columns import escape_controls, list_table
-from evenkeel.cli.load_balancers import load_balancer_id
+from evenkeel.cli.load_balancers import find_load_balancer_id
 
 PLANNED = "nothing is moved yet: --yes moves it\n"
 LOOK_SECONDS = 0.5
@@ -82,13 +82,13 @@ class MoveLoadBalancers(ApiCommand):
         else:
             if parsed_args.environment is not None:
                 raise UsageError("--environment is for --project; a load balancer has one already")
-            given["load_balancer_id"] = load_balancer_id(self.client, parsed_args.loadbalancer)
+            given["load_balancer_id"] = find_load_balancer_id(self.client, parsed_args.loadbalancer)
         return {name: value for name, value in given.items() if value is not None} | {"apply": parsed_args.yes}
 
     def _end_move(self, parsed_args: Namespace) -> None:
         if parsed_args.loadbalancer is None or not parsed_args.yes:
             raise UsageError("--finish and --back need a load balancer and --yes")
-        id_ = load_balancer_id(self.client, parsed_args.loadbalancer)
+        id_ = find_load_balancer_id(self.client, parsed_args.loadbalancer)
         action = "back" if parsed_args.back else "finish"
         self.client.put(f"{API}/moves/{quote_segment(id_)}/{action}", None)
         if not parsed_args.no_wait:

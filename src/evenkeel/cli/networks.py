@@ -29,7 +29,7 @@ class ShowNetwork(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(
-            self.client.get(f"{API}/networks/{network_id(self.client, parsed_args.network)}")["network"]
+            self.client.get(f"{API}/networks/{find_network_id(self.client, parsed_args.network)}")["network"]
         )
 
 
@@ -61,7 +61,7 @@ class SetNetwork(ShowCommand):
         _add_attribute_options(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
+        path = f"{API}/networks/{find_network_id(self.client, parsed_args.network)}"
         return object_table(self.client.put(path, {"network": _given_values(parsed_args, *CHANGEABLE)})["network"])
 
 
@@ -74,7 +74,7 @@ class DeleteNetwork(ApiCommand):
         _add_network(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(f"{API}/networks/{network_id(self.client, parsed_args.network)}")
+        self.client.delete(f"{API}/networks/{find_network_id(self.client, parsed_args.network)}")
 
 
 def _add_network(parser: ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def _given_values(parsed_args: Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(parsed_args, name) for name in names if getattr(parsed_args, name) is not None}
 
 
-def network_id(client: Client, name: str) -> str:
+def find_network_id(client: Client, name: str) -> str:
     """Return the id of the network with this id or name, quoted for a path; an id is returned unchecked.
     Raises :class:`ApiRefused` for an unknown name.
     """

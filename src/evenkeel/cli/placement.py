@@ -4,7 +4,14 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import ListCommand, ShowCommand, agent_path, all_pages, find_agent, warn_of_halted
+from evenkeel.cli.base import (
+    ListCommand,
+    ShowCommand,
+    agent_path,
+    fetch_all_pages,
+    find_agent,
+    warn_of_halted_environments,
+)
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_path
 
@@ -22,9 +29,9 @@ class ListOnAgent(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         agent = find_agent(self.client, parsed_args.agent)
-        warn_of_halted(self, [agent])
+        warn_of_halted_environments(self, [agent])
         path = f"{agent_path(agent)}/loadbalancers"
-        return list_table(LIST_COLUMNS, all_pages(self.client, path, "loadbalancers"))
+        return list_table(LIST_COLUMNS, fetch_all_pages(self.client, path, "loadbalancers"))
 
 
 class ShowAgentOfLoadBalancer(ShowCommand):
@@ -37,7 +44,7 @@ class ShowAgentOfLoadBalancer(ShowCommand):
         path = load_balancer_path(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{path}/agent")["hosting"]
         row = flatten_hosting(hosting)
-        warn_of_halted(self, [row])
+        warn_of_halted_environments(self, [row])
         return object_table(row)
 
 

@@ -65,7 +65,7 @@ LEAVING = Progress("acting_shards", "waiting_reason")
 COMING_HOME = Progress("away_shards", "away_reason")
 
 
-def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
+def follow_progress(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
     """Poll the agent until the count of ``progress`` is 0, and pass each change as text to ``say``; returns
     the agent. Raises :class:`Unfinished` after the time-out, or if for :data:`STUCK_SECONDS` there was
     always a reason why the count does not decrease; :class:`Unreachable` if no controller answers at the

@@ -4,7 +4,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, ShowCommand, complete_id, find_agent, find_agent_in_group, warn_of_halted
+from evenkeel.cli.base import (
+    ListCommand,
+    ShowCommand,
+    complete_id,
+    find_agent,
+    find_agent_in_group,
+    warn_of_halted_environments,
+)
 from evenkeel.cli.client import API, ApiRefused, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
@@ -37,7 +44,7 @@ class ListShards(ListCommand):
         if parsed_args.agent:
             query["agent_id"] = find_agent(self.client, parsed_args.agent)["id"]
         rows = self.client.get(f"{API}/shards", query)["shards"]
-        warn_of_halted(self, rows)
+        warn_of_halted_environments(self, rows)
         hosts = {agent["id"]: agent["host"] for agent in self.client.get(f"{API}/agents")["agents"]}
         return list_table(
             LIST_COLUMNS,

@@ -67,7 +67,7 @@ class SetSubnet(ShowCommand):
         _add_device_addresses(parser, required=True)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/subnets/{quote_segment(subnet_id(self.client, parsed_args.subnet))}"
+        path = f"{API}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}"
         body = {"subnet": {"device_addresses": parsed_args.device_addresses}}
         return object_table(self.client.put(path, body)["subnet"])
 
@@ -91,10 +91,10 @@ class DeleteSubnet(ApiCommand):
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(f"{API}/subnets/{quote_segment(subnet_id(self.client, parsed_args.subnet))}")
+        self.client.delete(f"{API}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}")
 
 
-def subnet_id(client: Client, name: str) -> str:
+def find_subnet_id(client: Client, name: str) -> str:
     """Return the id of the subnet with this id or name; an id is returned unchecked. Raises
     :class:`ApiRefused` for an unknown name.
     """

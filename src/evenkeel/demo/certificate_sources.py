@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evenkeel.cli.client import API, Client
-from evenkeel.demo.waiting import StepFailed, until
+from evenkeel.demo.waiting import StepFailed, wait_until
 
 SERVER_NAME = "www.example.org"
 CERTIFICATE_NAME = "website"
@@ -35,7 +35,7 @@ class AcmeCertificates:
             return bool(found["state"] == "issued")
 
         try:
-            await until(is_issued, "the certificate to be issued")
+            await wait_until(is_issued, "the certificate to be issued")
         except StepFailed as error:
             raise StepFailed(f"{error}; it is {found['state']}: {found['problem']}") from error
         self._say(f"{self._proof}, and the certificate is issued: {found['reference']}")

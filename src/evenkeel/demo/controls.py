@@ -12,7 +12,7 @@ ACTIONS = ("kill", "freeze", "cut", "heal")
 OF_AGENTS = ("kill", "freeze")
 
 
-class WrongControl(Exception):
+class ActionRefused(Exception):
     """The requested action does not exist, or is not available now."""
 
 
@@ -52,16 +52,16 @@ class Controls:
 
     async def perform_action(self, action: object, host: object) -> None:
         """Perform one of :data:`ACTIONS`. ``host``: host of the agent, for :data:`OF_AGENTS`. Raises
-        :class:`WrongControl` for invalid input, and during the scenario; processes that cannot be started
+        :class:`ActionRefused` for invalid input, and during the scenario; processes that cannot be started
         again are only reported.
         """
         if not self.offered:
-            raise WrongControl("the demo's scenario has not ended yet")
+            raise ActionRefused("the demo's scenario has not ended yet")
         if action not in ACTIONS:
-            raise WrongControl(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
+            raise ActionRefused(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
         if action in OF_AGENTS:
             if host not in self._hosts:
-                raise WrongControl(f"host: {host!r:.40} is not one of {', '.join(self._hosts)}")
+                raise ActionRefused(f"host: {host!r:.40} is not one of {', '.join(self._hosts)}")
             await self._signal_agent(str(action), str(host))
         elif action == "cut":
             self._cut = True

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import ClientConnectionError, ClientError, ClientSession, ClientTimeout, web
 
-from evenkeel.demo.controls import Controls, WrongControl
+from evenkeel.demo.controls import ActionRefused, Controls
 
 ADDRESS = "127.0.0.1"
 BODY_BYTES_MAX = 1 << 20
@@ -85,7 +85,7 @@ class DashboardProxy:
             await self._controls.perform_action(requested.get("action"), requested.get("host"))
         except ValueError:
             return web.json_response({"reason": "the body is not JSON"}, status=400)
-        except WrongControl as error:
+        except ActionRefused as error:
             return web.json_response({"reason": str(error)}, status=409)
         return web.json_response(self._controls.state())
 

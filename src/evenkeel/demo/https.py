@@ -10,7 +10,7 @@ from evenkeel.demo.certificate_sources import SERVER_NAME, AcmeCertificates
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import TlsClient, Traffic
-from evenkeel.demo.waiting import until
+from evenkeel.demo.waiting import wait_until
 
 
 class HttpsWebsite:
@@ -53,7 +53,7 @@ class HttpsWebsite:
         await asyncio.to_thread(self._tenant.wait_until_active, load_balancer_id)
         self.traffic.start()
         self._outcome.https = self.traffic.counts
-        await until(self._is_presented, "an answer over TLS")
+        await wait_until(self._is_presented, "an answer over TLS")
         self._say(f"requests flow through {self._place.https_url} too")
 
     async def renew(self) -> None:
@@ -67,7 +67,7 @@ class HttpsWebsite:
         async def is_replaced() -> bool:
             return len(self._authority.issued) > known and await self._is_presented()
 
-        await until(is_replaced, "the new certificate")
+        await wait_until(is_replaced, "the new certificate")
         seconds = time.monotonic() - began
         self._say(f"clients see the new certificate after {seconds:.2f} s, and no connection was cut")
         self._outcome.more.append(("seconds from renewing the certificate to its first use", f"{seconds:.2f}"))

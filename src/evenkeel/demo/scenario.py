@@ -21,7 +21,7 @@ from evenkeel.demo.survival import kill_and_restart_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
 from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
-from evenkeel.demo.waiting import settle, until
+from evenkeel.demo.waiting import wait_until, wait_until_settled
 
 HOSTS = ("host-1", "host-2", "host-3")
 BACKENDS = 3
@@ -92,7 +92,7 @@ class Scenario:
     async def _start_cluster(self) -> None:
         cluster = self._cluster
         await cluster.start_devices()
-        self._say(await asyncio.to_thread(self._side.described))
+        self._say(await asyncio.to_thread(self._side.describe_devices))
         for number in (1, 2):
             self._say(f"controller {number} answers at {await cluster.start_controller(number)}")
         await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS))
@@ -100,7 +100,7 @@ class Scenario:
         self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         self._say(f"{BACKENDS} web servers answer their names")
         self._tenants = await self._open_tenants()
-        await settle(self._view_problems)
+        await wait_until_settled(self._view_problems)
 
     async def _open_tenants(self) -> dict[int, Tenant]:
         """Return two tenants by number, each of which uses the API of the controller with that number."""
@@ -133,11 +133,11 @@ class Scenario:
         self._say(f"it is ACTIVE; writes to a device: {counted}")
 
     async def _carry_traffic(self) -> None:
-        await until(self._vip_answers, f"an answer at {self.place.url}")
+        await wait_until(self._vip_answers, f"an answer at {self.place.url}")
         self.traffic.start()
         self.outcome.counts = self._narrator.picture.counts = self.traffic.counts
         self._say(f"requests flow through {self.place.url} from now on")
-        await until(self._all_backends_answer, "answers from every backend")
+        await wait_until(self._all_backends_answer, "answers from every backend")
 
     async def _serve_https(self) -> HttpsWebsite:
         source = AcmeCertificates(self._cluster.client(1), self._say, proof=self._proof)
@@ -155,9 +155,9 @@ class Scenario:
         self._say(f"kill -9 of the agent on {victim}")
         member = await asyncio.to_thread(self._tenants[2].add_member, self._load_balancer_id, BACKENDS + 1, backend)
         self._say(f"while no agent serves it, {self.accepts_at} accepts a member: {member.provisioning_status}")
-        await until(lambda: self._served_by_other(victim), "another agent to take over")
+        await wait_until(lambda: self._served_by_other(victim), "another agent to take over")
         successor = await self._acting_host()
-        written_at = await until(
+        written_at = await wait_until(
             lambda: asyncio.to_thread(side.first_write_at, successor, seen), f"a device write by {successor}"
         )
         self.outcome.takeover_seconds = written_at - killed_at
@@ -172,13 +172,13 @@ class Scenario:
         async def is_home() -> bool:
             return await self._acting_host() == host
 
-        await until(is_home, f"{host} to serve again")
+        await wait_until(is_home, f"{host} to serve again")
         self._say(f"{host} serves again, handed over without a gap")
 
     async def _verify_agreement(self) -> None:
-        await settle(self._view_problems)
-        await settle(self._status_problems)
-        await settle(self._content_problems)
+        await wait_until_settled(self._view_problems)
+        await wait_until_settled(self._status_problems)
+        await wait_until_settled(self._content_problems)
         devices = "both devices hold" if len(self._side.names) == 2 else "the device holds"
         self._say(f"every agent's view agrees with the database, and {devices} what the API says")
 

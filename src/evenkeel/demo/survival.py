@@ -7,7 +7,7 @@ from evenkeel.core.kit.words import counted
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
-from evenkeel.demo.waiting import until
+from evenkeel.demo.waiting import wait_until
 
 REQUESTS_MEANWHILE = 200
 WEIGHT = 2
@@ -33,7 +33,7 @@ async def kill_and_restart_daemon(
     async def has_enough_requests() -> bool:
         return counts.sent - sent >= REQUESTS_MEANWHILE
 
-    await until(has_enough_requests, "requests without the daemon")
+    await wait_until(has_enough_requests, "requests without the daemon")
     meanwhile, lost = counts.sent - sent, counts.failed - failed
     say(f"{counted(meanwhile, 'request')} without it, {lost} failed")
     await side.start()

@@ -15,7 +15,7 @@ class StepFailed(Exception):
     """A step of the demo did not reach the expected condition in time; the text names the condition."""
 
 
-async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
+async def wait_until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
     """Poll the condition until its value is true, and return that value. ``what``: text for the error. Raises
     :class:`StepFailed` after :data:`STEP_SECONDS`.
     """
@@ -27,7 +27,7 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
     return value
 
 
-async def settle(problems: Callable[[], Awaitable[list[str]]]) -> None:
+async def wait_until_settled(problems: Callable[[], Awaitable[list[str]]]) -> None:
     """Poll until ``problems`` returns no texts. Raises :class:`StepFailed` with the remaining ones after
     :data:`STEP_SECONDS`.
     """

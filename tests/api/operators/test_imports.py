@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, load_balancers
+from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, convert_load_balancers
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.networking.network import RETRY
 from evenkeel.network.builtin import BuiltinNetwork
@@ -178,7 +178,7 @@ async def test_tree_shown_by_lbaas_v2_is_the_same_after_its_import_elsewhere(
     documents = LbaasDocuments()
     for name, rows in before.items():
         documents.add({name: rows}, name)
-    (found,) = load_balancers(documents)
+    (found,) = convert_load_balancers(documents)
     assert not found.lost
     (elsewhere_path := tmp_path / "other").mkdir()
     async with started_store(elsewhere_path) as store:

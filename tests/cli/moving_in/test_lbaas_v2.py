@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.moving_in.foreign import BadSource, ForeignLoadBalancer
-from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, load_balancers
+from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, convert_load_balancers
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
@@ -128,7 +128,7 @@ def whole(*documents: Any, **options: Any) -> ForeignLoadBalancer:
     made = LbaasDocuments()
     for document in documents:
         made.add(document, "file")
-    (found,) = load_balancers(made, **options)
+    (found,) = convert_load_balancers(made, **options)
     return found
 
 

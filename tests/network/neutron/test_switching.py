@@ -7,7 +7,7 @@ import pytest
 from openstack.connection import Connection
 
 from evenkeel.cli.client import Client
-from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, Source
+from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, AmphoraSource
 from evenkeel.core.networking.network import PortOptions
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import World, neutron_world
@@ -25,9 +25,9 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
 
 
 @pytest.fixture
-def source(neutron_url: str) -> Source:
+def source(neutron_url: str) -> AmphoraSource:
     client = Client([neutron_url], timeout_seconds=60.0)
-    return Source(client, client)
+    return AmphoraSource(client, client)
 
 
 def made_port(neutron: Connection, world: World, **values: Any) -> Any:
@@ -44,7 +44,7 @@ def addresses(neutron: Connection, port_id: str) -> list[str]:
 
 
 def test_vips_leave_the_pairs_and_return_and_other_pairs_stay(
-    neutron: Connection, world: World, source: Source
+    neutron: Connection, world: World, source: AmphoraSource
 ) -> None:
     # as Octavia sets them, and one of the operator's
     pairs = [{"ip_address": address} for address in (VIP, OTHER, "10.77.0.99")]
@@ -61,7 +61,7 @@ def test_vips_leave_the_pairs_and_return_and_other_pairs_stay(
 
 
 async def test_vip_port_is_bound_to_our_host_and_unbound_on_the_way_back(
-    neutron: Connection, world: World, source: Source
+    neutron: Connection, world: World, source: AmphoraSource
 ) -> None:
     port = made_port(neutron, world, device_owner="Octavia", device_id="lb-1", is_admin_state_up=False)
     for host, is_bound in ((HOST, True), ("", False)):
@@ -77,7 +77,7 @@ async def test_vip_port_is_bound_to_our_host_and_unbound_on_the_way_back(
 
 
 def test_port_has_another_owner_while_octavia_deletes_the_load_balancer(
-    neutron: Connection, world: World, source: Source
+    neutron: Connection, world: World, source: AmphoraSource
 ) -> None:
     port = made_port(neutron, world, device_owner=OCTAVIA_OWNER, device_id="lb-1")
     for owner in (MOVING_OWNER, OCTAVIA_OWNER):

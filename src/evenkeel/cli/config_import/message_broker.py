@@ -41,13 +41,13 @@ def find_broker(settings: Settings) -> Broker:
     """Return the message broker in Neutron's configuration; its URL is empty if none is configured, or if it
     is not RabbitMQ.
     """
-    backend = _first_set(settings, "rpc_backend")
+    backend = _first_set_value(settings, "rpc_backend")
     tls = {name: settings.value(_RABBIT, name) or settings.value(DEFAULT, name) for name in TLS_FLAGS}
     is_tls = any(value.lower() in ("true", "1", "yes", "on") for value in tls.values())
-    files = {ours: found for ours, theirs in TLS_FILES.items() if (found := _first_set(settings, *theirs))}
+    files = {ours: found for ours, theirs in TLS_FILES.items() if (found := _first_set_value(settings, *theirs))}
     if url := settings.value(DEFAULT, "transport_url"):
         return _broker_of_url(url, is_tls, files)
-    given = {name: _first_set(settings, name) for name in _NAMES}
+    given = {name: _first_set_value(settings, name) for name in _NAMES}
     if any(given.values()):
         scheme, query = ("amqps", f"?{urlencode(files)}" if files else "") if is_tls else ("amqp", "")
         vhost = given["rabbit_virtual_host"].removeprefix("/")
@@ -88,7 +88,7 @@ def _broker_nodes(given: dict[str, str]) -> Iterator[str]:
         yield f"{login}@{bracketed}" if has_port else f"{login}@{bracketed}:{port}"
 
 
-def _first_set(settings: Settings, *names: str) -> str:
+def _first_set_value(settings: Settings, *names: str) -> str:
     """Return the value of the first of these options that is set, empty if none is; each is looked up in
     ``[oslo_messaging_rabbit]`` first, then in ``[DEFAULT]``.
     """

@@ -81,7 +81,7 @@ def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[F
     try:
         for path in paths:
             documents.add(_read_document(path), path)
-        return lbaas_v2.load_balancers(documents, persistence_seconds=persistence_seconds)
+        return lbaas_v2.convert_load_balancers(documents, persistence_seconds=persistence_seconds)
     except BadSource as error:
         raise UsageError(str(error)) from None
 

@@ -150,7 +150,9 @@ class LbaasDocuments:
         return [str(row["tls_container_id"]) for row in sorted(rows, key=lambda row: row.get("position") or 0)]
 
 
-def load_balancers(documents: LbaasDocuments, *, persistence_seconds: int | None = None) -> list[ForeignLoadBalancer]:
+def convert_load_balancers(
+    documents: LbaasDocuments, *, persistence_seconds: int | None = None
+) -> list[ForeignLoadBalancer]:
     """Convert all load balancers of the documents, ordered by id.
 
     ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None:

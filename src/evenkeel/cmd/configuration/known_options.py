@@ -32,7 +32,7 @@ def find_unknown_options(groups: Groups, files: Sequence[IniFile]) -> Iterator[s
     :func:`known_options`.
     """
     # Other options are loaded only if a file has any, because their modules take long.
-    if any(unknown_problems(files, _by_section([groups], set()))):
+    if any(unknown_problems(files, _names_by_section([groups], set()))):
         yield from unknown_problems(files, known_options(groups, files))
 
 
@@ -49,10 +49,10 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> KnownOptions:
     named: dict[str | None, Sequence[cfg.Opt] | None] = {}
     named.update(named_options(written))
     of_processes = (sections.CONTROLLER, sections.AGENT, HAPROXYD, named)
-    return _by_section((*of_processes, groups, *_library_groups(written)), anything)
+    return _names_by_section((*of_processes, groups, *_library_groups(written)), anything)
 
 
-def _by_section(all_groups: Iterable[Groups], anything: set[str]) -> KnownOptions:
+def _names_by_section(all_groups: Iterable[Groups], anything: set[str]) -> KnownOptions:
     """Return the names of all options by section. ``anything``: sections with any option."""
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     anything = set(anything)

@@ -21,17 +21,17 @@ def _file_problems(file: IniFile, known: KnownOptions) -> Iterator[str]:
     for section, options in file.sections.items():
         key = section_key(section)
         if key not in known:
-            like = _like_section(section, options, known)
+            like = _similar_section(section, options, known)
             yield f"{file.option_position(section)}: [{section}]: no such section{did_you_mean(like)}"
             continue
         allowed = known[key]
         for option in options if allowed is not None else ():
             if option not in (allowed or ()):
-                meant = did_you_mean(_like_option(key, option, known))
+                meant = did_you_mean(_similar_option(key, option, known))
                 yield f"{file.option_position(section, option)}: [{section}] {option}: no such option{meant}"
 
 
-def _like_section(section: str, options: Iterable[str], known: KnownOptions) -> str:
+def _similar_section(section: str, options: Iterable[str], known: KnownOptions) -> str:
     """Return the known section, in brackets, with the most similar name, or else the first one that has one of the
     options; empty if there is none.
     """
@@ -42,7 +42,7 @@ def _like_section(section: str, options: Iterable[str], known: KnownOptions) -> 
     return next((f"[{name}]" for name, names in known.items() if names and wanted & names), "")
 
 
-def _like_option(section: str, option: str, known: KnownOptions) -> str:
+def _similar_option(section: str, option: str, known: KnownOptions) -> str:
     """Return a similar option of the section, else the same or a similar option of another section; empty if there is
     none.
     """

@@ -25,7 +25,7 @@ class DeviceKind(Protocol):
         :class:`~evenkeel.demo.processes.ProcessFailed`.
         """
 
-    def described(self) -> str:
+    def describe_devices(self) -> str:
         """Return a text that names the listening devices and their software."""
 
     def tips(self) -> list[str]:

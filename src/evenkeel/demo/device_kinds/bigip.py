@@ -64,7 +64,7 @@ class BigipDevices:
         known = {} if self._emulator is None else {device.name: device.port for device in self._emulator.devices}
         return known.get(name, 0)
 
-    def described(self) -> str:
+    def describe_devices(self) -> str:
         """Return a text that names the listening BIG-IP stand-ins."""
         what = "a pair of BIG-IP stand-ins listens" if len(self.names) > 1 else "a BIG-IP stand-in listens"
         return f"{what}: {', '.join(self.names)}"

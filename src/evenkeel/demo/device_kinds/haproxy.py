@@ -141,7 +141,7 @@ class HaproxyDevices:
 
     # -- observation
 
-    def described(self) -> str:
+    def describe_devices(self) -> str:
         """Return a text that names the device and its HAProxy's version."""
         about = self.daemon.read_versions()
         return f"{self.names[0]}: HAProxy {about.haproxy_version}, with the daemon that makes it a device for agents"

@@ -10,7 +10,7 @@ from evenkeel.demo.octavia.host import PROJECT, PROVIDER, OctaviaHost
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.scenario import Scenario, is_answered
 from evenkeel.demo.tenant import Tenant
-from evenkeel.demo.waiting import settle, until
+from evenkeel.demo.waiting import wait_until, wait_until_settled
 
 SHORT_LIVED = "short-lived"
 
@@ -72,7 +72,7 @@ class OctaviaScenario(Scenario):
         )
         address = made.vip_address
         await asyncio.to_thread(tenant.wait_until_active, made.id)
-        await until(lambda: is_answered(address, port), f"an answer at {address}:{port}")
+        await wait_until(lambda: is_answered(address, port), f"an answer at {address}:{port}")
         self._say(f"a second load balancer, {made.id}, serves at {address}:{port}")
         began = time.monotonic()
         await asyncio.to_thread(tenant.delete, made.id)
@@ -83,8 +83,8 @@ class OctaviaScenario(Scenario):
         async def remains() -> list[str]:
             return [f"{address}:{port} still answers"] if await is_answered(address, port) else []
 
-        await until(is_gone, "the deletion to be reported to Octavia")
+        await wait_until(is_gone, "the deletion to be reported to Octavia")
         seconds = time.monotonic() - began
-        await settle(remains)
+        await wait_until_settled(remains)
         self._say(f"deleted at Octavia, it is gone after {seconds:.2f} s, and its address answers no more")
         self.outcome.more.append(("seconds from delete at Octavia to its end", f"{seconds:.2f}"))

@@ -9,7 +9,7 @@ import pytest
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer
 from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
-from evenkeel.cli.moving_in.octavia.trees import Choice, Choices, load_balancers
+from evenkeel.cli.moving_in.octavia.trees import Choice, Choices, convert_load_balancers
 from tests.cli.moving_in.octavia.recorded import (
     FLAVOR,
     HTTP,
@@ -32,7 +32,7 @@ def made(api: OctaviaApi) -> Make:
     """The only load balancer."""
 
     def make(choices: Choices = OURS) -> ForeignLoadBalancer:
-        (found,) = load_balancers(api.read(LoadBalancerFilter()), choices)
+        (found,) = convert_load_balancers(api.read(LoadBalancerFilter()), choices)
         return found
 
     return make

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.cli.client import ApiRefused
 from evenkeel.cli.moving_in.switching.ours import OurApi, OurLoadBalancer
-from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
+from evenkeel.cli.moving_in.switching.source import AmphoraSource, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 
 LB, PORT, VIP_PORT, VIP, OTHER_VIP = "lb-1", "vrrp-1", "vip-1", "203.0.113.5", "2001:db8::5"
@@ -95,7 +95,7 @@ class World:
         settings = SwitchSettings(timeout_seconds=PATIENCE, probes=False)
         return LoadBalancerSwitch(
             OurApi(client),
-            Source(client, client),
+            AmphoraSource(client, client),
             BALANCER,
             settings,
             say=self.said.append,
@@ -104,7 +104,9 @@ class World:
 
     def finish_switch(self) -> None:
         client: Any = self
-        finish_switch(OurApi(client), Source(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append)
+        finish_switch(
+            OurApi(client), AmphoraSource(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append
+        )
 
 
 BALANCER = OurLoadBalancer(id=LB, name="web", addresses=(VIP, OTHER_VIP), port_id=VIP_PORT, tcp_port=80)

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.cmd.controllers.workers import parent as parents
 from evenkeel.cmd.controllers.workers.line import WorkerConnection
-from evenkeel.cmd.controllers.workers.parent import Parent
+from evenkeel.cmd.controllers.workers.parent import WorkerSupervisor
 from evenkeel.cmd.controllers.workers.worker import Worker
 from evenkeel.core.kit.backoff import Backoff
 from tests.waiting import eventually
@@ -51,7 +51,7 @@ def open_descriptors() -> set[Path]:
 async def test_a_worker_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     host = with_host(monkeypatch, failures=2)
     with socket() as listening, capture_logs() as lines:
-        parent = Parent("some", (), listening, 1, beat_seconds=30.0)
+        parent = WorkerSupervisor("some", (), listening, 1, beat_seconds=30.0)
         parent.serves.set()
         running = asyncio.create_task(parent.run())
         await eventually(lambda: host.started or running.done())
@@ -74,7 +74,7 @@ async def test_a_worker_whose_start_is_cancelled_has_ended_when_the_parent_has(m
 
     monkeypatch.setattr(WorkerConnection, "open", open_line)
     with socket() as listening:
-        parent = Parent("some", (), listening, 1, beat_seconds=30.0)
+        parent = WorkerSupervisor("some", (), listening, 1, beat_seconds=30.0)
         running = asyncio.create_task(parent.run())
         await opening.wait()
         running.cancel()
@@ -86,7 +86,7 @@ async def test_a_worker_whose_start_is_cancelled_has_ended_when_the_parent_has(m
 async def test_before_any_worker_serves_a_failed_start_ends_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     with_host(monkeypatch, failures=1)
     with socket() as listening, pytest.raises(BlockingIOError):
-        await Parent("some", (), listening, 1, beat_seconds=30.0).run()
+        await WorkerSupervisor("some", (), listening, 1, beat_seconds=30.0).run()
 
 
 async def test_a_failed_start_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
+def read_entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     """Read all entries of a kind, ``{identity: entry}``; settings and providers only where an administrator
     is logged in.
 
@@ -199,7 +199,7 @@ def entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
 
 def _visible_rows(api: OctaviaApi, path: str, key: str) -> list[Row]:
     try:
-        return api.rows(path, key)
+        return api.read_rows(path, key)
     except ApiRefused as error:
         if error.status in _NOT_SHOWN:
             return []

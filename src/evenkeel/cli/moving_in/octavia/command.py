@@ -25,13 +25,13 @@ from evenkeel.cli.moving_in.octavia.catalogue import (
     ChosenEntry,
     EntryChooser,
     EntryKind,
-    entries,
     parse_pairs,
+    read_entries,
 )
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.quotas import DefaultQuota, QuotaRow, different_defaults, import_quotas
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
-from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
+from evenkeel.cli.moving_in.octavia.trees import Choices, convert_load_balancers
 from evenkeel.cli.moving_in.report import Tally, needs_attention
 
 AT_ONCE_MAX = 32
@@ -103,22 +103,22 @@ class ImportOctavia(ApiCommand):
         wanted = LoadBalancerFilter(
             parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer))
         )
-        found = load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
-        shown = _Results(self._print_lines if not parsed_args.json else None)
+        found = convert_load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
+        shown = _ImportResults(self._print_lines if not parsed_args.json else None)
         options = {"environment": parsed_args.environment, "apply": parsed_args.yes, "held": not parsed_args.no_hold}
         for one in run_import(self.client, found, **options):
-            shown.load_balancer(one)
+            shown.add_load_balancer(one)
         for each in (mapped for catalogue in catalogues for mapped in catalogue.used.values()):
-            shown.catalogue_entry(each)
+            shown.add_catalogue_entry(each)
         if parsed_args.quotas:
-            shown.default_quotas(different_defaults(source, ours))
+            shown.add_default_quotas(different_defaults(source, ours))
             project_id, apply = parsed_args.project, parsed_args.yes
             for row in import_quotas(source, ours, self.client, project_id=project_id, apply=apply):
-                shown.quota(row)
+                shown.add_quota(row)
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(shown.as_json(), indent=2)}\n")
         else:
-            self._print_lines(shown.last_lines(attributes=parsed_args.attributes))
+            self._print_lines(shown.closing_lines(attributes=parsed_args.attributes))
         if shown.has_problems:
             self.app.exit_code = SOMETHING_WRONG
 
@@ -128,8 +128,8 @@ class ImportOctavia(ApiCommand):
         given = getattr(parsed_args, kind.option.removeprefix("--").replace("-", "_"))
         return EntryChooser(
             kind,
-            source=entries(source, kind),
-            ours=entries(ours, kind),
+            source=read_entries(source, kind),
+            ours=read_entries(ours, kind),
             given=parse_pairs(kind.option, given),
             provider=parsed_args.environment,
         )
@@ -138,7 +138,7 @@ class ImportOctavia(ApiCommand):
         self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
 
 
-class _Results:
+class _ImportResults:
     """Collected results of one import. ``show_lines``: prints lines at once, because an import of many load
     balancers takes minutes and may be interrupted; None: results are only collected.
     """
@@ -151,21 +151,21 @@ class _Results:
         self._quotas: list[QuotaRow] = []
         self._default_quotas: list[DefaultQuota] = []
 
-    def load_balancer(self, row: ImportRow) -> None:
+    def add_load_balancer(self, row: ImportRow) -> None:
         self._tally.add(row)
         self._load_balancers.append(as_json(row))
         self._show_lines(outcome_lines(row))
 
-    def catalogue_entry(self, entry: ChosenEntry) -> None:
+    def add_catalogue_entry(self, entry: ChosenEntry) -> None:
         self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
         self._catalogue_entries.append(entry)
         self._show_lines([str(entry)])
 
-    def default_quotas(self, different: Sequence[DefaultQuota]) -> None:
+    def add_default_quotas(self, different: Sequence[DefaultQuota]) -> None:
         self._default_quotas.extend(different)
         self._show_lines(map(str, different))
 
-    def quota(self, row: QuotaRow) -> None:
+    def add_quota(self, row: QuotaRow) -> None:
         self._tally.count("quota", carried=row.outcome != REFUSED)
         self._quotas.append(row)
         self._show_lines(row.lines())
@@ -175,7 +175,7 @@ class _Results:
         """Whether something was refused or differs, so that the operator has to look."""
         return needs_attention(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
 
-    def last_lines(self, *, attributes: bool) -> Iterator[str]:
+    def closing_lines(self, *, attributes: bool) -> Iterator[str]:
         """Yield the lines after all load balancers: tables of counts, with ``attributes`` also by attribute, and the
         summary.
         """

@@ -57,7 +57,7 @@ def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuot
     """Return the default quotas, for projects without their own, that differ at the source and here. Raises
     :class:`BadSource` for an unusable answer, and the client's errors.
     """
-    (there, _), (here, _) = (_valid_limits(api.one("/quotas/defaults", "quota")) for api in (source, ours))
+    (there, _), (here, _) = (_valid_limits(api.read_object("/quotas/defaults", "quota")) for api in (source, ours))
     return [
         DefaultQuota(kind, there[kind], here[kind])
         for kind in KINDS
@@ -76,9 +76,9 @@ def import_quotas(
     """
     rows: Iterable[Row]
     if project_id is None:
-        rows = source.rows("/quotas", "quotas")
+        rows = source.read_rows("/quotas", "quotas")
     else:
-        rows = [{**source.one(f"/quotas/{quote_segment(project_id)}", "quota"), "project_id": project_id}]
+        rows = [{**source.read_object(f"/quotas/{quote_segment(project_id)}", "quota"), "project_id": project_id}]
     for row in rows:
         yield _import_quota(row, ours, client, apply=apply)
 
@@ -88,7 +88,7 @@ def _import_quota(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) ->
     path = f"/quotas/{quote_segment(project_id)}"
     limits, remarks = _valid_limits(row)
     try:
-        there = ours.one(path, "quota")
+        there = ours.read_object(path, "quota")
         changes = {kind: (int(there[kind]), limit) for kind, limit in limits.items() if there.get(kind) != limit}
         if not changes:
             return QuotaRow(project_id, "present", remarks=remarks)

@@ -88,8 +88,8 @@ class OctaviaApi:
                 for id_, row in lists["l7policies"].items()
                 if row.get("rules") and row.get("listener_id") in listeners
             ]
-            members = pool.map(lambda id_: self.rows(f"/pools/{quote_segment(id_)}/members", "members"), pools)
-            rules = pool.map(lambda id_: self.rows(f"/l7policies/{quote_segment(id_)}/rules", "rules"), policies)
+            members = pool.map(lambda id_: self.read_rows(f"/pools/{quote_segment(id_)}/members", "members"), pools)
+            rules = pool.map(lambda id_: self.read_rows(f"/l7policies/{quote_segment(id_)}/rules", "rules"), policies)
             found = SourceObjects(
                 load_balancers=tuple(before),
                 listeners=lists["listeners"],
@@ -101,13 +101,13 @@ class OctaviaApi:
             )
         return found._replace(moving=_changed_ids(before, self._load_balancers(wanted)))
 
-    def rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
+    def read_rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
         """Read all pages of the list ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for
         an unusable answer, and the client's errors.
         """
         return list(self._fetch_pages(path, key, filters))
 
-    def one(self, path: str, key: str) -> Row:
+    def read_object(self, path: str, key: str) -> Row:
         """Read the object ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for an unusable
         answer, and the client's errors.
         """
@@ -119,16 +119,16 @@ class OctaviaApi:
     def _load_balancers(self, wanted: LoadBalancerFilter) -> list[Row]:
         if wanted.ids:
             return [
-                _row_with_id(self.one(f"/loadbalancers/{quote_segment(id_)}", "loadbalancer"), id_)
+                _row_with_id(self.read_object(f"/loadbalancers/{quote_segment(id_)}", "loadbalancer"), id_)
                 for id_ in wanted.ids
             ]
         filters = {"project_id": wanted.project_id} if wanted.project_id else {}
         # Of an object that moved from page to page the last state counts. Octavia's filter by provider knows no alias.
-        found = {row["id"]: row for row in self.rows("/loadbalancers", "loadbalancers", filters)}
+        found = {row["id"]: row for row in self.read_rows("/loadbalancers", "loadbalancers", filters)}
         return [row for row in found.values() if wanted.accepts_provider(row.get("provider"))]
 
     def _rows_by_id(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
-        return {row["id"]: row for filters in scopes for row in self.rows(f"/{kind}", kind, filters)}
+        return {row["id"]: row for filters in scopes for row in self.read_rows(f"/{kind}", kind, filters)}
 
     def _fetch_pages(self, path: str, key: str, filters: Mapping[str, str]) -> Iterator[Row]:
         marker: dict[str, str] = {}

@@ -88,7 +88,7 @@ class Choices(NamedTuple):
     availability_zone: Choose
 
 
-def load_balancers(found: SourceObjects, choices: Choices) -> list[ForeignLoadBalancer]:
+def convert_load_balancers(found: SourceObjects, choices: Choices) -> list[ForeignLoadBalancer]:
     """Convert all load balancers, ordered by project and id.
 
     One that is being changed, or that the source shows incompletely, has the reason in

@@ -9,13 +9,13 @@ from evenkeel.cli.client import ApiRefused, ClientError, UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in.foreign import BadSource
 from evenkeel.cli.moving_in.importing import DIFFERS, OUTDATED, REFUSED, SKIPPED, run_import
-from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, entries, parse_pairs
+from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, parse_pairs, read_entries
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
-from evenkeel.cli.moving_in.octavia.trees import Choices, load_balancers
+from evenkeel.cli.moving_in.octavia.trees import Choices, convert_load_balancers
 from evenkeel.cli.moving_in.switching.ours import OurApi, OurLoadBalancer
-from evenkeel.cli.moving_in.switching.prober import Gap
-from evenkeel.cli.moving_in.switching.source import Source, SourceProblem
+from evenkeel.cli.moving_in.switching.prober import MeasuredGap
+from evenkeel.cli.moving_in.switching.source import AmphoraSource, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 from evenkeel.cli.progress import WAIT_OPTION
 
@@ -29,7 +29,7 @@ class SwitchOutcome(NamedTuple):
     outcome: str
     """``planned``, ``switched``, ``back``, ``finished`` or ``failed``."""
     text: str = ""
-    gap: Gap | None = None
+    gap: MeasuredGap | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome for the command's JSON output."""
@@ -86,7 +86,7 @@ class SwitchOver(ApiCommand):
         work = _SwitchOverRun(self, parsed_args)
         outcomes = []
         for id_ in dict.fromkeys(parsed_args.loadbalancers):
-            outcomes.append(work.one(id_))
+            outcomes.append(work.process_load_balancer(id_))
             # line by line, because many take long; the rest stays as it is after a failure
             self._print_lines(parsed_args, f"{outcomes[-1].outcome:<9}{id_}", *_outcome_texts(outcomes[-1]))
             if outcomes[-1].outcome == "failed" and parsed_args.yes:
@@ -132,9 +132,9 @@ class _SwitchOverRun:
             )
         )
         self._octavia = OctaviaApi(octavia, "the source")
-        self._source = Source(octavia, neutron)
+        self._source = AmphoraSource(octavia, neutron)
 
-    def one(self, load_balancer_id: str) -> SwitchOutcome:
+    def process_load_balancer(self, load_balancer_id: str) -> SwitchOutcome:
         """Plan or switch one load balancer. A failure becomes the outcome ``failed``; only
         :class:`UsageError` and that no server answers are raised.
         """
@@ -181,7 +181,7 @@ class _SwitchOverRun:
         environment = self._ours.hosting(load_balancer_id).environment
         found = self._octavia.read(LoadBalancerFilter(ids=(load_balancer_id,)))
         flavors, zones = (self._make_chooser(kind, environment) for kind in (FLAVORS, ZONES))
-        trees = load_balancers(found, Choices(flavors.choose, zones.choose))
+        trees = convert_load_balancers(found, Choices(flavors.choose, zones.choose))
         (row,) = run_import(self._command.client, trees, environment=environment, apply=apply, held=True)
         if row.outcome in (REFUSED, SKIPPED) or (apply and row.outcome == DIFFERS):
             raise SourceProblem(f"its present state cannot be imported: {'; '.join(row.remarks)}")
@@ -201,8 +201,8 @@ class _SwitchOverRun:
         given = getattr(self._args, kind.option.removeprefix("--").replace("-", "_"))
         return EntryChooser(
             kind,
-            source=entries(self._octavia, kind),
-            ours=entries(OctaviaApi(self._command.client, "our API"), kind),
+            source=read_entries(self._octavia, kind),
+            ours=read_entries(OctaviaApi(self._command.client, "our API"), kind),
             given=parse_pairs(kind.option, given),
             provider=environment,
         )

@@ -16,7 +16,7 @@ SILENT_SECONDS = 0.2
 LOOK_SECONDS = 0.02
 
 
-class Gap(NamedTuple):
+class MeasuredGap(NamedTuple):
     """Result of a measurement: for how long the VIP did not answer."""
 
     attempts: int
@@ -51,7 +51,7 @@ class Prober:
         self._started_at = time.monotonic()
         self._thread.start()
 
-    def stop(self) -> Gap:
+    def stop(self) -> MeasuredGap:
         """End the measurement, and return the longest gap from the first success on; without any success the
         time since the start. Blocks until the thread ends.
         """
@@ -61,10 +61,10 @@ class Prober:
             times = sorted(end for _, end in self._succeeded)
             attempts = len(times) + self._failed
         if not times:
-            return Gap(attempts, self._failed, time.monotonic() - self._started_at)
+            return MeasuredGap(attempts, self._failed, time.monotonic() - self._started_at)
         ends = [*times, self._ended_at]
         longest = max(after - before for before, after in pairwise(ends))
-        return Gap(attempts, self._failed, longest)
+        return MeasuredGap(attempts, self._failed, longest)
 
     def wait_for_success(self, since: float, seconds: float) -> bool:
         """Whether an attempt that began after ``since`` (monotonic clock) succeeds within ``seconds``. Blocks
@@ -84,11 +84,11 @@ class Prober:
         before = self._failed
         return self._wait_until(seconds, lambda: silent() or self._failed > before)
 
-    def _wait_until(self, seconds: float, is_so: Callable[[], bool]) -> bool:
+    def _wait_until(self, seconds: float, condition: Callable[[], bool]) -> bool:
         until = time.monotonic() + seconds
         while True:
             with self._lock:
-                if is_so():
+                if condition():
                     return True
             if time.monotonic() >= until:
                 return False

@@ -36,7 +36,7 @@ class Amphora(NamedTuple):
         return bool(_canonical_addresses(addresses) & {_pair_address(pair) for pair in self.pairs})
 
 
-class Source:
+class AmphoraSource:
     """An Octavia and its Neutron, used with an administrator's login."""
 
     def __init__(self, octavia: Client, neutron: Client) -> None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from evenkeel.cli.client import ClientError
 from evenkeel.cli.moving_in.switching.ours import Hosting, OurApi, OurLoadBalancer
-from evenkeel.cli.moving_in.switching.prober import Gap, Prober
-from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, Source, SourceProblem
+from evenkeel.cli.moving_in.switching.prober import MeasuredGap, Prober
+from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, AmphoraSource, SourceProblem
 
 ANSWER_SECONDS = 5.0
 """Time for the VIP's first answer before anything is changed, and for an amphora's silence."""
@@ -46,7 +46,7 @@ class LoadBalancerSwitch:
     def __init__(
         self,
         ours: OurApi,
-        source: Source,
+        source: AmphoraSource,
         balancer: OurLoadBalancer,
         settings: SwitchSettings,
         *,
@@ -61,7 +61,7 @@ class LoadBalancerSwitch:
         self._refresh = refresh
         self._prober: Prober | None = None
 
-    def over(self) -> Gap | None:
+    def over(self) -> MeasuredGap | None:
         """Switch over to our devices; returns the measured gap, None without probes.
 
         Raises :class:`SourceProblem` or the client's errors if nothing was changed; later :class:`SwitchFailed`:
@@ -97,7 +97,7 @@ class LoadBalancerSwitch:
             raise SwitchFailed(f"the VIP did not answer within {self._settings.timeout_seconds:g} s of its release")
         self._say("our devices serve it")
 
-    def back(self) -> Gap | None:
+    def back(self) -> MeasuredGap | None:
         """Go back to the amphorae; returns the measured gap, None without probes. Raises :class:`SwitchFailed`,
         :class:`SourceProblem` and the client's errors; a repeated call continues.
         """
@@ -105,7 +105,7 @@ class LoadBalancerSwitch:
         self._start_prober(must_answer=False)
         return self._go_back()
 
-    def _go_back(self) -> Gap | None:
+    def _go_back(self) -> MeasuredGap | None:
         id_ = self._balancer.id
         try:
             # First: clients in between wait for an answer, and are not refused by a host without a listener.
@@ -144,7 +144,7 @@ class LoadBalancerSwitch:
                 " where clients are, or give --no-probe"
             )
 
-    def _end_probing(self) -> Gap | None:
+    def _end_probing(self) -> MeasuredGap | None:
         if self._prober is None:
             return None
         self._prober.wait_for_success(time.monotonic() + AFTERWARDS_SECONDS, 2 * AFTERWARDS_SECONDS)
@@ -174,9 +174,9 @@ class LoadBalancerSwitch:
         if not self._wait_until(lambda: not self._source.is_bound(self._balancer.port_id)):
             raise SwitchFailed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
 
-    def _wait_until(self, is_so: Callable[[], bool]) -> bool:
+    def _wait_until(self, condition: Callable[[], bool]) -> bool:
         until = time.monotonic() + self._settings.timeout_seconds
-        while not is_so():
+        while not condition():
             if time.monotonic() >= until:
                 return False
             time.sleep(LOOK_SECONDS)
@@ -194,7 +194,9 @@ class LoadBalancerSwitch:
             raise SwitchFailed(f"the hook ended with {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
-def finish_switch(ours: OurApi, source: Source, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say) -> None:
+def finish_switch(
+    ours: OurApi, source: AmphoraSource, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say
+) -> None:
     """Delete a switched load balancer in Octavia, but keep its VIP's port. ``timeout_seconds``: for the
     deletion. Raises :class:`SwitchFailed` if it is not switched over, or not deleted in time, and the client's
     errors; a repeated call continues.
@@ -219,5 +221,5 @@ def finish_switch(ours: OurApi, source: Source, balancer: OurLoadBalancer, *, ti
         source.set_owner(balancer.port_id, OCTAVIA_OWNER)
 
 
-def _gap_text(gap: Gap | None) -> str:
+def _gap_text(gap: MeasuredGap | None) -> str:
     return "" if gap is None else f" ({gap})"

@@ -75,7 +75,9 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     except ValueError:
         await metrics.stop()
         raise
-    parent = Parent(name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS)
+    parent = WorkerSupervisor(
+        name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS
+    )
     stop = asyncio.Event()
     handle_stop_signals(stop.set)
     reloading = _make_reloading(name, arguments, conf, metrics)
@@ -134,7 +136,7 @@ def _make_reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, m
     return Reloading(name, arguments, CONTROLLER, conf, actions)
 
 
-async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
+async def _notify_serving(parent: "WorkerSupervisor", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
     """Write the endpoint file and notify systemd as soon as the API is served, and the watchdog periodically
     while it is.
     """
@@ -145,7 +147,7 @@ async def _notify_serving(parent: "Parent", systemd: ServiceManager, conf: cfg.C
     await systemd.watch(hangs=parent.no_worker_serves, problem="no worker serves")
 
 
-class Parent:
+class WorkerSupervisor:
     """Keeps ``count`` worker processes running, which accept connections from one socket. ``beat_seconds``:
     time without a notification after which a worker hangs and is killed.
     """
@@ -249,7 +251,7 @@ class Parent:
             looked_at = time.monotonic()
             for worker in tuple(self._workers.values()):
                 if late:
-                    worker.restart_silence()  # this process did not run either
+                    worker.reset_silence_timer()  # this process did not run either
                 elif worker.is_hanging(self._beat_seconds):
                     log.error("a worker hangs; it is killed", worker=worker.number, pid=worker.pid)
                     worker.send_signal(signal.SIGKILL)

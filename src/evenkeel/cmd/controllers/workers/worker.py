@@ -109,7 +109,7 @@ class Worker:
                 self._served_at = self._beat_at
                 self._on_serving(self)
 
-    def restart_silence(self) -> None:
+    def reset_silence_timer(self) -> None:
         """Restart the measurement of the worker's silence now."""
         self._beat_at = time.monotonic()
 
