@@ -74,7 +74,9 @@ class ApiCommand(Command):
 
 
 class ListCommand(ApiCommand, Lister):
-    """Base of commands that print rows."""
+    """Base of commands that print rows, with the options ``--watch`` and, if there are ``narrow`` columns,
+    ``--long``.
+    """
 
     narrow: ClassVar[Mapping[str, str]] = {}
     """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all columns."""
@@ -119,7 +121,7 @@ class ListCommand(ApiCommand, Lister):
 
 
 class ShowCommand(ApiCommand, ShowOne):
-    """Base of commands that print one object."""
+    """Base of commands that print one object; with the option ``--watch`` if ``may_watch``."""
 
     may_watch = False
     """True for commands that change nothing, so that ``--watch`` may repeat them."""

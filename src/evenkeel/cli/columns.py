@@ -48,7 +48,7 @@ class UtcTime(FormattableColumn):  # type: ignore[type-arg]
 
 
 class StructuredValue(FormattableColumn):  # type: ignore[type-arg]
-    """A list or an object: kept as it is in structured formats, shown as text in tables."""
+    """A list or an object as the value of a column: structured formats show it unchanged, tables as text."""
 
     def human_readable(self) -> str:
         """Return a line for each item, indented where an item needs several, with control characters escaped."""

@@ -109,7 +109,7 @@ def trend_bars(values: Sequence[float], places: Sequence[int]) -> str:
 
 
 def short_number(value: float) -> str:
-    """Format a value with three significant digits and the suffix k, M or G."""
+    """Format a value with three significant digits, from 1000 on with the suffix k, M or G."""
     for unit, size in UNITS:
         if value >= size:
             return f"{value / size:.3g}{unit}"

@@ -120,7 +120,9 @@ def _list_users(options: argparse.Namespace) -> None:
 
 
 def _existing_user(users: Mapping[str, User], name: str) -> User:
-    """Return the user of this name. Raises :class:`Invalid` with the most similar name if there is none."""
+    """Return the user of this name. Raises :class:`Invalid` if there is none, with the most similar name if
+    there is one.
+    """
     if name not in users:
         raise Invalid(f"no user {name[:64]!r}{name_suggestion(name, users)}.")
     return users[name]

@@ -186,8 +186,9 @@ def cancel_on_signals() -> None:
 
 
 async def stay_until_interrupted(cluster: Cluster, story: Scenario, narrator: Narrator, controls: Controls) -> None:
-    """Show measurements and hints, then start processes that ended again after :data:`RESTART_SECONDS`, until
-    cancelled; returns then. Raises :class:`ProcessFailed` if one does not start.
+    """Offer the controls and show measurements and hints; then start processes that ended again, after
+    :data:`RESTART_SECONDS`, until cancelled, and return. Raises :class:`ProcessFailed` if one does not
+    start.
     """
     controls.offered = True
     narrator.table("so far", story.outcome.rows())

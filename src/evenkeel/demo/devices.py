@@ -99,7 +99,7 @@ class Emulator:
         """Return ``{full path of a pool: its members}`` of a device, members as ``address:port``, for IPv6
         ``address.port``.
 
-        Their names are not used: a member at a node in /Common is named for the node.
+        Members' names do not serve for that: a member at a node in /Common is named for the node.
         """
         pools = self.read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
         return {

@@ -1,4 +1,6 @@
-"""The command: reads and translates files, writes ours with mode 0600, and lists the fate of each option."""
+"""``evenkeel config import``: reads and translates files, writes ours with mode 0600, and lists the fate of
+each option.
+"""
 
 import os
 from argparse import Namespace

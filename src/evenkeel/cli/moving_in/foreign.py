@@ -26,7 +26,9 @@ class LostAttribute(NamedTuple):
 
 
 class ForeignLoadBalancer(NamedTuple):
-    """A load balancer of another system with all its children, and what of it cannot be carried over."""
+    """A load balancer of another system with all its children, and the attributes of these that cannot be
+    carried over.
+    """
 
     id: str
     name: str

@@ -29,7 +29,9 @@ class Count(NamedTuple):
     carried_over: int
 
     def as_json(self) -> dict[str, int]:
-        """Return the numbers for the command's JSON output."""
+        """Return the numbers found, carried over and not carried over, as an object for the command's JSON
+        output.
+        """
         return {
             "found": self.found,
             "carried_over": self.carried_over,

@@ -1,4 +1,6 @@
-"""The command: one snapshot, snapshots below each other, or a view that is renewed in place."""
+"""``evenkeel top``: one snapshot of the system, snapshots below each other, or a view that is renewed in
+place.
+"""
 
 import queue
 import threading

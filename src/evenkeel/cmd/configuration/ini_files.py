@@ -15,7 +15,7 @@ _OPTION_PATTERN = re.compile(r"(?:(?P<section>[\w:-]+)\.)?(?P<option>\w+)(?=(?:,
 
 
 class IniFile(Value):
-    """One file: section -> option -> raw values, one per occurrence of the option."""
+    """An ini file. ``sections``: ``{section: {option: raw values}}``, one value per occurrence of the option."""
 
     path: str
     sections: dict[str, dict[str, list[str]]]

@@ -53,7 +53,9 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> KnownOptions:
 
 
 def _names_by_section(all_groups: Iterable[Groups], anything: set[str]) -> KnownOptions:
-    """Return the names of all options by section. ``anything``: sections with any option."""
+    """Return the names of all options by section, former names included. ``anything``: sections in which any
+    option is allowed.
+    """
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
     anything = set(anything)
     for declared in all_groups:
@@ -84,7 +86,9 @@ def _effective_values(files: Sequence[IniFile]) -> Written:
 
 
 def _library_groups(written: Written) -> Iterator[Groups]:
-    """Yield the options of libraries for those of their sections that files contain; None: the options are unknown."""
+    """Yield ``{section: options}`` of libraries for those of their sections that files contain; None in place
+    of options that are not known.
+    """
     for section in OF_LIBRARIES.keys() & written.keys():
         yield {section: _options_of_library(section)}
     for section in LOGINS:

@@ -6,7 +6,7 @@ from evenkeel.core.kit.similar import similar
 
 
 def most_similar(name: str, names: Iterable[str]) -> str:
-    """Return the most similar name without regard to case; empty if none is similar."""
+    """Return the most similar of ``names``, without regard to case; empty if none is similar."""
     return next(iter(similar(name, names, most=1)), "")
 
 

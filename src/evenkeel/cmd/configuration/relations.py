@@ -9,7 +9,9 @@ from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, add_location
 
 
 class Relation(NamedTuple):
-    """A relation: ``lower`` is at most ``upper``. Names are ``option`` of ``[DEFAULT]``, or ``section.option``."""
+    """A relation between two options: the value of ``lower`` is at most that of ``upper``. Names are
+    ``option`` of ``[DEFAULT]``, or ``section.option``; ``reason``: consequence of a violation.
+    """
 
     lower: str
     upper: str

@@ -25,8 +25,9 @@ _PLACE_PATTERN = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 def shown_value(option: cfg.Opt, value: Any) -> Any:
     """Return an option's value in a form for logs.
 
-    A secret is replaced by :data:`HIDDEN`; of a URL scheme, hosts and path are kept, without the query, which may hold
-    a password. Everything before the last ``@`` may be part of a password.
+    A secret is replaced by :data:`HIDDEN`. Of a secret URL (:data:`URL_OPTIONS`) scheme, hosts and path are
+    kept, without the query, which may hold a password; everything before the last ``@`` may be part of a
+    password.
     """
     if not option.secret or not value:
         return value

@@ -25,7 +25,9 @@ MOVED_AT_ONCE = 4
 
 
 async def run_beside(main: Main, *, name: str) -> None:
-    """Run ``main`` in a thread; on cancellation stop it and wait. Raises the error of ``main``."""
+    """Run ``main`` in a thread named ``name`` with an event loop of its own, and wait for its end; on
+    cancellation set its event and wait. Raises the error of ``main``.
+    """
     here = asyncio.get_running_loop()
     there: asyncio.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = here.create_future()
     ended: asyncio.Future[None] = here.create_future()

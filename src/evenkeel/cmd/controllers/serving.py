@@ -32,7 +32,9 @@ OPEN_FILES_WANTED = 65_536
 
 
 def run_serving(main: Coroutine[Any, Any, None]) -> None:
-    """Run a process that serves many small requests, like ``asyncio.run`` on the faster event loop."""
+    """Run a process's main coroutine like ``asyncio.run``, on uvloop's event loop, which is faster for many
+    small requests.
+    """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
 
@@ -135,8 +137,8 @@ def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = A
 
 
 def api_path_prefix(conf: cfg.ConfigOpts) -> str:
-    """Return the path below which clients reach the API; empty if it is the root. Raises :class:`ValueError` for a
-    configured path that is none.
+    """Return the path below which clients reach the API; empty if it is the root. Raises :class:`ValueError`
+    if the option is not a path.
     """
     try:
         return checked_prefix(conf.api.path_prefix)
@@ -145,8 +147,8 @@ def api_path_prefix(conf: cfg.ConfigOpts) -> str:
 
 
 def api_proxies(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
-    """Return the networks of trusted proxies in front of the API. Raises :class:`ValueError` for a configured one that
-    is none.
+    """Return the networks of trusted proxies in front of the API. Raises :class:`ValueError` for an entry of
+    the option that is no network.
     """
     return parse_networks(conf.api.proxies, "api.proxies")
 

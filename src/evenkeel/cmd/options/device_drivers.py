@@ -26,7 +26,9 @@ def driver_entry(name: str) -> EntryPoint:
 
 
 def declared_options(name: str) -> Sequence[cfg.Opt]:
-    """Load a driver's options. Raises :class:`ValueError` if there is no such driver, or if it cannot be loaded."""
+    """Load a driver's module and return its options; empty if it declares none. Raises :class:`ValueError` if
+    there is no such driver, or if it cannot be loaded.
+    """
     module = driver_entry(name).module
     try:
         declared = getattr(import_module(module), "OPTIONS", ())

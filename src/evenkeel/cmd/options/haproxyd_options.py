@@ -188,7 +188,9 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
 
 
 def _checked_addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the addresses in standard form. Raises :class:`ValueError` naming the option."""
+    """Return the addresses in standard form. Raises :class:`ValueError` naming the option ``name`` for a text
+    that is no IP address.
+    """
     try:
         return tuple(str(parsed_address(text.strip())) for text in texts)
     except ValueError as error:
@@ -196,8 +198,8 @@ def _checked_addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _checked_syslog_server(name: str, text: str) -> str:
-    """Return ``address:port`` in standard form, with an IPv6 address in brackets; an empty text stays empty. Raises
-    :class:`ValueError` naming the option.
+    """Return ``address:port`` in standard form, with an IPv6 address in brackets; an empty text stays empty.
+    Raises :class:`ValueError` naming the option ``name`` for a text without IP address or port.
     """
     if not text:
         return ""

@@ -43,7 +43,7 @@ def keystone_adapter(conf: cfg.ConfigOpts, group: str, *, timeout_seconds: float
 
 
 def auth_type_missing(group: str) -> ValueError:
-    """Return the error for a section without an auth type."""
+    """Return the error for the section ``group``, which has no auth type."""
     return ValueError(f"{group}.auth_type: not set; none (with {group}.endpoint), password, … as keystoneauth's")
 
 

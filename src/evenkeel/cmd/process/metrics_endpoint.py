@@ -35,10 +35,10 @@ class MetricsEndpoint:
             log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
 
     async def start(self, before: Callable[[], Awaitable[None]] = do_nothing, *, expose: Expose | None = None) -> None:
-        """Start serving.
+        """Start serving, if a port is bound.
 
-        ``before`` is awaited before each exposition of this process's registry. ``expose`` returns another exposition
-        instead.
+        ``before`` is awaited before each exposition of this process's registry. ``expose``: function that
+        returns another exposition instead; ``before`` is not used then.
         """
         if self._listening is not None:
             self._server = ScrapeServer(

@@ -31,7 +31,9 @@ Action = Callable[[cfg.ConfigOpts], None]
 
 
 def file_fingerprints(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, object]:
-    """Return time, size and inode of each file that one of the options names, by path; missing files are left out."""
+    """Return, by path, (time of modification in nanoseconds, size in bytes, inode) of each file that one of
+    the options names by an absolute path; missing files are left out.
+    """
     found: dict[str, object] = {}
     for name in names:
         section, _, option = name.rpartition(".")

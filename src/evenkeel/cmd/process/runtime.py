@@ -47,7 +47,7 @@ def tune_collector() -> None:
 
 
 def handle_stop_signals(stop: Callable[[], None]) -> None:
-    """Call ``stop`` in the running loop at SIGTERM or SIGINT."""
+    """From now on call ``stop`` in the running loop at SIGTERM and SIGINT."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)

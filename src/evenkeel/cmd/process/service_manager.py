@@ -41,11 +41,12 @@ class EventLoopWatchdog:
 
 
 class ServiceManager:
-    """Sends notifications about this process to systemd or its parent; lost ones are ignored.
+    """Sends notifications about this process to systemd or to its parent; one that cannot be sent raises
+    nothing.
 
     ``health_file`` is written as often as the watchdog is notified; empty: none. ``parent`` and
     ``watchdog_seconds``: in a worker, the socket to its parent, which receives the notifications instead of
-    systemd.
+    systemd, and the parent's time-out for them.
 
     systemd's variables are removed from ``environment``, because child processes, such as HAProxy, speak the
     protocol, too.
@@ -89,10 +90,11 @@ class ServiceManager:
     async def watch(
         self, *, hangs: Callable[[float], bool] = lambda _seconds: False, problem: str = "an event loop hangs"
     ) -> None:
-        """Notify the watchdog and write the health file periodically until cancelled; returns at once without both.
+        """Notify the watchdog and write the health file, three times per time-out, until cancelled; returns
+        at once without a watchdog and a health file.
 
-        ``hangs`` returns whether another event loop has not run for the given number of seconds: then both are withheld
-        and ``problem`` is logged.
+        ``hangs`` returns whether another event loop has not run for the given number of seconds: then both
+        are withheld and ``problem`` is logged.
         """
         seconds = self.watchdog_seconds or (HEALTH_SECONDS if self._health_file else 0.0)
         while seconds:

@@ -30,8 +30,8 @@ a scan.
 
 
 def main() -> int:
-    """Wait for the end of the input, then clean up; returns the exit code, 1 if something could not be ended
-    or removed.
+    """Wait for the end of the input, then clean up; returns the exit code, 1 if a process was not ended or
+    the nftables table not removed.
     """
     sys.stdin.buffer.read()
     directory, table, *removed = sys.argv[1:]

@@ -168,7 +168,9 @@ class OctaviaFiles:
         ]
 
     def write_entry_points(self, name: str, groups: EntryPoints) -> None:
-        """Declare entry points as an installed distribution of this name would."""
+        """Declare entry points for the processes, as an installed distribution named ``name`` would. Raises
+        :class:`FileExistsError` for a name that is declared.
+        """
         folder = self.plugins / f"{name}-0.dist-info"
         folder.mkdir(parents=True)
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")

@@ -48,7 +48,9 @@ class OctaviaHost:
 
     @property
     def files(self) -> OctaviaFiles:
-        """Octavia's configuration and programs; written at the first use, when the controllers' URLs are known."""
+        """Octavia's configuration and programs. They are written at the first use, because they contain the
+        controllers' URLs.
+        """
         if self._files is None:
             self._files = OctaviaFiles(
                 self._home,

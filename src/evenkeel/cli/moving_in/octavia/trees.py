@@ -266,8 +266,8 @@ def _selected_attributes(value: Any, names: Iterable[str]) -> Any:
 
 
 def _copied_attributes(kind: str, row: Row) -> _ConvertedObject:
-    """Return the attributes that have the same meaning here, without nulls, and as lost the other attributes that have
-    an effect.
+    """Return the attributes that have the same meaning here, without nulls, and as ``lost`` the other
+    attributes that have an effect.
     """
     body = {name: row[name] for name in ("id", *_COPIED_ATTRIBUTES[kind]) if row.get(name) is not None}
     known = {*_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_OF_THE_SOURCE}

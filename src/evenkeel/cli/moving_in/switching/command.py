@@ -32,7 +32,7 @@ class SwitchOutcome(NamedTuple):
     gap: MeasuredGap | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outcome for the command's JSON output."""
+        """Return the outcome as an object for the command's JSON output."""
         gap = None if self.gap is None else self.gap._asdict()
         return {"id": self.id, "outcome": self.outcome, "text": self.text, "gap": gap}
 

@@ -1,4 +1,6 @@
-"""A worker: started by its parent with the descriptors of the API's socket and of their connection. Not a command."""
+"""A worker process: started by its parent with the file descriptors of the API's socket and of its
+connections to the parent. Not a command for operators.
+"""
 
 import sys
 from socket import socket

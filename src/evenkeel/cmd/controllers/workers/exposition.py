@@ -14,7 +14,9 @@ _FAMILY_PATTERN = re.compile(rb"^(?=# HELP )", re.MULTILINE)
 
 
 class LabelledRegistry(Collector):
-    """A registry that adds the label of the process to all samples without it."""
+    """A registry that adds the label ``worker``, with the value ``process``, to all samples of ``registry``
+    that lack it.
+    """
 
     def __init__(self, registry: Collector, process: str) -> None:
         self._registry = registry
@@ -32,8 +34,8 @@ class LabelledRegistry(Collector):
 
 
 def metrics_exposition(registry: Collector, process: str, accept: str) -> bytes:
-    """Return the metrics of ``registry``, labelled with the process, in the format for a scraper's Accept
-    header ``accept``.
+    """Return the metrics of ``registry`` with the label ``worker`` set to ``process``, in the format for a
+    scraper's Accept header ``accept``.
     """
     encode, _ = choose_encoder(accept)
     text: bytes = encode(LabelledRegistry(registry, process))

@@ -57,7 +57,9 @@ class CannotStart(Exception):
 
 
 class _WorkerEnd(NamedTuple):
-    """End of a worker. ``how`` contains the fields for the log."""
+    """End of a worker. ``served_seconds``: time since it reported that it serves; ``how``: fields for the
+    log, such as the exit code.
+    """
 
     served_seconds: float
     how: Mapping[str, object]
