@@ -23,7 +23,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
 
 
 class CompletionWords(NamedTuple):
-    """What may follow the command words ``path`` on a command line: the ``next`` words of commands,
+    """Completions after the command words ``path`` on a command line: the ``next`` words of commands,
     ``options``, the ``values`` of options, and the ``kind`` of names that the first argument takes (empty:
     none).
     """

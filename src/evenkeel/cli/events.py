@@ -50,7 +50,7 @@ class ListEvents(ListCommand):
         """Run the command and return its exit code; with ``--follow`` it prints a line for each event until
         interrupted, instead of a table.
         """
-        if not parsed_args.follow_events:
+        if not parsed_args.follow:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
         for event in follow_events(

@@ -9,8 +9,8 @@ from evenkeel.cli.moving_in.octavia.catalogue import (
     EntryChooser,
     EntryKind,
     OfferedEntry,
-    entries,
     parse_pairs,
+    read_entries,
 )
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi
 from tests.cli.moving_in.octavia.recorded import FLAVOR, RecordedOctavia
@@ -102,17 +102,17 @@ def test_entries_have_the_settings_of_their_profiles_at_the_administrators_reque
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     data = '{"loadbalancer_topology": "SINGLE"}'
-    assert entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big", "amphora", data)}
-    assert entries(api, ZONES) == {}
+    assert read_entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big", "amphora", data)}
+    assert read_entries(api, ZONES) == {}
     octavia.refused["/flavorprofiles"] = 403
-    assert entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big")}
+    assert read_entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big")}
 
 
 def test_release_without_flavors_has_no_entries_and_other_refusals_are_errors(
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     octavia.refused |= {"/flavorprofiles": 404, "/flavors": 404}
-    assert entries(api, FLAVORS) == {}
+    assert read_entries(api, FLAVORS) == {}
     octavia.refused["/flavors"] = 500
     with pytest.raises(ApiRefused, match="the source refuses GET /flavors"):
-        entries(api, FLAVORS)
+        read_entries(api, FLAVORS)
