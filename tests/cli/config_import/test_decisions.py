@@ -9,7 +9,7 @@ import pytest
 
 from evenkeel.cli.config_import.f5_options import HIERARCHICAL
 from evenkeel.cli.config_import.ini_reading import read_ini
-from evenkeel.cli.config_import.translation import ConfigurationImporter, ImportResult
+from evenkeel.cli.config_import.translation import ConfigurationImporter, ConfigurationImportResult
 from evenkeel.cmd import operators
 from tests import log_handlers
 
@@ -17,15 +17,15 @@ USUAL = "environment_prefix = Test\nicontrol_hostname = 192.0.2.1,192.0.2.2\nico
 HOST = "[DEFAULT]\nhost = net-1\n"
 
 
-def imported(agent: str, neutron: str = HOST) -> ImportResult:
+def imported(agent: str, neutron: str = HOST) -> ConfigurationImportResult:
     return ConfigurationImporter(read_ini(f"[DEFAULT]\n{agent}"), read_ini(neutron), "/new").run()
 
 
-def written(result: ImportResult, section: str = "bigip") -> dict[str, str | None]:
+def written(result: ConfigurationImportResult, section: str = "bigip") -> dict[str, str | None]:
     return {line.option: line.value for line in (*result.controller, *result.agent) if line.section == section}
 
 
-def fates(result: ImportResult) -> dict[str, tuple[str, str]]:
+def fates(result: ConfigurationImportResult) -> dict[str, tuple[str, str]]:
     return {one.option: (one.fate, one.remark) for one in result.findings}
 
 

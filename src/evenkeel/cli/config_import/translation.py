@@ -59,7 +59,7 @@ class ImportedOption(NamedTuple):
     remark: str
 
 
-class ImportResult(NamedTuple):
+class ConfigurationImportResult(NamedTuple):
     """Result of the import: the options of our two files, the devices' password, the fate of every option,
     and ``problems``, which the operator has to decide.
     """
@@ -89,12 +89,12 @@ class ConfigurationImporter:
         self._v1 = V1_DRIVER in self._agent.value(DEFAULT, "f5_bigip_lbaas_device_driver")
         self._defaults = V1_DEFAULTS if self._v1 else DEFAULTS
 
-    def run(self) -> ImportResult:
+    def run(self) -> ConfigurationImportResult:
         controller, agent = tuple(self._controller_lines()), tuple(self._agent_lines())
         password = self._decoded_password("icontrol_password")
         self._problems += self._option_problems()
         resolved = {**self._settings.problems, **self._agent.problems}
-        return ImportResult(
+        return ConfigurationImportResult(
             controller=controller,
             agent=agent,
             password=password,
