@@ -62,7 +62,7 @@ def openapi_routes(routes: Iterable[RouteMap]) -> RouteMap:
 
 
 def openapi_document(routes: Iterable[RouteMap]) -> Document:
-    """Build the OpenAPI document of the routes, without hidden operations."""
+    """Build the OpenAPI document of the routes, as JSON-encodable values, without hidden operations."""
     shown = [
         (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
     ]

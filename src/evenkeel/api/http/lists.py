@@ -62,8 +62,8 @@ def is_integer(text: str) -> bool:
 
 
 def parse_integer(name: str, value: str) -> int:
-    """Parse an integer of at most 32 bits, which a column can hold. Raises :class:`BadList` naming the
-    filter.
+    """Parse an integer from -2147483647 to 2147483647, which a column can hold. Raises :class:`BadList`
+    naming the filter.
     """
     # The length is checked first: int() of a very long text is slow, and raises above 4,300 digits.
     if is_integer(value) and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:

@@ -64,7 +64,8 @@ async def create_environment(services: Services, call: Call, body: EnvironmentNe
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
     """Handle PUT /environments/{name}: change the given attributes. Raises :class:`NotFound`,
-    :class:`Invalid` for VIP networks that do not exist, :class:`NetworkUnavailable`.
+    :class:`Invalid` for a value that is not allowed or VIP networks that do not exist,
+    :class:`NetworkUnavailable`.
     """
     name = _environment_name(call)
     changes = {field: value for field, value in structs.asdict(body.environment).items() if value is not UNSET}

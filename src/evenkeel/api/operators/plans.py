@@ -95,7 +95,7 @@ class AgentSilent(Unavailable):
 
 async def show_plan(services: Services, call: Call) -> Answer:
     """Handle POST /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it, up to 25
-    s. Raises :class:`NotFound`, :class:`Conflict` without a live agent, :class:`AgentSilent`,
+    seconds. Raises :class:`NotFound`, :class:`Conflict` without a live agent, :class:`AgentSilent`,
     :class:`BusUnavailable`.
     """
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))

@@ -53,7 +53,7 @@ class MemoryNeutron:
             project_id=SUBNETS[subnet_id],
         )
 
-    def documents(self, path: str, kind: str, query: dict[str, Any], *, limit: int) -> list[dict[str, Any]]:
+    def list_documents(self, path: str, kind: str, query: dict[str, Any], *, limit: int) -> list[dict[str, Any]]:
         ids = {"subnets": set(SUBNETS), "networks": {"n1"}}[kind]
         return [{"id": id_} for id_ in sorted(ids.intersection(query["id"]))][:limit]
 

@@ -129,7 +129,9 @@ class V2L7PolicyChange(NeutronChange):
 
 
 class V2L7RuleChange(NeutronChange):
-    """Changes of an L7 rule: absent attributes stay unchanged, null sets the default."""
+    """Changes of an L7 rule: absent attributes stay unchanged, null sets the default. An empty ``key`` means
+    none.
+    """
 
     type: L7RuleType | UnsetType = UNSET
     compare_type: L7RuleCompareType | UnsetType = UNSET

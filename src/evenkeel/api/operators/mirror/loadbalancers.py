@@ -67,8 +67,8 @@ async def put_load_balancer(services: Services, call: Call, body: MirrorPut) -> 
 
 async def delete_load_balancer(services: Services, call: Call) -> Answer:
     """Handle DELETE /mirror/loadbalancers/{id}: delete a mirrored load balancer with its children; answers
-    204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList`, :class:`Invalid` for an
-    id that is no UUID.
+    204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList` for a missing or bad query
+    parameter, :class:`Invalid` for an id that is no UUID.
     """
     options = query_options(call, ("provider", "snapshot"))
     await remove_mirrored(services, path_id(call), parse_provider(options), parse_snapshot(options))
