@@ -1,4 +1,5 @@
-"""Finds differences between the contents of a group's devices, which degrade load balancers. Pure.
+"""Differences between the contents of a group's devices, and the status DEGRADED of load balancers that have
+one. Pure.
 
 It cannot be determined which device is right: one may lack a new object or still have a deleted one.
 """
@@ -12,7 +13,9 @@ from evenkeel.core.resources.statuses import OperatingStatus
 
 
 class Absence(Value):
-    """An object of a load balancer that one device lacks, or holds in another state than others."""
+    """A load balancer, or one of its objects, that one device lacks or holds in another state than the other
+    devices.
+    """
 
     device: str
     load_balancer_id: LoadBalancerId
@@ -21,12 +24,14 @@ class Absence(Value):
 
 
 def degraded_status(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
-    """Return the status DEGRADED for a load balancer that works with restrictions."""
+    """Build the operating status DEGRADED of a load balancer; ``reason`` is shown to users."""
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
 
 def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
-    """Return, for messages, ``{load balancer id: names of the devices that lack an object of the load balancer}``."""
+    """Return ``{load balancer id: sorted device names, joined by ", "}`` of the devices that have an absence
+    of the load balancer.
+    """
     found: dict[LoadBalancerId, set[str]] = {}
     for one in absences:
         found.setdefault(one.load_balancer_id, set()).add(one.device)
@@ -34,6 +39,6 @@ def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
 
 
 def out_of_step_statuses(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
-    """Yield the status DEGRADED for each load balancer that differs between devices."""
+    """Yield the status DEGRADED, naming the devices, for each load balancer that has an absence."""
     for load_balancer_id, devices in lacking_devices(absences).items():
         yield degraded_status(load_balancer_id, f"not in step with the other devices: {devices}")

@@ -10,7 +10,7 @@ from evenkeel.core.tls.own_certificates import LOOK_SECONDS
 from evenkeel.serving.certificate_ends import server_certificate_expiry
 
 RETRY_SECONDS = 60.0
-"""Pause before the certificate of a device that showed none is read again."""
+"""Pause, in seconds, before the certificate of a device that showed none is read again."""
 
 
 class CertificateWatch:
@@ -28,9 +28,11 @@ class CertificateWatch:
         self._reading: asyncio.Task[None] | None = None
 
     def ends_at(self, hosts: Sequence[str]) -> dict[str, float]:
-        """Return ``{host: expiry in Unix time}``; hosts not read yet are left out.
+        """Return ``{host: expiry in Unix time}`` as last read; hosts whose certificate was never read are
+        left out.
 
-        Also begins to read, in the background, certificates whose last reading is too old.
+        Also begins to read, in the background, certificates whose last reading is too old, unless such a
+        reading still runs.
         """
         now = self._now_seconds()
         due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]
@@ -51,7 +53,7 @@ class CertificateWatch:
             self._reading = None
 
     async def close(self) -> None:
-        """Cancel reads that are in progress."""
+        """Cancel the reading in progress, and wait for its end."""
         if self._reading is not None:
             reading, self._reading = self._reading, None
             reading.cancel()

@@ -1,7 +1,7 @@
 """Challenges of a certificate authority (ACME's http-01), whatever the device. Pure.
 
-They are answered by a load balancer's HTTP listeners on port 80. One that has no listener there gets a listener of its
-own, which answers nothing else, and of which tenants see neither status nor statistics.
+A load balancer's HTTP listeners on port 80 answer the challenges. A load balancer without a listener on that
+port gets one that answers nothing else, and of which tenants see neither status nor statistics.
 """
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
@@ -14,8 +14,9 @@ PORT = 80
 
 
 def own_listener(service: ServiceDefinition, *, needed: bool) -> ServiceListener | None:
-    """Build the listener that only answers challenges, with the load balancer's id; None if it is not ``needed``, or
-    another listener has port 80.
+    """Build an HTTP listener on port 80 that only answers challenges, with the load balancer's id as its id.
+    None if it is not ``needed``, the load balancer is admin down, or a listener of another protocol than
+    UDP and SCTP has port 80.
     """
     taken = any(each.protocol_port == PORT and each.protocol not in DATAGRAM_PROTOCOLS for each in service.listeners)
     if not needed or not service.admin_state_up or taken:
@@ -29,8 +30,9 @@ def answers_challenges(listener: ServiceListener) -> bool:
 
 
 def answered_paths(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:
-    """Return ``{path: content of the response}`` of the challenges that the listener answers, sorted; both need no
-    quoting anywhere. Raises :class:`Unrenderable` for texts that are no challenge.
+    """Return ``{path: content of the response}`` of the challenges that the listener answers, sorted by
+    token; empty unless the listener is HTTP on port 80. Raises :class:`Unrenderable` for a token or
+    content that RFC 8555 does not allow.
     """
     if not answers_challenges(listener):
         return {}

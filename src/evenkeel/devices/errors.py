@@ -9,11 +9,15 @@ log = structlog.get_logger(__name__)
 
 
 class NoAnswer(DeviceUnavailable):
-    """The device did not respond within the time allowed for a request; a retry would wait as long again."""
+    """The device did not respond, or accept a connection, within the time allowed; a retry would wait as long
+    again.
+    """
 
 
 class RequestNotSent(DeviceUnavailable):
-    """No connection could be established: the request was certainly not carried out."""
+    """No connection could be established, or the device's certificate was refused: the request was certainly
+    not carried out.
+    """
 
 
 class PartitionUnavailable(DeviceUnavailable):

@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 
 class GroupDevice(ABC, Generic[R]):
-    """One device of a group. ``R`` is the type of one reading of the device."""
+    """One device of a group. ``R`` is the type of one reading (result of :meth:`observe`)."""
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.host = client.host
@@ -55,24 +55,33 @@ class GroupDevice(ABC, Generic[R]):
 
     @abstractmethod
     async def check(self) -> DeviceState:
-        """Read the device's state with unmet requirements. A device error is part of the state, not raised."""
+        """Read the device's state. An unmet requirement, or a device that cannot be read, is the state's
+        ``problem`` and not raised.
+        """
 
     @abstractmethod
     async def observe(self) -> R:
-        """Read statuses and statistics of this device group's objects on the device. Raises
+        """Read statuses and statistics of the objects that this driver made on the device. Raises
         :class:`DeviceUnavailable`.
         """
 
     @abstractmethod
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """Read the utilization of the device, ``{metric: value}``. Raises :class:`DeviceUnavailable`."""
+        """Read the device's utilization, ``{metric: value}``; requested metrics that the device does not
+        report are left out. Raises :class:`DeviceUnavailable`.
+        """
 
     @abstractmethod
     async def close(self) -> None:
         """Close all connections."""
 
     async def run_watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run ``work`` on this device; cancel it if the device stops responding meanwhile."""
+        """Run ``work`` on this device and return its result; cancel it if the device stops responding
+        meanwhile.
+
+        Raises :class:`NoAnswer` then, and marks the device as doubted; other errors of ``work`` are raised
+        unchanged.
+        """
         try:
             return await self.reach.watch(work)
         except NoAnswer as error:
@@ -80,8 +89,8 @@ class GroupDevice(ABC, Generic[R]):
             raise
 
     async def silence(self) -> str:
-        """Return the reason if the device does not answer now, and mark the device as doubted; empty if it answers.
-        Never raises.
+        """Return the reason why the device does not answer now, and mark the device as doubted; empty if it
+        answers, or did so within the last second.
         """
         error = await self.reach.silence_error()
         if error is None:
@@ -91,10 +100,11 @@ class GroupDevice(ABC, Generic[R]):
 
     @asynccontextmanager
     async def required_reachable(self) -> AsyncIterator[None]:
-        """Require, as a context, that the device is trusted or responds, and mark it as doubted if it fails inside the
-        context.
+        """Require, as a context, that the device is trusted or answers a probe; raises
+        :class:`DeviceUnavailable` if not.
 
-        A :class:`PartitionUnavailable` does not make the device doubted.
+        A :class:`DeviceUnavailable` inside the context marks the device as doubted, except
+        :class:`PartitionUnavailable`.
         """
         try:
             await self.reach.confirm()
@@ -106,7 +116,9 @@ class GroupDevice(ABC, Generic[R]):
             raise
 
     def lost(self, error: DeviceUnavailable) -> None:
-        """Record that the device is unreachable."""
+        """Mark the device as doubted (unreachable), with ``error`` as the newest reason; logged when the
+        device was trusted.
+        """
         if self.reach.doubt is None:
             log.warning("device out of reach", device=self.host, reason=str(error))
         # the newest error is kept: it is the reason that operators see
@@ -141,22 +153,29 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     @property
     def facts(self) -> DeviceFacts:
-        """Return the group's facts. Its devices are reached over the network, so any agent of the group may take
-        over.
+        """Return the group's facts. Any agent of the group may take over, because the devices are reached
+        over the network.
         """
         return self._facts
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Read the current state of each device."""
+        """Read the current state of each device, in the group's order; errors are problems in the states and
+        not raised.
+        """
         return tuple(await asyncio.gather(*map(_state_with_name, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
-        """Return ``{host: reason}`` of the devices that do not answer now."""
+        """Return ``{host: reason}`` of the devices that do not answer now, and mark these as doubted."""
         reasons = await asyncio.gather(*(device.silence() for device in self._devices))
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
     async def observe(self) -> Observation:
-        """Read statuses and statistics of all reachable devices."""
+        """Read statuses and statistics of all reachable devices, and merge them; unreachable devices have a
+        state with a problem.
+
+        Objects that a device lacked at the previous observation too make their load balancers DEGRADED.
+        Raises :class:`DeviceUnavailable` if no device was reached.
+        """
         done, lost = await run_on_all(self._devices, lambda device: device.observe())
         names = {device.host: device.own_name for device in self._devices}
         away = [
@@ -168,16 +187,20 @@ class DeviceGroup(ABC, Generic[D, R]):
         return self._merge_readings(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Return the maximum of each metric over all devices that were reached."""
+        """Return ``{metric: maximum over all devices that were reached}``, for those requested metrics that
+        devices report. Raises :class:`DeviceUnavailable` if none was reached.
+        """
         done, _ = await run_on_all(self._devices, lambda device: device.capacity(metrics))
         return maximum_figures(done.values())
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Do nothing: most device types keep an empty partition, with its guard."""
+        """Remove nothing, and return all devices as holding the partition: most device types keep an empty
+        partition with its guard.
+        """
         return Retirement(left=self.facts.endpoints)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the projects with objects on the devices; empty if the device type does not report them."""
+        """Return an empty set; drivers that can list the projects with objects on the devices override this."""
         return frozenset()
 
     async def enhanced_services(self) -> EnhancedServices | None:
@@ -190,7 +213,9 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     @abstractmethod
     def _find_absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
-        """Find objects that one device lacks and another device of the group has."""
+        """Find what one device lacks, or holds differently, compared with the other devices. ``readings``: by
+        host.
+        """
 
     @abstractmethod
     def _merge_readings(
@@ -201,20 +226,21 @@ class DeviceGroup(ABC, Generic[D, R]):
         absent: Collection[Absence],
         uneven: Collection[Absence],
     ) -> Observation:
-        """Merge the devices' readings into one observation.
+        """Merge the devices' readings, by host, into one observation.
 
-        ``absent``: objects that a device lacks and others have; ``uneven``: objects that it also lacked at the previous
-        observation.
+        ``absent``: objects that a device lacks and others have; ``uneven``: those of ``absent`` that were
+        also found by the previous observation.
         """
 
 
 async def run_on_all(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, T]]
 ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
-    """Run ``work`` on all devices. Returns results of reached devices and errors of the others, by host.
+    """Run ``work`` on all devices. Returns results of reached devices and errors of the others, by host. A
+    doubted device is cancelled if it does not answer its probe soon after the others have ended.
 
-    Raises :class:`StaleOwner` if any device raised it, else :class:`GuardLost` if any did, else any other failure
-    unchanged, and :class:`DeviceUnavailable` if no device was reached.
+    Raises :class:`StaleOwner` if any device raised it, else :class:`GuardLost` if any did, else any other
+    failure unchanged, and :class:`DeviceUnavailable` if no device was reached.
     """
     # Taken before the tasks start, because a task may begin or end a doubt.
     doubted = [device for device in devices if device.reach.doubt is not None]
@@ -264,16 +290,16 @@ async def _state(device: GroupDevice[Any]) -> DeviceState:
 
 
 def _unexpected_problem(error: Exception) -> str:
-    """Log the traceback of an error that no driver should raise, and return the problem of the device whose check
-    failed.
-    """
+    """Return the problem of a device whose check raised an error that no driver should raise."""
     return f"its check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 
 async def plan_on_each(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, DevicePlan]]
 ) -> tuple[DevicePlan, ...]:
-    """Plan on each device. A device that cannot be read gets a plan that has the reason as its problem."""
+    """Plan on each device, and return the plans in the devices' order. A device that cannot be read, or
+    refuses, gets a plan with the reason as its problem.
+    """
 
     async def one(device: D) -> DevicePlan:
         try:
@@ -289,11 +315,11 @@ def service_outcomes(
     refusals: Iterable[Mapping[LoadBalancerId, str]],
     problems: Mapping[LoadBalancerId, str] | None = None,
 ) -> Iterable[Applied]:
-    """Return the outcome of each service: its problem, else the refusal of the first device that refused it, else
-    success.
+    """Yield the outcome of each service: its problem, else the reason of the first device that refused it,
+    else success.
 
-    ``refusals``: for each device, reasons by load balancer; ``problems``: of load balancers that were sent to no
-    device.
+    ``refusals``: for each device, reasons by load balancer; ``problems``: of load balancers that were sent to
+    no device.
     """
     errors: dict[LoadBalancerId, str] = {}
     for refusal in (problems or {}, *refusals):
@@ -302,15 +328,17 @@ def service_outcomes(
 
 
 def build_repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iterable[Repair]:
-    """Return repairs from texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
+    """Yield one repair for each device and load balancer, at most :data:`REPAIRS_MAX`. ``found``: ``{device:
+    {load balancer id: texts}}``.
+    """
     every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
     for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
         yield repair(load_balancer_id, device, texts)
 
 
 def maximum_figures(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the maximum of each metric: all devices hold the same objects and have the same limits, so the fullest
-    decides.
+    """Return the maximum of each metric over the readings: all devices hold the same objects and have the
+    same limits, so the fullest device decides.
     """
     most: dict[str, float] = {}
     for reading in readings:
@@ -320,10 +348,11 @@ def maximum_figures(readings: Iterable[Mapping[str, float]]) -> dict[str, float]
 
 
 async def _wait_for_trusted(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
-    """Wait until the tasks of all trusted devices have ended, then for each doubted device at most
+    """Wait until the tasks of all trusted devices have ended, then for each doubted device at most its
     ``patience_seconds``.
 
-    For a doubted device that has responded again, or if no device is trusted, wait until the task has ended.
+    The task of a doubted device that has responded again is waited for without limit; so are all tasks if no
+    device is trusted.
     """
     trusted = [task for device, task in tasks.items() if device not in doubted]
     if trusted:
@@ -341,7 +370,7 @@ def _timeout_error(device: GroupDevice[Any]) -> DeviceUnavailable:
 
 
 def _all_unreachable_error(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
-    """Return one error that names all devices, of which none was reached."""
+    """Return the only error, or one error that names the devices and their reasons. ``lost``: errors by host."""
     if len(lost) == 1:
         return next(iter(lost.values()))
     if len({error.reason for error in lost.values()}) == 1:
@@ -351,8 +380,8 @@ def _all_unreachable_error(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnava
 
 
 def error_precedence(failure: BaseException) -> tuple[int, int]:
-    """Return the precedence of an error: :class:`StaleOwner` first, the newest epoch before others, then
-    :class:`GuardLost`.
+    """Return a sort key: the failure with the greatest key is raised. :class:`StaleOwner` of the newest epoch
+    comes before :class:`GuardLost`, and that before all others.
     """
     if isinstance(failure, StaleOwner):
         return 2, failure.seen_epoch or 0

@@ -41,7 +41,7 @@ class HttpsOptions(Protocol):
 
     @property
     def connect_timeout_seconds(self) -> float:
-        """Time limit for establishing one connection."""
+        """Time limit for establishing one connection, in seconds."""
         ...
 
     @property
@@ -51,9 +51,11 @@ class HttpsOptions(Protocol):
 
 
 def tls_context(options: HttpsOptions) -> ssl.SSLContext:
-    """Build the TLS context for all connections to the devices of a group.
+    """Build the TLS context for all connections to the devices of a group; with ``verify_tls`` off it accepts
+    any certificate.
 
-    Reads ``ca_file``; raises :class:`ValueError` naming the file if it cannot be used, because a retry would not help.
+    Else reads ``ca_file``; raises :class:`ValueError` naming the file if it cannot be used, because a retry
+    would not help.
     """
     if not options.verify_tls:
         context = ssl.create_default_context()
@@ -71,11 +73,13 @@ def tls_context(options: HttpsOptions) -> ssl.SSLContext:
 
 
 class HttpsTransport:
-    """Pooled connections to one device; connects on first use.
+    """Pooled connections to one device; connects on first use. Without ``tls`` a context is made by
+    :func:`tls_context`.
 
-    At most ``requests_max`` requests are in flight. In addition there are connections for one liveness probe and for
-    ``reserved`` requests, whose callers pass their own semaphore. ``attempts_max``: number of times that a request is
-    sent if a pooled connection turns out to be closed; more than 1 only for idempotent requests.
+    At most ``requests_max`` requests are in flight. In addition there are connections for one liveness probe
+    and for ``reserved`` requests, whose callers pass their own semaphore. ``attempts_max``: number of times
+    that a request is sent if a pooled connection turns out to be closed; more than 1 only for idempotent
+    requests. ``now``: monotonic time in seconds.
     """
 
     def __init__(
@@ -102,9 +106,10 @@ class HttpsTransport:
         self._session: aiohttp.ClientSession | None = None
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """Use this TLS context for connections from now on.
+        """Use this TLS context for requests from now on.
 
-        Idle connections made before are not used again; requests in progress end on the connections that they have.
+        Idle connections made before are not used again; requests in progress end on the connections that they
+        have.
         """
         self._tls = tls
 
@@ -128,11 +133,13 @@ class HttpsTransport:
         turns: asyncio.Semaphore | None = None,
         logged_path: str = "",
     ) -> tuple[int, bytes]:
-        """Send one request, and return status and body of the response.
+        """Send one request, and return status and body of the response, whatever the status.
 
-        ``path`` is encoded and includes the query. ``turns``: a semaphore to use instead of the one common to all
-        requests. ``logged_path``: shown in logs instead of a ``path`` that contains a secret. Raises
-        :class:`DeviceUnavailable` if there is no complete response.
+        ``path`` is encoded and includes the query. ``timeout_seconds`` does not include the wait for a free
+        connection slot. ``turns``: a semaphore to use instead of the one common to all requests.
+        ``logged_path``: shown in logs instead of a ``path`` that contains a secret. Raises
+        :class:`DeviceUnavailable` if there is no complete response: :class:`RequestNotSent` or
+        :class:`NoAnswer` where the cause is known.
         """
         with tracer().span(method, attributes=self._span_attributes(method, logged_path or path), remote=True) as span:
             sent = {**tracer().headers(), **(headers or {})}
@@ -141,7 +148,9 @@ class HttpsTransport:
         return answer
 
     def _span_attributes(self, method: str, path: str) -> Attributes:
-        """Return attributes of the request's trace span: the path, but not the query."""
+        """Return attributes of the request's trace span: method, host, and the path without the query; empty
+        if tracing is off.
+        """
         if not tracer().on:
             return NO_ATTRIBUTES
         shown = path.partition("?")[0]
@@ -194,9 +203,10 @@ class HttpsTransport:
         return answer
 
     async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
-        """Whether the device responds at all, with any status.
+        """Whether the device responds to a GET of ``path``, with any status, within the time limit.
 
-        The check uses its own connection, so it does not queue behind other requests.
+        The check uses its own connection, so it does not queue behind other requests; only one check runs at
+        a time.
         """
         try:
             await self.exchange(
@@ -215,7 +225,10 @@ class HttpsTransport:
     async def _send_with_retry(
         self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        """Send one request, and retry if a pooled connection was closed, as all are after a restart of the device."""
+        """Send one request, and repeat it, ``attempts_max`` times in all, if a pooled connection was closed,
+        as after a restart of the device. Raises :class:`aiohttp.ClientError`, or
+        :class:`DeviceUnavailable` for a response that is too large.
+        """
         for _ in range(self._attempts_max - 1):
             try:
                 return await self._send_request(method, url, body, headers)
@@ -229,7 +242,11 @@ class HttpsTransport:
     async def _send_request(
         self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        """Send one HTTP request. Returns status and body of the response."""
+        """Send one HTTP request without following redirects, and return status and body of the response.
+
+        Raises :class:`aiohttp.ClientError`, or :class:`DeviceUnavailable` for a body of more than
+        ``ANSWER_BYTES_MAX`` bytes.
+        """
         # Redirects are not followed: they would send the credentials to a host that the device names.
         async with self._open_session().request(
             method, url, data=body, headers={**self._authorization, **headers}, allow_redirects=False, ssl=self._tls

@@ -1,6 +1,7 @@
 """Checks of L7 policies and rules that are the same for every device type. Pure.
 
-Each function raises :class:`~evenkeel.devices.errors.Unrenderable`, naming object, field, value and what is possible.
+What no device can implement raises :class:`~evenkeel.devices.errors.Unrenderable`, naming object, field and
+value.
 """
 
 import re
@@ -17,7 +18,9 @@ _QUOTED_PATTERN = re.compile(r'"([^"]+)"')
 
 
 def redirect_code(policy: ServiceL7Policy) -> int:
-    """Return the HTTP status code of a redirecting policy."""
+    """Return the HTTP status code of a redirecting policy, 302 by default. Raises :class:`Unrenderable` for a
+    code that is not in ``REDIRECT_CODES``.
+    """
     code = policy.redirect_http_code or 302
     if code not in REDIRECT_CODES:
         allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
@@ -26,7 +29,9 @@ def redirect_code(policy: ServiceL7Policy) -> int:
 
 
 def redirect_url(policy: ServiceL7Policy) -> str:
-    """Return the URL or prefix of a redirecting policy."""
+    """Return the URL, or for ``REDIRECT_PREFIX`` the prefix, of a redirecting policy. Raises
+    :class:`Unrenderable` if it is no http or https URL.
+    """
     field = "redirect_prefix" if policy.action == "REDIRECT_PREFIX" else "redirect_url"
     url = policy.redirect_prefix if policy.action == "REDIRECT_PREFIX" else policy.redirect_url
     if url is None or not _URL_PATTERN.fullmatch(url):
@@ -50,8 +55,8 @@ def check_compares_true(rule: ServiceL7Rule) -> None:
 
 
 def verify_result(rule: ServiceL7Rule) -> str:
-    """Return OpenSSL's number in a rule of type SSL_VERIFY_RESULT, without leading zeros. Raises
-    :class:`Unrenderable`.
+    """Return the OpenSSL verification code that a rule of type SSL_VERIFY_RESULT compares with, without
+    leading zeros. Raises :class:`Unrenderable` unless the value is 0 to 999999999.
     """
     if not _RESULT_PATTERN.fullmatch(rule.value):
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
@@ -59,7 +64,9 @@ def verify_result(rule: ServiceL7Rule) -> str:
 
 
 def unquoted_value(rule: ServiceL7Rule) -> str:
-    """Return the rule's value without quotes: Octavia accepts a value with spaces only in double quotes."""
+    """Return the rule's value without enclosing double quotes, which Octavia requires around a value with
+    spaces.
+    """
     quoted = _QUOTED_PATTERN.fullmatch(rule.value)
     return quoted[1] if quoted else rule.value
 

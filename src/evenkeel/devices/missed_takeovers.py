@@ -12,7 +12,7 @@ from evenkeel.core.kit.errors import GuardLost
 from evenkeel.core.kit.ids import SessionId
 
 Owner = tuple[int, SessionId]
-"""Owner of a partition: epoch and session."""
+"""Owner of a partition: ``(epoch, session id)``."""
 
 
 class MissedTakeovers:
@@ -22,8 +22,8 @@ class MissedTakeovers:
         self._owners: dict[str, Owner] = {}
 
     def begin(self, partition: str, owner: Owner) -> None:
-        """Record that this owner begins a takeover. It counts as missed until :meth:`end`, however it fails or is
-        cancelled.
+        """Record that this owner begins a takeover of the partition. The takeover counts as missed until
+        :meth:`end`, however it fails or is cancelled.
         """
         self._owners[partition] = owner
 
@@ -41,10 +41,11 @@ class MissedTakeovers:
     async def make_up_takeover(
         self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[None]]
     ) -> None:
-        """Set the guard on the device ``host`` before a batch is applied, if the owner's takeover missed the device.
+        """Set the guard on the device ``host`` by ``move`` before a batch is applied, if the takeover of the
+        batch's owner missed the device; else do nothing.
 
-        Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now and the batch is
-        not complete, because the device's contents are not known then.
+        Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now and the
+        batch is not complete, because the device's contents are not known then.
         """
         owner = batch.epoch, batch.session_id
         if not self.has_begun(partition, owner):

@@ -7,10 +7,8 @@ from oslo_config import cfg
 
 
 def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
-    """Return the options of a driver's HTTPS client. ``servers``: what the agent connects to, in the plural, for help
-    texts.
-
-    ``request_timeout``: default of the option of that name, in seconds.
+    """Declare the options of a driver's HTTPS client. ``servers``: the kind of server that the agent connects
+    to, in the plural, for help texts; ``request_timeout``: default of the option of that name, in seconds.
     """
     return [
         cfg.StrOpt("ca_file", help=f"PEM file of the CAs of the {servers}' certificates; else the system's."),
@@ -36,7 +34,9 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
 
 
 def credential(values: Mapping[str, Any], name: str) -> str:
-    """Return a mandatory credential. Raises :class:`ValueError` naming the option if it is missing."""
+    """Return the value of a mandatory option. Raises :class:`ValueError` naming the option if the value is
+    empty or None.
+    """
     if not values[name]:
         raise ValueError(f"{name}: not set; it is needed to log in to the devices")
     return str(values[name])

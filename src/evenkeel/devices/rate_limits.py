@@ -18,7 +18,7 @@ KBYTE = 1024
 
 
 class Condition(NamedTuple):
-    """Condition that a counter has passed a threshold."""
+    """Condition that a counter exceeds a threshold."""
 
     counter: Counter
     threshold: int
@@ -32,7 +32,7 @@ class Condition(NamedTuple):
 
 
 class ClientLimit(Value):
-    """An action for requests of a client that meet all conditions."""
+    """An action for requests of a client that meet all conditions at once."""
 
     conditions: tuple[Condition, ...]
     action: RateLimitAction = "DENY"
@@ -41,18 +41,22 @@ class ClientLimit(Value):
 
     @property
     def retry_after(self) -> int:
-        """Return the seconds after which one of the conditions may be false again, for the header Retry-After."""
+        """Return the shortest interval of the conditions, in seconds, for the header Retry-After: one of them
+        may be false then.
+        """
         return min(condition.counter.interval for condition in self.conditions)
 
 
 def rate_limits(listener: ServiceListener, parts: Parts) -> tuple[ClientLimit, ...]:
-    """Return the rate limits of a listener with these parts of enhanced services."""
+    """Return the rate limits of a listener: first that of its enhanced services, if ``parts`` has one, then
+    those of its tenant's policies.
+    """
     own = () if parts.rate_limit is None else (_service_limit(parts.rate_limit),)
     return (*own, *map(_policy_limit, listener.rate_limits))
 
 
 def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition]]:
-    """Group the conditions by counter, counters in order of first use."""
+    """Group the conditions of all limits by counter, counters in order of first use."""
     found: dict[Counter, list[Condition]] = {}
     for limit in limits:
         for condition in limit.conditions:
@@ -61,7 +65,9 @@ def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition
 
 
 def action_command(limit: ClientLimit, commands: Mapping[str, str]) -> str:
-    """Return the device's command for an action other than ``DENY``. Raises :class:`Unrenderable` if it has none."""
+    """Return the device's command for an action other than ``DENY``. ``commands``: by action. Raises
+    :class:`Unrenderable` if the device type has none.
+    """
     if limit.action not in commands:
         raise Unrenderable(f"rate limit action {limit.action}: DENY, {', '.join(commands)} are possible")
     return commands[limit.action]

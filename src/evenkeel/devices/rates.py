@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from evenkeel.core.kit.values import Value
 
 WINDOW_MIN_SECONDS = 1.0
-"""Minimum time between two readings: a shorter one gives no meaningful rate."""
+"""Minimum time, in seconds, between two readings: a shorter one gives no meaningful rate."""
 
 
 class CounterSample(Value):
-    """Counters at one moment, and the rates computed from them and the previous sample."""
+    """Counters at one moment (``at_seconds``, monotonic), and the rates per second computed from them and the
+    previous sample.
+    """
 
     at_seconds: float
     counters: dict[str, int]
@@ -17,15 +19,17 @@ class CounterSample(Value):
 
 
 class RateMeter:
-    """Computes rates of counters; keeps the counters of the previous reading."""
+    """Computes rates of monotonic counters; keeps the previous sample."""
 
     def __init__(self) -> None:
         self._last: CounterSample | None = None
 
     def rates(self, at_seconds: float, counters: Mapping[str, int]) -> dict[str, float]:
-        """Return ``{counter: growth per second since the previous reading}``.
+        """Return ``{counter: growth per second since the previous reading}``; ``at_seconds``: monotonic time
+        of this reading.
 
-        A counter read for the first time, or one that decreased (it was reset), has no rate.
+        A counter read for the first time, or one that decreased (it was reset), has no rate. A reading of the
+        same counters within :data:`WINDOW_MIN_SECONDS` is ignored, and returns the previous rates.
         """
         last = self._last
         if last is None:

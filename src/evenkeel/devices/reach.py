@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 PROBE_SECONDS = 3.0
 QUIET_SECONDS = 1.0
-"""Silence after which a device is probed: while a request waits for it, and by the agent's watch."""
+"""Seconds of silence after which a device is probed: while a request waits for it, and by the agent's watch."""
 LIVENESS_SECONDS = 2.0
-"""Limit of a liveness probe, a small request on a connection of its own: a device that is only slow answers it."""
+"""Time-out, in seconds, of a liveness probe, a small request on its own connection, which a slow device answers."""
 PATIENCE_SECONDS = 0.5
-"""Time that the group waits for the probe of a doubted device when the other devices are done."""
+"""Seconds that the group waits for the probe of a doubted device when the other devices are done."""
 
 
 class DeviceClient(Protocol):
@@ -43,11 +43,15 @@ class DeviceClient(Protocol):
         ...
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Check that a small request succeeds. Raises :class:`DeviceUnavailable`."""
+        """Check that a small request succeeds within the time limit. Raises :class:`DeviceUnavailable` if
+        not.
+        """
         ...
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the device responds at all, with any status, on its own connection."""
+        """Whether the device responds within the time limit, with any status, on a connection apart from
+        other requests.
+        """
         ...
 
 
@@ -64,7 +68,9 @@ class DeviceReach:
         self._liveness_task: asyncio.Task[bool] | None = None
 
     async def confirm(self) -> None:
-        """Check that the device is trusted or answers the probe. Raises :class:`DeviceUnavailable`."""
+        """Return if the device is trusted or answers a probe, which ends its doubt. Raises
+        :class:`DeviceUnavailable` if the probe fails. Concurrent callers share one probe.
+        """
         if self.doubt is None:
             return
         if self._probe_task is None or self._probe_task.done():
@@ -78,13 +84,16 @@ class DeviceReach:
 
     @property
     def patience_seconds(self) -> float:
-        """Return the remaining time to wait for a doubted device."""
+        """Return the seconds that a caller should still wait for a doubted device, counted from its last
+        probe; 0 if they are over.
+        """
         return max(0.0, self._probed_at_seconds + PATIENCE_SECONDS - time.monotonic())
 
     async def watch(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run ``work``; it is cancelled if the device stops responding meanwhile. Raises :class:`DeviceUnavailable`.
+        """Run ``work`` and return its result; it is cancelled if the device stops responding meanwhile.
 
-        After a cancellation the state of the device is unknown.
+        Raises :class:`NoAnswer` after such a cancellation, when the state of the device is unknown, and what
+        ``work`` raises.
         """
         task = asyncio.create_task(work)
         try:
@@ -101,7 +110,9 @@ class DeviceReach:
             await cancel_and_wait(task)
 
     async def silence_error(self) -> DeviceUnavailable | None:
-        """Return the error if the device does not answer now; None if it does, or sent a response a moment ago."""
+        """Return the error if the device does not answer a probe now; None if it does, or if it is trusted
+        and has sent a response within the last :data:`QUIET_SECONDS`.
+        """
         if self.doubt is not None:
             try:
                 await self.confirm()
@@ -113,7 +124,7 @@ class DeviceReach:
         return self._no_answer()
 
     async def close(self) -> None:
-        """Cancel all probes."""
+        """Cancel all probes, and wait for their end."""
         await cancel_and_wait(*(task for task in (self._probe_task, self._liveness_task) if task is not None))
 
     async def _probe_device(self) -> DeviceUnavailable | None:

@@ -8,8 +8,8 @@ T = TypeVar("T")
 
 
 async def gather_all_results(*work: Awaitable[T]) -> list[T]:
-    """Return all results in order. If some fail, wait until all have ended and raise the first failure in order, so
-    that no task continues unobserved.
+    """Return all results in the order of the arguments. If some fail, wait until all have ended and raise the
+    first failure in that order, so that no task continues unobserved.
     """
     results = await asyncio.gather(*work, return_exceptions=True)
     found: list[T] = []

@@ -16,8 +16,8 @@ __all__ = ["OPTIONS", "open_group"]
 
 
 def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
-    """Build the driver of the device group that these options describe, without I/O. Raises :class:`ValueError` naming
-    a wrong option.
+    """Build the driver of the device group that these options describe; files are read, but no network I/O is
+    done. Raises :class:`ValueError` naming a wrong option.
     """
     # imported here: controllers read the options and do not install an agent's libraries
     from evenkeel.devices.bigip.driver import BigIpGroup

@@ -117,7 +117,9 @@ class Interface(Value):
 
 
 class AttachmentOptions(Value):
-    """How devices are attached to tenants' networks: values of the options :data:`OPTIONS`."""
+    """Validated options of network attachment (:data:`OPTIONS`): how devices are attached to tenants'
+    networks.
+    """
 
     adjacent: bool = False
     interfaces: Mapping[tuple[str, str], Interface] = {}
@@ -139,8 +141,8 @@ class AttachmentOptions(Value):
     """Host to which Neutron ports are bound; empty: the host of the agent that is the home of the load balancer."""
 
     def interface(self, physical_network: str, device: str) -> Interface | None:
-        """Return the interface by which the device is attached to the physical network, or None if it is not
-        attached.
+        """Return the interface by which the device is attached to the physical network: its own mapping, else
+        that of all devices; None if there is neither.
         """
         return self.interfaces.get((physical_network, device)) or self.interfaces.get((physical_network, ""))
 
@@ -209,8 +211,8 @@ def _parse_interface_mappings(texts: Sequence[str], hosts: Sequence[str]) -> dic
 
 
 def network_layout(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
-    """Return what controllers must resolve and allocate for these devices: addresses, networks; nothing in global
-    routed mode.
+    """Return what controllers must resolve and allocate for these devices (addresses, networks); in global
+    routed mode only the host to which ports are bound.
     """
     if not options.adjacent:
         return NetworkLayout(binding_host=options.binding_host)

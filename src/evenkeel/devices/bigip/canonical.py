@@ -16,7 +16,9 @@ _EMPTY_VALUES = ("", "none", "None")
 
 
 def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
-    """Whether the attribute ``name`` has the wanted value among the observed attributes ``seen``, in canonical form."""
+    """Whether the attribute ``name`` has the wanted value among the observed attributes ``seen``, both in
+    canonical form.
+    """
     value = seen.get(name)
     if type(value) is type(wanted) and value == wanted:  # cheap, and the usual case after our own writes
         return True
@@ -25,7 +27,9 @@ def has_wanted_value(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
 
 
 def canonical_form_function(name: str) -> Callable[[Any], object]:
-    """Return the function that converts values of this attribute to their canonical form."""
+    """Return the function that converts values of this attribute to their canonical form; :func:`scalar_text`
+    for attributes without a form of their own.
+    """
     return _FORMS_BY_ATTRIBUTE.get(name, scalar_text)
 
 
@@ -54,7 +58,7 @@ def predict_attributes(seen: Mapping[str, Any], written: Mapping[str, Any]) -> d
 
 
 def scalar_text(value: Any) -> str:
-    """Convert a number, word or flag to text; all forms of "none" give the same text."""
+    """Convert a number, word or flag to text; None, False and all forms of "none" give empty text."""
     if value is None or value is False:
         return ""
     text = "true" if value is True else str(value).strip()
@@ -83,8 +87,8 @@ _ADDRESSES_OF_WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # comp
 
 
 def _address_and_port(value: Any) -> tuple[str, str]:
-    """Split a destination into virtual address and port. IPv6 uses ``address.port``, and so may names of IPv6
-    addresses; else it is ``address:port``.
+    """Split a destination into virtual address and port (``0``: any). IPv6 uses ``address.port``, and so may
+    names of IPv6 addresses; else the form is ``address:port``.
     """
     text = scalar_text(value)
     at = max(text.rfind("."), text.rfind(":"))
@@ -99,14 +103,18 @@ def _translation_type_and_pool(value: Any) -> tuple[str, str]:
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """Split ``10.0.0.1%7`` or ``10.0.0.1%7/24`` into address and route domain."""
+    """Split ``10.0.0.1%7`` or ``10.0.0.1%7/24`` into address and route domain; 0 if the text names no route
+    domain.
+    """
     host, _, rest = text.partition("%")
     number = rest.partition("/")[0]
     return host.partition("/")[0], int(number) if number.isdigit() else 0
 
 
 def full_path(item: Any) -> str:
-    """Return the full path of an object that a list names, whichever notation the list uses."""
+    """Return the full path of an object that a list names, as text or by attributes; by attributes without a
+    partition, in /Common.
+    """
     if not isinstance(item, Mapping):
         return scalar_text(item)
     if "fullPath" in item:

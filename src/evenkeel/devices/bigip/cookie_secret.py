@@ -1,8 +1,9 @@
-"""The operator's secret for encrypted cookies, and the passphrases that devices get from it. Pure.
+"""The operator's secret for encrypted cookies, and the passphrases that derive from it. Pure.
 
-A device returns a passphrase in another form at each write, so passphrases are never compared: names of objects with a
-passphrase contain a digest of it, and another secret makes other objects. All agents of an environment have the
-same secret, so a passphrase is the same on each device and after each takeover, and nothing stores it.
+A device returns a passphrase in another form at each write, so passphrases are never compared: names of
+objects with a passphrase contain a digest of the secret, and another secret makes other objects. All agents
+of an environment have the same secret, so a passphrase is the same on each device and after each takeover,
+and nothing stores it.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ _PASSPHRASE_CHARACTERS = 48
 
 
 class CookieSecret(Value):
-    """The secret of one environment."""
+    """The operator's secret for encrypted cookies, one for each environment."""
 
     content: Secret
 
@@ -47,12 +48,16 @@ class EncryptedCookies(Value):
     """Digest of the secret from which the passphrase derives."""
 
     def kind(self, word: str) -> str:
-        """Return the kind in the name of an object with the passphrase: another secret gives another name."""
+        """Return ``word`` and the secret's digest, as the kind in the name of an object with the passphrase,
+        so that another secret gives another name.
+        """
         return f"{word}-{self.digest}"
 
 
 def parse_cookie_secret(values: dict[str, Any]) -> CookieSecret | None:
-    """Return the secret of the agent's options; None: there is none. Raises :class:`ValueError` for a short one."""
+    """Return the secret in the agent's options; None if it is not set. Raises :class:`ValueError` for fewer
+    than ``CHARACTERS_MIN`` characters.
+    """
     text = values[OPTION_NAME]
     if not text:
         return None

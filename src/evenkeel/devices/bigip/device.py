@@ -85,8 +85,8 @@ log = structlog.get_logger(__name__)
 
 
 class BigIpDevice(GroupDevice[observation.BigIpReading]):
-    """One BIG-IP of a device group. Passes over different partitions run concurrently, passes over one partition one by
-    one.
+    """One BIG-IP of a device group. Passes over different partitions run concurrently, passes over one
+    partition one by one.
     """
 
     def __init__(
@@ -140,8 +140,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         )
 
     async def check(self) -> DeviceState:
-        """Read the device's state and the requirements it does not meet. A device error is part of the state, not
-        raised.
+        """Read the device's state. An unmet requirement, a failed save, or a device that cannot be read is
+        the state's ``problem`` and not raised.
         """
         try:
             await self.reach.confirm()
@@ -152,8 +152,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return DeviceState(name=self.host, reachable=True, problem=str(error))
 
     async def observe(self) -> observation.BigIpReading:
-        """Read statuses and statistics of this device group's objects on the device. Raises
-        :class:`DeviceUnavailable`.
+        """Read statuses and statistics of this device group's objects, discard the cached state of partitions
+        that lack objects, and reconcile a vCMP guest's VLANs. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
         """
         async with self.required_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
@@ -166,25 +167,33 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return replace(reading, state=self._add_save_problem(await self._claimed_state(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """Read the device's utilization: ``{metric: value}`` of these metrics. Raises :class:`DeviceUnavailable`."""
+        """Read the device's utilization, ``{metric: value}``, for those of these metrics that are known.
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         async with self.required_reachable():
             return await self._capacity.read(metrics)
 
     async def end_point(self) -> str:
-        """Read the address of the device's tunnel end point; empty if it has none. Raises
-        :class:`DeviceUnavailable`.
+        """Read the address of the device's tunnel end point; empty if it has none, or no tunnel types are
+        configured. Raises :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
             return (await self._read_attachment()).vtep
 
     async def common_objects(self, types: Collection[str]) -> CommonPaths:
-        """Read the objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        """Read the full paths of the objects of these types in /Common. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
+        """
         async with self.required_reachable():
             return await read_common_paths(self.icontrol, types)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Replace the partition's guard on this device by this owner's. Raises as
-        :meth:`evenkeel.core.ports.Device.take_over`.
+        """Replace the partition's guard on this device by this owner's; the guard of a new partition may wait
+        for the first batch.
+
+        Raises :class:`StaleOwner` if a newer owner holds the guard, :class:`DeviceRejected` if device or
+        partition belong to another owner, :class:`PartitionUnavailable` if the device refuses the guard, and
+        :class:`DeviceUnavailable`.
         """
         owner = epoch, session_id
         self._missed.begin(self._names.partition(project_id), owner)
@@ -207,10 +216,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...], *, has_peers: bool = False
     ) -> PassOutcome:
-        """Apply the batch to this device's partition.
+        """Apply the batch to this device's partition; a takeover that missed this device is made up for
+        first.
 
-        ``has_peers``: the agent writes the same objects to other devices of the group. Raises :class:`StaleOwner`,
-        :class:`GuardLost`, :class:`DeviceUnavailable`.
+        ``has_peers``: the agent writes the same objects to other devices of the group. Raises
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
@@ -302,8 +312,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _replaced_in_common(
         self, observed: Observed, guards: Guards, todo: Plan, partition: str
     ) -> Collection[Key]:
-        """Return the objects of F5's agent in /Common that a complete pass with this plan would remove. Raises
-        :class:`DeviceUnavailable`.
+        """Return the objects of F5's agent in /Common that a complete pass with this plan would remove; empty
+        if the partition recorded none and is not to be adopted. Raises :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
             recorded = parse_key_records(guards.replaced, self._names.prefix)
@@ -316,20 +326,22 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return (await find_removable_f5_objects(self.icontrol, recorded, but=partition, instead=after))[0]
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as Even Keel's (adoption), if it exists.
+        """Mark the partition as Even Keel's (adoption), and record F5's objects in /Common that it uses; no
+        effect if it does not exist or is marked.
 
-        Raises :class:`DeviceRejected` if another owner has the partition; :class:`DeviceUnavailable`.
+        Raises :class:`DeviceRejected` if another owner has the partition, or its route domains cannot be
+        kept; :class:`DeviceUnavailable`.
         """
         async with self._locked_partition(project_id) as partition:
             adjacent = self._options.attachment.adjacent
             await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> DevicePlan:
-        """Undo an adoption: move members back to nodes in the partition and remove mark and guard. Without ``apply``
-        only plan.
+        """Undo an adoption: move members back to nodes in the partition and remove mark and guard. Without
+        ``apply`` only plan. Returns the plan.
 
-        Raises :class:`DeviceRejected` if the partition is another owner's, or becomes so meanwhile;
-        :class:`DeviceUnavailable`.
+        Raises :class:`DeviceRejected` if the partition is another owner's, or becomes so meanwhile, or the
+        guard was not removed; :class:`DeviceUnavailable`.
         """
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
@@ -356,8 +368,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _nodes_to_give_back(
         self, project_id: ProjectId, partition: str, signs: OwnershipSigns
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
-        """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one transaction
-        an item.
+        """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one
+        transaction for each list item. Both empty if the partition is not Even Keel's.
         """
         if not (signs.marked or signs.guarded):
             return {}, []
@@ -376,7 +388,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return observed, moves_from_common(observed, self._names, partition, elsewhere)
 
     async def _give_nodes_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
-        """Move members by one transaction. If it fails, repeat the call: that completes what was not done.
+        """Move members by one transaction. A repetition after a failure completes what was not done.
 
         Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
@@ -393,10 +405,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def found_networks(
         self, project_id: ProjectId, layout: NetworkLayout, services: Sequence[ServiceDefinition]
     ) -> FoundNetworks | None:
-        """Find the networks to which F5's agent attached this device in the project's partition; None: nothing to
-        adopt.
+        """Find the networks to which F5's agent attached this device in the project's partition; None:
+        nothing to adopt.
 
-        Raises :class:`DeviceRejected` if the partition cannot be adopted, :class:`DeviceUnavailable`.
+        Raises :class:`DeviceRejected` if the partition cannot be adopted, as on every vCMP guest;
+        :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
             found = await adoption.find_networks(self.icontrol, self._names, project_id, layout, services)
@@ -406,8 +419,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return found
 
     async def found_irules(self, batch: PartitionBatch) -> dict[str, tuple[str, ...]]:
-        """Find the operators' iRules on virtual servers without Even Keel's mark: ``{listener id: paths}``. Raises
-        :class:`DeviceUnavailable`.
+        """Find the operators' iRules on virtual servers without Even Keel's mark: ``{listener id: paths}``,
+        only for the batch's listeners. Raises :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
             seen = await read_pools_and_virtuals(self.icontrol, self._names.partition(batch.project_id))
@@ -419,10 +432,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         }
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Remove the partition if it is empty, and its guard if this owner made it. True: the partition does not exist
-        now.
+        """Remove the partition and this owner's guard, if the partition is empty and no other owner guards
+        it. True: the partition does not exist now; False: nothing, or only the guard, was removed.
 
-        Raises :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         mine = build_guard(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
@@ -443,8 +456,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return await guard.remove_partition(self.icontrol, partition, self._names)
 
     def _is_empty(self, project_id: ProjectId, view: PartitionView) -> bool:
-        """Whether the partition holds none of the project's objects; objects of other owners in /Common do not
-        count.
+        """Whether the partition holds none of the project's objects; False while its content is not known.
+        Objects of other owners in /Common do not count.
         """
         if view.observed is None or project_id != COMMON_PROJECT:
             return view.observed == {}
@@ -454,7 +467,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Raise the minimum epoch of new guards to this owner's, before its guard is removed. Raises
         :class:`DeviceUnavailable`.
 
-        False: nothing was done, because the partition is not empty or its guard is not this owner's.
+        False: nothing was done, because the partition is not known to be empty or its guard is not this
+        owner's.
         """
         mine = build_guard(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
@@ -476,7 +490,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return bool(guards.held or guards.sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard, *, record: bool) -> bool:
-        """Remove the guard ``mine`` of an empty partition; ``record``: also the partition's record of an adoption."""
+        """Remove the guard ``mine`` and the cached state of an empty partition; ``record``: also the
+        partition's record of an adoption. False: the device refused, because the guard is not there any
+        more.
+        """
         also = [record_removal_command(partition)] if record else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
@@ -505,16 +522,18 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return True
 
     async def check_owner(self, batch: PartitionBatch) -> None:
-        """Check that no agent with a newer epoch than the batch's has taken the partition over. Raises
-        :class:`StaleOwner`, :class:`DeviceUnavailable`.
+        """Check that no newer owner than the batch's has taken the partition over.
+
+        Raises :class:`StaleOwner` if one has, :class:`DeviceRejected` if the partition is another device
+        group's, and :class:`DeviceUnavailable`.
         """
         partition = self._names.partition(batch.project_id)
         mine = build_guard(batch.epoch, batch.session_id)
         guard.check_guard_owner(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the projects whose partitions on the device have this group's mark. Raises :class:`DeviceUnavailable`,
-        :class:`DeviceRejected`.
+        """Return the projects whose partitions on the device have this group's mark, except those whose
+        partition's name is a digest. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self.required_reachable():
             items = await self.icontrol.collection("auth/partition")
@@ -522,17 +541,21 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
 
     async def ensure_cluster_read(self) -> None:
-        """Read the device's cluster unless it has been read. Raises :class:`DeviceUnavailable`."""
+        """Read the device's cluster unless it has been read. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
+        """
         if not self.cluster.devices:
             async with self.required_reachable():
                 self.cluster = await read_cluster(self.icontrol)
 
     def forget(self, project_id: ProjectId) -> None:
-        """Discard the cached state of the project's partition."""
+        """Discard the cached state of the project's partition, so that the next pass reads the device."""
         self._views.pop(self._names.partition(project_id), None)
 
     def lost(self, error: DeviceUnavailable) -> None:
-        """Discard all cached state: others may change a device while this agent cannot reach it."""
+        """Mark the device as doubted (unreachable), and discard all cached state: others may change the
+        device meanwhile.
+        """
         self.forget_everything()
         # The device that answers next may have been restored or replaced, so claim and tunnel end point are read again.
         self._claimed = False
@@ -542,7 +565,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         super().lost(error)
 
     async def close(self) -> None:
-        """Save the configuration if a save is pending, and disconnect."""
+        """Save the configuration if a change is not saved, cancel probes, and disconnect."""
         await self._saver.close()
         await self.reach.close()
         await self.icontrol.close()
@@ -562,8 +585,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return state
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:
-        """Return the state, with problems of the device's claim (its record of the owning group) added. Raises
-        :class:`DeviceUnavailable`.
+        """Return the state with the lineage of the device's claim (its record of the owning group); with a
+        problem if another owner claimed the device. Raises :class:`DeviceUnavailable`.
         """
         try:
             found = await self._read_claim()
@@ -576,8 +599,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(state, problem="; ".join(filter(None, problems)))
 
     async def _read_claim(self, *, saved: bool = False) -> claim.Claim:
-        """Read the device's claim, the record of the group that owns it. Raises :class:`DeviceRejected` if another
-        owner has it, :class:`DeviceUnavailable`.
+        """Read the device's claim, the record of the group that owns it, and create it if absent; ``saved``:
+        also count a save. Another lineage than before discards all cached state.
+
+        Raises :class:`DeviceRejected` if another owner has the device, :class:`DeviceUnavailable`.
         """
         async with self._claim_turn:
             # If the read fails, the device does not count as ours.
@@ -597,8 +622,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- networks
 
     async def _add_attachment_objects(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
-        """Add to each load balancer the objects that attach this device to its networks, or the problem why that is
-        impossible.
+        """Add to each load balancer the objects that attach this device to its networks, or the problem why
+        that is impossible. Raises :class:`DeviceUnavailable`.
         """
         if not any(one.service.networks for one in rendered):
             return rendered
@@ -626,10 +651,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return add_vlan_problems(rendered, problems) if problems else rendered
 
     async def _vlan_tags_in_folder(self, view: PartitionView, folder: str) -> frozenset[int]:
-        """Return the tags of the VLANs in the folder before a pass, so that the vCMP host can withdraw removed ones
-        from the guest.
+        """Return the tags of the VLANs in the folder before a pass, so that the vCMP host can withdraw
+        removed ones from the guest.
 
-        Empty on devices that are no vCMP guest.
+        Empty on devices that are no vCMP guest, or are attached to no networks. Raises
+        :class:`DeviceUnavailable`.
         """
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()
@@ -639,8 +665,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     @asynccontextmanager
     async def _locked_partition(self, project_id: ProjectId) -> AsyncIterator[str]:
-        """Lock the partition for one pass, as a context that gives its name. An error in the pass discards the cached
-        state.
+        """Lock the partition for one pass, as a context that gives its name and requires a reachable device.
+        An error in the pass discards the cached state.
         """
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
@@ -677,7 +703,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return PartitionView(mine, new=found.new, first_guard=found.first_guard)
 
     def _is_node_sweep_due(self) -> bool:
-        """Whether a pass after a takeover should look for unused nodes now; only one of many such passes does."""
+        """Whether a pass after a takeover should look for unused nodes now. True at most once in
+        ``full_read_interval_seconds``: the call counts as the beginning of the search.
+        """
         now = time.monotonic()
         if now < self._next_sweep_seconds:
             return False
@@ -700,7 +728,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return lock is not None and lock.locked()
 
     def _invalidate_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
-        """Discard the cached state of partitions in which expected objects are missing.
+        """Discard the cached state of partitions of which the reading lacks expected objects.
 
         ``before``: the cached state when the reading began; partitions written since then are left alone.
         """

@@ -110,8 +110,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             await host.close()
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Use changed credentials, certificate authorities and the secret for cookies; see
-        :class:`evenkeel.core.ports.Reloadable`.
+        """Use changed credentials, certificate authorities and the secret for cookies from now on; changes of
+        other options are ignored. Raises :class:`ValueError` naming a wrong option, and nothing changes.
         """
         mine = self._options
         changed = parse_options(
@@ -133,11 +133,17 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._options, self._tls = access, tls
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Make this owner the partition's guard on every reachable device."""
+        """Set the partition's guard to this owner on every reachable device. Raises :class:`StaleOwner` if a
+        device has a newer owner, :class:`DeviceRejected` if another owner has device or partition, and
+        :class:`DeviceUnavailable` if no device accepts the guard.
+        """
         await self._run_on_reachable_devices(lambda device: device.take_over(project_id, epoch, session_id))
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Remove the empty partition, in sync mode from all devices of a unit or from none."""
+        """Remove the partition if it is empty, in sync mode from all devices of a unit or from none; the
+        result names the devices that keep it. Raises :class:`DeviceUnavailable` if no device is reachable,
+        :class:`DeviceRejected`.
+        """
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.SYNC:
             return await self._retire_batch(
@@ -147,10 +153,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as Even Keel's (adoption) on all devices.
+        """Mark the partition as Even Keel's (adoption) on all devices. Raises :class:`DeviceRejected` if
+        another owner has it.
 
-        Raises :class:`DeviceUnavailable` if a device was not reached; the others are adopted then, and a repetition
-        completes the adoption.
+        In replicate mode raises :class:`DeviceUnavailable` if a device was not reached; the others are
+        adopted then, and a repetition completes the adoption.
         """
         if self._options.sync_mode is SyncMode.SYNC:
             await self._run_on_reachable_devices(lambda device: device.adopt(project_id))
@@ -163,8 +170,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             raise DeviceUnavailable(host, reason) from error
 
     async def found_irules(self, batch: PartitionBatch) -> tuple[ListenerIrules, ...]:
-        """Find operators' iRules on the partition's virtual servers made by F5's agent; only rules that all devices
-        have.
+        """Find operators' iRules on the partition's virtual servers made by F5's agent, sorted by listener.
+
+        Raises :class:`DeviceRejected` if devices have different iRules or they cannot be kept, and
+        :class:`DeviceUnavailable` if a device was not reached.
         """
         done, lost = await run_on_all(self._devices, lambda device: device.found_irules(batch))
         for error in lost.values():
@@ -181,7 +190,13 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return tuple(ListenerIrules(listener_id=id_, irules=irules) for id_, irules in sorted(found.items()))
 
     async def give_back(self, batch: PartitionBatch, *, apply: bool) -> tuple[DevicePlan, ...]:
-        """Undo the partition's adoption on all devices; see :class:`evenkeel.core.ports.PartitionReturner`."""
+        """Undo the partition's adoption on all devices, or without ``apply`` only plan it. Returns each
+        device's plan, sorted by host.
+
+        Raises :class:`DeviceRejected` in sync mode, for devices attached to networks, and for another owner's
+        partition; :class:`DeviceUnavailable` if a device was not reached: a repetition completes what was
+        done.
+        """
         self._refuse_unfit()
         hosts = ", ".join(self.facts.endpoints)
         if self._options.attachment.adjacent:
@@ -204,10 +219,12 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return tuple(plans[host] for host in sorted(plans))
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
-        """Find the networks to which F5's agent attached the devices in the project's partition; None: nothing to
-        adopt.
+        """Find the networks to which F5's agent attached the devices in the project's partition; None:
+        nothing to adopt.
 
-        Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached.
+        Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached,
+        and :class:`DeviceRejected` if the partition cannot be adopted or its route domains differ between
+        devices.
         """
         layout = self.facts.network_layout
         done, lost = await run_on_all(
@@ -222,6 +239,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _run_on_reachable_devices(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
         """Run ``work`` on each reachable device; in sync mode last on the device from which the others are
         synchronised.
+
+        Raises :class:`DeviceUnavailable` if the cluster must not be written or no device was reached, and
+        what ``work`` raises.
         """
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.REPLICATE:
@@ -234,7 +254,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch on every reachable device, or in sync mode on one device of each unit.
 
-        The outcome names devices that do not have the result yet as ``lagging``.
+        The outcome names devices that do not have the result yet as ``lagging``. Raises :class:`StaleOwner`,
+        :class:`GuardLost`, and :class:`DeviceUnavailable` if no device is reachable or the cluster must not
+        be written.
         """
         self._refuse_unfit()
         rendered = await self._render_batch(batch)
@@ -257,8 +279,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     ) -> tuple[dict[str, PassOutcome], list[str]]:
         """Apply the batch to each device.
 
-        Returns ``{host: outcome}``, and the hosts that were not reached, or that refuse every commit while others
-        accept some.
+        Returns ``{host: outcome}``, and the hosts that were not reached, or that refuse every commit while
+        another device does not. Raises as :func:`run_on_all`.
         """
         has_peers = len(self._devices) > 1
         done, lost = await run_on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
@@ -267,19 +289,24 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return counted, [*lost, *(host for host in done if host not in counted)]
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Read the current state of each device, with violations of the HA type."""
+        """Read the current state of each device, with violations of the HA type as problems. Finds the second
+        device of a pair first, if the options name only one.
+        """
         await self._discover_second_device()
         return self._add_cluster_problems(await super().check())
 
     async def observe(self) -> Observation:
-        """Read statuses and statistics of all reachable devices, with violations of the HA type."""
+        """Read statuses and statistics of all reachable devices, with violations of the HA type as problems.
+        Raises :class:`DeviceUnavailable` if no device was reached.
+        """
         seen = await super().observe()
         return replace(seen, devices=self._add_cluster_problems(seen.devices))
 
     # -- the cluster
 
     async def _discover_second_device(self) -> None:
-        """Find the second device of a pair in the device trust, if the options name only one.
+        """Find the second device of a pair in the device trust, if the options name only one; device errors
+        are not raised.
 
         The second device is reached at its management address, at the port of the named device.
         """
@@ -312,7 +339,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return {device.host: device.cluster for device in self._devices if device.cluster.devices}
 
     def _add_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
-        """Return the states with the problems of clusters, as last read, added."""
+        """Return the states with the problems of clusters, as last read, added, and remember which of them
+        forbid writing.
+        """
         clusters = self._clusters_by_host()
         found = ha_problems(clusters, self._options.ha_type, self._options.sync_mode)
         # Logged once a change, and not at each observation.
@@ -361,9 +390,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _apply_and_synchronise(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[dict[str, PassOutcome], list[str]]:
-        """Apply the batch to one device of each unit, and have config-sync copy the configuration to the others.
+        """Apply the batch to one device of each unit, and have config-sync copy the configuration to the
+        others.
 
         Returns ``{first host of a unit: outcome}``, and the devices that do not have the configuration yet.
+        Raises the most important failure, unless some units succeeded and the others were only unreachable.
         """
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.apply(batch, rendered) for unit in found), return_exceptions=True)
@@ -421,7 +452,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return tuple(map(rendered, batch.services))
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """Read the enhanced services from the files in the directory ``esd_dir``; None without this option."""
+        """Read the enhanced services from the files in the directory ``esd_dir`` if they changed; empty
+        without this option.
+        """
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
 
@@ -430,14 +463,17 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return done
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Plan, without writing, the changes that the batch would make on each device."""
+        """Plan, without writing, the changes that the batch would make on each device; errors are problems in
+        the plans.
+        """
         rendered = await self._render_batch(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
     async def attachments(self) -> Attachments:
-        """Return how the devices are attached to networks: the options, and each device's tunnel end point.
+        """Return how the devices are attached to networks: the options, and with tunnels each reached
+        device's tunnel end point.
 
-        Raises :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable` if tunnels are configured and no device is reachable.
         """
         options = self._options.attachment
         mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
@@ -449,12 +485,14 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the projects whose partitions have this device group's mark."""
+        """Return the projects whose partitions on a reachable device have this device group's mark. Raises
+        :class:`DeviceUnavailable` if no device is reachable.
+        """
         done, _ = await run_on_all(self._devices, lambda device: device.tenants())
         return frozenset[ProjectId]().union(*done.values())
 
     async def changed(self) -> None:
-        """Wait for ever: a BIG-IP sends no notifications of changes."""
+        """Wait until cancelled: a BIG-IP sends no notifications of changes."""
         await asyncio.Event().wait()
 
     def forget(self, project_id: ProjectId) -> None:
@@ -486,8 +524,8 @@ def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[Lo
 
 
 def _raise_unless_done(failures: Sequence[BaseException], count: int) -> None:
-    """Raise the most important of the failures, unless some of the ``count`` devices succeeded and the rest was
-    unreachable.
+    """Raise the most important of the failures, unless some of the ``count`` attempts succeeded and the
+    others failed with :class:`DeviceUnavailable`.
     """
     severe = [failure for failure in failures if not isinstance(failure, DeviceUnavailable)]
     if severe or len(failures) == count:

@@ -74,9 +74,10 @@ def is_f5_key_in_common(key: Key, prefix: str) -> bool:
 def keys_used_by_f5(
     users: Iterable[ReferringObject], common: Mapping[str, Iterable[Attributes]], prefix: str
 ) -> frozenset[Key]:
-    """Return F5's objects in /Common that these virtual servers and iRules use, directly or through another object.
+    """Return F5's objects in /Common that these virtual servers and iRules use, directly or through another
+    object.
 
-    ``common``: the objects in /Common by type.
+    ``common``: the attributes of objects in /Common, by type; ``prefix``: first part of F5's names.
     """
     there = {Key(type=kind, name=str(item.get("name"))): item for kind, items in common.items() for item in items}
     theirs = {
@@ -128,8 +129,8 @@ def _refers_to_key(user: ReferringObject, key: Key) -> bool:
 
 
 def _has_path(value: Any, path: str, *, own: bool = False) -> bool:
-    """Whether the attribute's value is or contains the path. ``own``: the attribute is the object's own code, which
-    also contains its own name.
+    """Whether the attribute's value is or contains the path; links to subcollections do not count. ``own``:
+    the attributes are of the object with this path, whose own name does not count.
     """
     if isinstance(value, Mapping):
         if value.get("partition") == COMMON and f"/{COMMON}/{value.get('name')}" == path and not own:
@@ -152,7 +153,9 @@ def _common_path(key: Key) -> str:
 
 
 def key_records(keys: Iterable[Key]) -> list[dict[str, str]]:
-    """Return records for a data group: the name of each object with its types."""
+    """Return records for a data group, sorted by name: the name of each object with its types. Only the first
+    :data:`RECORDED_MAX` keys are recorded.
+    """
     types: dict[str, list[str]] = {}
     for key in sorted(keys, key=lambda key: (key.name, key.type))[:RECORDED_MAX]:
         types.setdefault(key.name, []).append(key.type)

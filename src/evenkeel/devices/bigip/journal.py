@@ -25,8 +25,8 @@ GUARD = "guard"
 
 
 class UnsyncedChanges(Value):
-    """Whether the journals on a device hold unfinished changes. ``content``: of tenants' objects, not only of
-    guards.
+    """Whether the journals on a device hold unfinished changes. ``any``: changes of any kind; ``content``:
+    changes of tenants' objects, not only of guards.
     """
 
     any: bool = False
@@ -60,11 +60,15 @@ class SyncJournal:
         """
 
     def commands(self) -> list[Command]:
-        """Return commands that record a change of tenants' objects, to be part of the change's transaction."""
+        """Return commands that record a change of tenants' objects, to be part of the change's transaction;
+        empty while ``marking`` is off.
+        """
         return [self._record_change_command(CONTENT)] if self.marking else []
 
     async def record_guard(self) -> None:
-        """Record that the agent is about to write a guard. Raises :class:`DeviceUnavailable`."""
+        """Record that the agent is about to write a guard, unless a journal has a record already or
+        ``marking`` is off. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+        """
         # A mark that is there explains the change already.
         if not self.marking or (await self.read()).any:
             return
@@ -79,7 +83,7 @@ class SyncJournal:
     async def read(self) -> UnsyncedChanges:
         """Read all agents' journals on the device; creates this agent's journal if it is absent.
 
-        Raises :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable`, also if the device refuses.
         """
         try:
             found = await self._read_journals()
@@ -92,7 +96,9 @@ class SyncJournal:
         return UnsyncedChanges(any=bool(kinds), content=CONTENT in kinds)
 
     async def clear(self) -> None:
-        """Empty the journals of all agents of the device group, because the device was seen in sync."""
+        """Empty the journals of all agents of the device group, because the device was seen in sync. Raises
+        :class:`DeviceUnavailable`, also if the device refuses.
+        """
         try:
             for name in [name for name, records in (await self._read_journals()).items() if records]:
                 await self._device.write("PATCH", self._journal_path(name), {"records": []})

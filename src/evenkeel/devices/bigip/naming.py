@@ -39,9 +39,10 @@ _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?
 
 
 class Mark(Value):
-    """The owner of an object: device group, kind and load balancer.
+    """The owner of an object: environment, device group (``group``) and load balancer.
 
-    ``object_id`` is the id of the LBaaS object that the marked object implements.
+    ``object_id`` is the id of the LBaaS object that the marked object implements; ``kind`` the sort of
+    object.
     """
 
     environment: str
@@ -74,7 +75,9 @@ class Mark(Value):
 
 
 def parse_mark(description: object) -> Mark | None:
-    """Parse the mark in a description; None if there is none of Even Keel's form."""
+    """Parse the mark in a description; None if there is none of Even Keel's form. The mark may be another
+    owner's.
+    """
     fields = description.split(":") if isinstance(description, str) else []
     if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
         return None
@@ -90,22 +93,24 @@ def parse_mark(description: object) -> Mark | None:
 
 
 def parse_marked_code(code: object) -> Mark | None:
-    """Parse the mark of an iRule: a comment on its first line, because iRules have no description."""
+    """Parse the mark of an iRule, a comment on its first line, because iRules have no description; None if
+    there is none.
+    """
     first = code.strip().partition("\n")[0] if isinstance(code, str) else ""
     return parse_mark(first.removeprefix("# ")) if first.startswith("# ") else None
 
 
 def _environment_and_group(text: str) -> tuple[str, int | None]:
-    """Split the text into environment and group number. Other text counts as an environment, which equals none of
-    Even Keel's.
+    """Split ``<environment>/<group number>``. Text of another form counts as an environment without a group
+    (None), which equals none of Even Keel's.
     """
     environment, _, group = text.partition("/")
     return (environment, int(group)) if _GROUP_PATTERN.fullmatch(group) else (text, None)
 
 
 class BigIpNames(Value):
-    """Names of the objects of one device group. Raises :class:`ValueError` if the environment cannot be part of a
-    name.
+    """Names of the objects of one device group. Raises :class:`ValueError` if environment or prefix cannot be
+    part of a name.
     """
 
     environment: str
@@ -119,11 +124,11 @@ class BigIpNames(Value):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
     def partition(self, project_id: ProjectId) -> str:
-        """Return the name of the tenant's partition. Different prefixes or project ids give different names
+        """Return the name of the project's partition: prefix, ``_``, and the project id or its digest
         (:func:`plain_or_digest`).
 
-        The partition for networks that projects share holds only a guard, its objects are in :meth:`folder`; no
-        tenant's partition has its name, because texts that begin with ``-`` have 40 digits after it.
+        The partition for networks that projects share holds only a guard; its objects are in :meth:`folder`.
+        No tenant's partition has its name, because digests have 40 digits after the ``-``.
         """
         if project_id == COMMON_PROJECT:
             return f"{self.prefix}_-common"
@@ -134,17 +139,15 @@ class BigIpNames(Value):
         return COMMON if project_id == COMMON_PROJECT else self.partition(project_id)
 
     def tenant(self, partition: str) -> ProjectId | None:
-        """Return the project whose partition has this name; None if the name is not Even Keel's, or has a digest
-        instead of the id.
+        """Return the project whose partition has this name; None if the name does not have this prefix, or
+        has a digest instead of the project id.
         """
         prefix, _, tail = partition.rpartition("_")
         return ProjectId(tail) if prefix == self.prefix and _PLAIN_PATTERN.fullmatch(tail) else None
 
     def traffic_group(self, project_id: ProjectId) -> str:
-        """Return the traffic group of the tenant's virtual addresses; empty: the traffic group of its partition.
-
-        The choice is that of F5's agent, which used all floating traffic groups of the device. Here an option lists the
-        groups, so that adding a group to a device moves no tenant.
+        """Return the traffic group of the tenant's virtual addresses, chosen among the configured ones by the
+        project id; empty if none is configured: then the traffic group of the partition applies.
         """
         return traffic_group_of(project_id, self.traffic_groups)
 
@@ -165,12 +168,14 @@ class BigIpNames(Value):
         return f"{self.prefix}_{address.replace(':', '-')}"
 
     def file(self, sha256: str, suffix: str) -> str:
-        """Return the name of a file with this sha256 of its content."""
+        """Return the name of a file whose content has this SHA-256. ``suffix``: one of the module's suffixes,
+        such as ``.crt``.
+        """
         return f"{self.prefix}_{sha256}{suffix}"
 
     def is_file(self, name: str) -> bool:
-        """Whether the name has the form of Even Keel's files; no other program uses it in a partition with Even Keel's
-        guard.
+        """Whether the name has the form of Even Keel's files. No other program uses such names in a partition
+        with Even Keel's guard.
         """
         return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))
 
@@ -206,7 +211,9 @@ class BigIpNames(Value):
         return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
 
     def parse_floor_name(self, name: str) -> "Guard | None":
-        """Parse a name of :meth:`floor_name`; None if it is another name. The guard's epoch may be out of range."""
+        """Parse a name made by :meth:`floor_name` into the guard; None if the name has another form. The
+        guard's epoch may be out of range.
+        """
         start = f"{self.floor_sentinel}_"
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
@@ -215,13 +222,15 @@ class BigIpNames(Value):
         return mark is not None and (mark.environment, mark.group) == (self.environment, self.group)
 
     def own_mark(self, description: object) -> Mark | None:
-        """Return the mark in the description if it is this device group's; else None."""
+        """Return the mark in the description if it is this device group's; else, and without a mark, None."""
         mark = parse_mark(description)
         return mark if self.is_own_mark(mark) else None
 
 
 class MarkedSubnet(NamedTuple):
-    """Facts about a subnet, written into the mark of its self IP so that every pass can read them from the device."""
+    """Facts about a subnet, written into the mark of a self IP in the subnet so that every pass can read them
+    from the device.
+    """
 
     id: str
     gateway: str = ""
@@ -240,16 +249,18 @@ class MarkedSubnet(NamedTuple):
 
 
 def marked_subnet(text: str) -> MarkedSubnet:
-    """Parse the notation of :attr:`MarkedSubnet.text`."""
+    """Parse the text made by :meth:`MarkedSubnet.text`."""
     subnet_id, _, rest = text.partition("@")
     gateway, _, external = rest.partition("@")
     return MarkedSubnet(subnet_id, gateway.replace("-", ":"), external == _EXTERNAL_WORD)
 
 
 def plain_or_digest(text: str) -> str:
-    """Return ``text``, or ``-`` and its digest if it contains a character with a special meaning in a name or URI.
+    """Return ``text`` if it has at most 64 letters, digits, ``.`` and ``-``, a letter or digit first; else
+    ``-`` and 40 hex digits of its SHA-256.
 
-    Neither form contains ``_``, so the last ``_`` of a name ends the prefix; and no plain text begins with ``-``.
+    Neither form contains ``_``, so the last ``_`` of a name ends the prefix; and no plain text begins with
+    ``-``.
     """
     return text if _PLAIN_PATTERN.fullmatch(text) else f"-{_short_digest(text)}"
 
@@ -259,9 +270,11 @@ def _short_digest(text: str) -> str:
 
 
 class Guard(Value):
-    """Guard of a partition, parsed from its name: the owner's epoch and session. ``session`` is a digest.
+    """Guard of a partition, parsed from its name: the owner's epoch and session. ``session`` is a digest, 12
+    hex digits.
 
-    An empty ``session`` means that the guard was made by hand: any owner of the same epoch may replace it.
+    An empty ``session`` means that the guard was made without one: any owner of the same epoch may replace
+    it.
     """
 
     epoch: int
@@ -285,8 +298,8 @@ def parse_guard(name: str) -> Guard | None:
 
 
 def uri_segment(partition: str, name: str) -> str:
-    """Return the last part of an object's URI, ``~P~X``, with reserved characters encoded. ``name`` may be a full
-    path.
+    """Return the last part of an object's URI, ``~P~X``, with ``/`` as ``~`` and ``%`` encoded. ``name`` may
+    be a full path, which replaces ``partition``.
     """
     path = name.replace("/", "~") if name.startswith("/") else f"~{partition}~{name}"
     return path.replace("%", "%25")
@@ -298,14 +311,18 @@ def is_in_common(name: str) -> bool:
 
 
 def name_and_partition(name: str, partition: str) -> dict[str, str]:
-    """Return name and partition for the body of a request that creates the object."""
+    """Return ``{"name": …, "partition": …}`` for the body of a request that creates the object; a path in
+    /Common is split.
+    """
     if is_in_common(name):
         return {"name": name.removeprefix(f"/{COMMON}/"), "partition": COMMON}
     return {"name": name, "partition": partition}
 
 
 def member_name(item: Mapping[str, Any]) -> str:
-    """Return a member's name, written by :func:`name_and_partition`, from a response or the body of a request."""
+    """Return a member's name from a response or the body of a request: a full path for a member in /Common,
+    else without the partition.
+    """
     name = str(item.get("name"))
     return f"/{COMMON}/{name}" if item.get("partition") == COMMON else name
 
@@ -317,8 +334,8 @@ def endpoint(address: str, port: int | str) -> str:
 
 @lru_cache(maxsize=65_536)
 def canonical_address(text: str) -> str:
-    """Return an IP address in canonical form, with its route domain if it names one (``10.0.0.1%7``). Raises
-    :class:`ValueError`.
+    """Return an IP address in canonical form, with its route domain if the text names one (``10.0.0.1%7``).
+    Raises :class:`ValueError` for another text.
     """
     host, percent, domain = text.partition("%")
     if percent and not domain.isdigit():

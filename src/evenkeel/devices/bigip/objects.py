@@ -74,7 +74,7 @@ FTP_PROFILE = "ltm/profile/ftp"
 F5_ONLY_TYPES = (BANDWIDTH_POLICY, FTP_PROFILE)
 """Types that only F5's agent creates, read so that its objects are found in adopted partitions."""
 PARTIAL_READ_TYPES = (POOL, VIRTUAL)
-"""Types read when a whole read is not due, because manual changes of these are likely and harmful."""
+"""Types read when a whole read is not due, because manual changes of such objects are likely and harmful."""
 
 
 ROUTE_DOMAIN = "net/route-domain"
@@ -117,8 +117,9 @@ class Key(Value):
 class WantedObject(Value):
     """An object that should exist, with exactly the attributes that Even Keel sets.
 
-    ``immutables``: attributes that the device cannot change in place; a difference means delete and create.
-    ``members``: of pools only; each member is an object of its own, but is created together with its pool.
+    ``owner``: id of the load balancer. ``immutables``: attributes that the device cannot change in place; a
+    difference means delete and create. ``members``: of pools only; each member is an object of its own, but
+    is created together with its pool.
     """
 
     key: Key
@@ -146,7 +147,7 @@ Observed = dict[Key, ObservedObject]
 
 
 class CertificateNeed(Value):
-    """A certificate, key or list of revocations that a load balancer's objects refer to by file name."""
+    """A certificate, key or revocation list that a load balancer's objects refer to by file name."""
 
     kind: CertificateKind
     sha256: str
@@ -192,6 +193,6 @@ class ConfigOperation(Value):
     body: Mapping[str, Any] = {}
     rank: int = 0
     secrets: Mapping[str, Secret] = {}
-    """Further attributes of the body."""
+    """Secret attributes of the body, which no error repeats."""
     content: Secret | None = None
     """Content of a file to create: the content is uploaded first, and ``sourcePath`` is added to the body."""

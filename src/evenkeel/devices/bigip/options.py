@@ -271,7 +271,8 @@ def _parse_attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> Attach
 
 
 def _force_until(text: str, now: datetime) -> datetime | None:
-    """Parse the time of ``sync_force_until``; None if the text is empty.
+    """Parse the time of ``sync_force_until``; None if the text is empty. Raises :class:`ValueError` for a
+    text without a time and zone, and for a time more than 24 hours ahead.
 
     A time that has passed is no error, because the agent may be restarted later with the same options.
     """
@@ -296,12 +297,14 @@ def _parse_address_rules(values: Mapping[str, Any], hosts: Iterable[str]) -> Add
 
 
 def management_addresses(hosts: Iterable[str]) -> frozenset[Address]:
-    """Return the devices' addresses, which no load balancer may use, from ``host:port``; host names are left out."""
+    """Return the devices' addresses, which no load balancer may use, from ``host:port``; host names and
+    loopback addresses are left out.
+    """
     return frozenset(address for address in map(_management_address, hosts) if address is not None)
 
 
 def _management_address(host: str) -> Address | None:
-    """Return a device's management address; None for a host name, or a loopback address, as emulators have."""
+    """Return the address in ``host:port``; None for a host name, or a loopback address, as emulators have."""
     try:
         address = parsed_address(host.rpartition(":")[0].strip("[]"))
     except ValueError:
@@ -334,8 +337,8 @@ def _vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str, ...]
 
 
 def _parse_host(text: str, option: str = "icontrol_hostname") -> str:
-    """Validate ``host:port`` and return it; an IPv6 address with a port is in brackets. ``option`` is named in
-    errors.
+    """Validate ``host`` or ``host:port`` and return it with a port, 443 by default; an IPv6 address is in
+    brackets then. Raises :class:`ValueError` naming ``option``.
     """
     if text.count(":") > 1 and not text.startswith("["):
         return f"[{text}]:{DEFAULT_PORT}"

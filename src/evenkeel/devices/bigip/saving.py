@@ -1,8 +1,8 @@
 """Saves the running configuration of one device: several changes by one save, at most one save per
 ``interval_seconds``.
 
-A reboot loses unsaved changes. A failed save is repeated after the same interval, and is reported as a problem of the
-device until a save succeeds.
+A reboot loses unsaved changes. A failed save is repeated after the same interval, and is reported as a
+problem of the device until a save succeeds.
 """
 
 import asyncio
@@ -44,7 +44,9 @@ class ConfigSaver:
         """Reason, for operators, why the last save failed; empty: it succeeded, or there was none."""
 
     def record_change(self) -> None:
-        """Record that the running configuration changed; it is saved within the interval."""
+        """Record that the running configuration changed; it is saved within one interval, or never if the
+        interval is 0.
+        """
         if not self._interval_seconds:
             return
         self._dirty = True
@@ -52,7 +54,9 @@ class ConfigSaver:
             self._task = asyncio.create_task(self._save_pending_changes())
 
     async def close(self) -> None:
-        """Save unsaved changes, with one attempt that is limited in time, and stop."""
+        """Save unsaved changes, with one attempt of at most ``LAST_SAVE_SECONDS``, and stop. A failure is
+        only logged.
+        """
         if self._task is not None:
             # A task that is cancelled during a save leaves the change unsaved, and it is saved below.
             await cancel_and_wait(self._task)

@@ -1,3 +1,3 @@
-"""Enhanced services (ESD) of agents, shared by the drivers that offer them: reads the files, tracks users and
-changes.
+"""Enhanced services (ESD) of agents, shared by the drivers that offer them: reads the files, checks the
+definitions, and tracks which load balancers use them.
 """

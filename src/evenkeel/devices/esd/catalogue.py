@@ -30,8 +30,8 @@ class Verifier(Protocol):
         """Drop what was read from devices, because new definitions may name other objects."""
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """Return the definitions by name, with problems and warnings where devices cannot serve them; device errors are
-        not raised.
+        """Return the definitions by name, with problems and warnings where devices cannot serve them; device
+        errors are not raised.
 
         ``strict``: a definition with an unusable tag cannot be used at all; else only the tag is discarded.
         """
@@ -55,7 +55,9 @@ class Catalogue:
         self.definitions: Mapping[str, Definition] = {}
 
     async def refresh(self) -> None:
-        """Read changed files and check the definitions again. Errors of files and devices are not raised."""
+        """Read changed files and check all definitions again. Problems of files and devices are logged and
+        reported by :meth:`take_changes`, not raised.
+        """
         if self._directory is None:
             self._loaded = True
             return
@@ -65,10 +67,12 @@ class Catalogue:
             self._loaded = True
 
     async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:
-        """Return the definitions that these load balancers name; files and devices are read if that was not done yet.
+        """Return the definitions that these load balancers name, by the name as written; the first call reads
+        files and devices.
 
-        A name without a file gets a definition with that problem; an optional name without a file is left out. The load
-        balancers are remembered as users of the definitions.
+        A name without a file gets a definition with that problem; an optional name without a file is left
+        out. The load balancers are remembered as users of the definitions, and those that are deleted or name
+        none are forgotten.
         """
         named: set[str] = set()
         for service in services:
@@ -90,7 +94,9 @@ class Catalogue:
         return found
 
     def take_changes(self) -> EnhancedServices:
-        """Return all enhanced services, and the load balancers that use one which changed since the last call."""
+        """Return all enhanced services, unreadable files included, and by project the sorted load balancers
+        that use a definition which changed since the last call.
+        """
         changed, self._changed = self._changed, set()
         due: dict[ProjectId, list[LoadBalancerId]] = {}
         for load_balancer_id, (project_id, names) in self._users.items() if changed else ():

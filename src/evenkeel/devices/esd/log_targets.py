@@ -16,7 +16,8 @@ OPTION = cfg.ListOpt(
 
 
 def log_targets(values: Mapping[str, Any], rules: AddressRules | None = None) -> LogTargets:
-    """Build the rules for targets of access logs from the agent's options. Raises :class:`ValueError` naming the
-    option.
+    """Build the rules for targets of access logs from the agent's options. ``rules``: rules for members'
+    addresses, which apply to targets too; None: none. Raises :class:`ValueError` naming the option for a
+    text that is no network.
     """
     return parse_targets(values[OPTION.name], rules)

@@ -31,15 +31,18 @@ _IN_ANY_MODE = frozenset(
 
 
 def enhanced_names(service: ServiceDefinition) -> frozenset[str]:
-    """Return the names of the enhanced services of a load balancer's listeners, as the listeners write them."""
+    """Return the names of the enhanced services of a load balancer's listeners as written, with the prefix of
+    optional ones.
+    """
     return frozenset(name for one in service.listeners for name in one.enhanced_services)
 
 
 def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definition]:
-    """Return the definitions of a listener's services, the first with precedence; optional names without a definition
-    are left out.
+    """Return the definitions of a listener's services, the first with precedence; optional names without a
+    definition are left out.
 
-    Raises :class:`Unrenderable` for an unknown or unusable service.
+    Raises :class:`Unrenderable` for an unknown or unusable service, and for more than ``PER_LISTENER_MAX``
+    services.
     """
     names = [name for name in names if not name.startswith(OPTIONAL) or name in known]
     if len(names) > PER_LISTENER_MAX:
@@ -56,10 +59,11 @@ def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definit
 
 
 def listener_parts(listener: ServiceListener, known: Definitions) -> Parts:
-    """Return the parts of enhanced services that apply to the listener.
+    """Return the parts of enhanced services that apply to the listener, with the listener's parameters; of a
+    part that several services have, the first service's.
 
-    Raises :class:`Unrenderable` for an unknown or unusable service, and for a part that the listener's protocol does
-    not allow.
+    Raises :class:`Unrenderable` for unknown, unusable or too many services, for parameters that a definition
+    does not accept, and for a part that the listener's protocol does not allow.
     """
     found: dict[str, object] = {}
     for definition in chosen_definitions(listener.enhanced_services, known):
@@ -71,7 +75,9 @@ def listener_parts(listener: ServiceListener, known: Definitions) -> Parts:
 
 
 def member_limit(parts: Collection[Parts]) -> MemberConnectionLimit | None:
-    """Return the lowest connection limit for members among the parts of a pool's listeners; None if there is none."""
+    """Return the connection limit for members with the fewest connections among the parts of a pool's
+    listeners; None if none sets a limit.
+    """
     limits = [each.member_connection_limit for each in parts if each.member_connection_limit is not None]
     return min(limits, key=lambda limit: (limit.connections, limit.queue, limit.wait), default=None)
 

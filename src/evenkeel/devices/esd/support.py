@@ -11,7 +11,9 @@ from evenkeel.core.devices.capabilities import Capabilities
 
 
 def check_supported_parts(definition: Definition, table: Capabilities) -> Definition:
-    """Return the definition; with a problem if it has parts or tags that the device type cannot render."""
+    """Return the definition; if it has parts or tags that the device type cannot render, with that problem
+    and without any content. A definition that already has a problem is returned unchanged.
+    """
     if definition.problem:
         return definition
     parts = [_with_reason(name, table) for name in _unsupported_names(definition.parts, table)]
@@ -31,7 +33,9 @@ def _with_reason(name: str, table: Capabilities) -> str:
 
 
 def _unsupported_names(parts: Parts, table: Capabilities) -> Iterator[str]:
-    """Yield the names of parts that the device type cannot render, and of settings, such as ``timeouts.request``."""
+    """Yield the names of parts that the device type cannot render, and of unsupported settings of others,
+    such as ``timeouts.request``.
+    """
     for part in parts.names:
         if part not in table.service_parts:
             yield part
@@ -47,8 +51,8 @@ def _supported_names(table: Capabilities) -> Iterator[str]:
 
 
 def usable_definition(definition: Definition, table: Capabilities, targets: LogTargets) -> Definition:
-    """Return the definition; with a problem if the device type cannot render it or its access log has a forbidden
-    target.
+    """Return the definition; if the device type cannot render it, or its access log has a forbidden target,
+    with that problem and without content.
     """
     return drop_refused_target(check_supported_parts(definition, table), targets)
 
@@ -66,6 +70,8 @@ class SupportVerifier:
         """Do nothing: this verifier reads nothing from devices."""
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """Return the definitions; with a problem in those that the device type cannot render."""
+        """Return the definitions by name, with a problem in those that the device type cannot render;
+        ``strict`` is ignored.
+        """
         del strict  # there are no tags to discard
         return {name: usable_definition(one, self._table, self._targets) for name, one in definitions.items()}

@@ -1,5 +1,5 @@
-"""Features of the API that the HAProxy renderer supports; for UDP and SCTP, which the kernel of the daemon's host
-forwards.
+"""Features of the API that the HAProxy driver supports, by HAProxy itself or, for UDP and SCTP, by the kernel
+of the daemon's host.
 """
 
 from msgspec.structs import replace

@@ -28,8 +28,9 @@ ATTEMPTS_MAX = 2
 
 
 class EpochJumpRefused(DeviceRejected):
-    """The daemon refuses to raise a partition's guard by so many epochs in one request; ``seen_epoch`` is the guard's
-    epoch.
+    """The daemon refuses to raise a partition's guard by so many epochs in one request.
+
+    ``seen_epoch``: the epoch of the guard that the daemon holds.
     """
 
     def __init__(self, device: str, reason: str, seen_epoch: int) -> None:
@@ -38,7 +39,12 @@ class EpochJumpRefused(DeviceRejected):
 
 
 class DaemonClient:
-    """HTTP client of one daemon; connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
+    """HTTP client of one daemon; connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be
+    used.
+
+    Requests raise :class:`DeviceUnavailable` if the state of the device is unknown, and
+    :class:`DeviceRejected` if the daemon refused them.
+    """
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.host = host
@@ -57,7 +63,7 @@ class DaemonClient:
         self._events_turn = asyncio.Semaphore(1)
 
     def use(self, options: HaproxyOptions, tls: ssl.SSLContext) -> None:
-        """Use these credentials and this TLS context for requests from now on."""
+        """Use the options' credentials and this TLS context for requests from now on."""
         self._options = options
         self._https.use(tls)
         self._https.authenticate(_basic_auth_header(options.username, options.password))
@@ -65,19 +71,24 @@ class DaemonClient:
     # -- reads
 
     async def about(self) -> wire.About:
-        """Read versions and state of the daemon and of HAProxy on its host."""
+        """Read versions and state of the daemon and of HAProxy on its host. Raises :class:`DeviceUnavailable`
+        or :class:`DeviceRejected`.
+        """
         return await self._read_document("/v1", wire.About)
 
     async def observation(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
-        """Read statuses and statistics of all partitions.
+        """Read statuses and statistics of all partitions, also other owners'. Raises
+        :class:`DeviceUnavailable` or :class:`DeviceRejected`.
 
-        Figures of partitions without an event may be ``within_seconds`` old.
+        Figures of partitions without an event or a change may be ``within_seconds`` old.
         """
         query = f"?within={within_seconds:g}" if within_seconds else ""
         return await self._read_document(f"/v1/observation{query}", wire.DaemonObservation)
 
     async def held_load_balancers(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
-        """Read the load balancers of the partition; empty if the partition does not exist."""
+        """Read the load balancers of the partition; empty if the partition does not exist. Raises
+        :class:`DeviceUnavailable` or :class:`DeviceRejected`.
+        """
         status, body = await self._send_request("GET", f"/v1/partitions/{partition}")
         # Only the daemon's own 404 means that the partition does not exist; one of a proxy may mean anything.
         if status == 404 and _parse_refusal(body).code == "not_found":
@@ -85,7 +96,9 @@ class DaemonClient:
         return self._decode_answer(status, body, wire.PartitionConfig, partition).load_balancers
 
     async def events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
-        """Return the events with a number above ``after``: as soon as there is one, or none after ``wait_seconds``."""
+        """Return the events with a number above ``after``: as soon as there is one, or none after
+        ``wait_seconds``. Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
+        """
         limit = wait_seconds + self._options.connect_timeout_seconds + self._options.request_timeout_seconds
         status, body = await self._https.exchange(
             "GET", f"/v1/events?after={after}&wait={wait_seconds}", timeout_seconds=limit, turns=self._events_turn
@@ -95,17 +108,28 @@ class DaemonClient:
     # -- writes
 
     async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
-        """Set the partition's guard to this owner; creates the partition if absent. Raises
-        :class:`EpochJumpRefused`.
+        """Set the partition's guard to this owner, creating the partition if absent; return the guard that
+        the daemon holds now.
+
+        Raises :class:`StaleOwner` if a newer owner holds the guard, :class:`EpochJumpRefused`,
+        :class:`DeviceRejected`, and :class:`DeviceUnavailable`.
         """
         return await self._write_document("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Replace the partition's whole contents by those in ``change``."""
+        """Replace the partition's whole contents by those in ``change``.
+
+        Raises :class:`StaleOwner` or :class:`GuardLost` if the sender does not hold the guard,
+        :class:`DeviceRejected` if the daemon refuses the change as a whole, and :class:`DeviceUnavailable`.
+        """
         return await self._write_document("PUT", partition, change, wire.Receipt, partition)
 
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Change only the load balancers that ``change`` names."""
+        """Change only the load balancers that ``change`` names.
+
+        Raises :class:`StaleOwner` or :class:`GuardLost` if the sender does not hold the guard,
+        :class:`DeviceRejected` if the daemon refuses the change as a whole, and :class:`DeviceUnavailable`.
+        """
         return await self._write_document("PATCH", partition, change, wire.Receipt, partition)
 
     # -- reachability
@@ -116,12 +140,14 @@ class DaemonClient:
         return self._https.seconds_since_answer
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Check that a small request succeeds. Raises :class:`DeviceUnavailable`."""
+        """Check that a small request succeeds within the time limit. Raises :class:`DeviceUnavailable`, or
+        :class:`DeviceRejected` if the daemon refuses the request.
+        """
         status, body = await self._https.exchange("GET", "/v1", timeout_seconds=timeout_seconds)
         self._decode_answer(status, body, wire.About)
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the daemon responds at all, with any status.
+        """Whether the daemon responds within the time limit, with any status.
 
         The check uses its own connection, so it does not queue behind other requests.
         """
@@ -160,7 +186,12 @@ def _basic_auth_header(username: str, password: str) -> str:
 
 
 def response_error(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
-    """Build the error for a response with a status other than 200."""
+    """Build the error for a response with a status other than 200, by the code in its body.
+
+    Codes ``stale_owner`` and ``not_guarded`` give :class:`StaleOwner` and :class:`GuardLost`; refusals give
+    :class:`DeviceRejected`; everything else gives :class:`DeviceUnavailable`, which for ``failed`` with a
+    partition is :class:`PartitionUnavailable`.
+    """
     refusal = _parse_refusal(body)
     reason = refusal.reason[:REASON_CHARACTERS_MAX] or f"answered {status}"
     if refusal.code == "stale_owner":
@@ -180,9 +211,8 @@ def response_error(host: str, username: str, partition: str, status: int, body: 
 
 
 def _parse_refusal(body: bytes) -> wire.DaemonRefusal:
-    """Parse the refusal in the body of a daemon's response.
-
-    A body of another form counts as ``busy``, because it says nothing about a partition.
+    """Parse the refusal in the body of a daemon's response. A body of another form counts as code ``busy``
+    without a reason, because it says nothing about a partition.
     """
     try:
         return msgspec.json.decode(body, type=wire.DaemonRefusal)

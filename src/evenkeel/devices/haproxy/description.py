@@ -1,8 +1,8 @@
 """Describes, for operators, the changes that a batch would make on one daemon. Pure.
 
-Configuration is compared as the daemon holds it, frontend by frontend and backend by backend; weights and states of
-servers also as HAProxy runs with them, because they can be changed manually at its socket. Contents of files are
-compared by their digest and never shown.
+Configuration is compared as the daemon holds it, frontend by frontend and backend by backend; weights and
+states of servers also as HAProxy runs with them, because they can be changed manually at its socket. Contents
+of files are compared by their digest and never shown.
 """
 
 import hashlib
@@ -27,10 +27,11 @@ def describe_changes(
     *,
     complete: bool,
 ) -> DevicePlan:
-    """Describe the changes that a batch would make on the device.
+    """Describe the changes that a batch would make on the device; load balancers that could not be rendered
+    are the plan's problem.
 
-    ``held``: the whole partition as the daemon holds it; ``running``: the state of its HAProxy; ``complete``: load
-    balancers that the batch does not name are removed.
+    ``held``: the whole partition as the daemon holds it; ``running``: the state of its HAProxy; ``complete``:
+    load balancers that the batch does not name are removed.
     """
     ready = tuple(rendered)
     before = {one.id: one for one in held}
@@ -67,7 +68,9 @@ def _planned_operations(
 
 
 def _parts_by_name(config: wire.LoadBalancerConfig | None) -> Parts:
-    """Return all parts of a load balancer, each with all its attributes; empty without a configuration."""
+    """Return frontends, backends, servers and files of a load balancer, each with all its attributes; empty
+    without a configuration. Contents of files are replaced by their SHA-256.
+    """
     if config is None:
         return {}
     parts: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -90,7 +93,7 @@ def _struct_attributes(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def _running_servers(running: wire.PartitionStatus) -> Parts:
-    """Return weights and states with which HAProxy runs the servers."""
+    """Return, for each server of the partition, the weight and admin state with which HAProxy runs."""
     return {
         ("server", f"{backend.name}/{server.name}"): {"weight": server.weight, "admin_up": server.admin_up}
         for backend in running.backends

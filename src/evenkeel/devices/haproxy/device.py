@@ -32,16 +32,15 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 RECENT_SECONDS = 5.0
-"""Maximum age of statuses in an observation that was made because of events, for partitions without events.
-
-Agents observe this often.
-"""
+"""Maximum age, in seconds, of the statuses of partitions without events in an observation made because of events."""
 GUARD_STEPS_MAX = 64
 """Maximum number of requests of a takeover; each raises the guard by at most the daemon's limit."""
 
 
 class DeviceResult(Value):
-    """Result of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was applied."""
+    """Result of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: the daemon carried
+    out no request.
+    """
 
     errors: dict[LoadBalancerId, str]
     wrote: bool
@@ -56,7 +55,9 @@ class DeviceResult(Value):
     """
 
     def combine_with_later(self, later: "DeviceResult") -> "DeviceResult":
-        """Combine the results of two parts of a batch, ``self`` applied before ``later``."""
+        """Combine the results of two parts of a batch, ``self`` applied before ``later``, whose errors and
+        receipt win.
+        """
         return DeviceResult(
             errors={**self.errors, **later.errors},
             wrote=self.wrote or later.wrote,
@@ -68,7 +69,9 @@ class DeviceResult(Value):
 
 
 class _LastReading(NamedTuple):
-    """One observation of a daemon. ``seen``: everything on the daemon, other owners' partitions included."""
+    """One observation of a daemon at a monotonic time. ``seen``: everything on the daemon, other owners'
+    partitions included.
+    """
 
     at_seconds: float
     seen: wire.DaemonObservation
@@ -76,7 +79,9 @@ class _LastReading(NamedTuple):
 
 
 class HaproxyDevice(GroupDevice[HaproxyReading]):
-    """A HAProxy host, by its daemon, as a device. Batches of different tenants' partitions may run concurrently."""
+    """A HAProxy host, by its daemon, as a device. Batches of different tenants' partitions may run
+    concurrently.
+    """
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.daemon = DaemonClient(host, options, tls)
@@ -84,7 +89,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self.name = ""
         """Name that the daemon reports; empty before the first contact."""
         self.seen_event: int | None = None
-        """Number of the newest event that the last observation includes; None if there was none."""
+        """Number of the newest event that the last observation includes; None: it failed, or there was none."""
         self.has_events = False
         """Whether the next observation is made because of events: then only partitions with an event need new
         figures.
@@ -92,7 +97,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._options = options
         self._capacity = HaproxyCapacity()
         self._last: _LastReading | None = None
-        """Last observation; None after a change or a failed observation."""
+        """Last observation; None after a batch or a failed observation."""
         self._lives: dict[str, str] = {}
         """``{partition: state_id}``: the daemon's run during which this process took the partition over."""
         self._empty: set[str] = set()
@@ -100,7 +105,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._missed = MissedTakeovers()
 
     async def check(self) -> DeviceState:
-        """Read the device's state with unmet requirements. A device error is part of the state, not raised."""
+        """Read the device's state. An unmet requirement, or a daemon that cannot be read, is the state's
+        ``problem`` and not raised.
+        """
         try:
             async with self.required_reachable():
                 about = await self.daemon.about()
@@ -109,8 +116,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return self._device_state(about)
 
     async def observe(self) -> HaproxyReading:
-        """Read statuses and statistics of this environment's partitions on the daemon. Raises
-        :class:`DeviceUnavailable`.
+        """Read statuses and statistics of this environment's partitions on the daemon; none if another device
+        group owns the prefix. Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = self._last = None
@@ -126,10 +133,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return reading
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """Return the device's utilization, ``{metric: value}``, from an observation of the last :data:`RECENT_SECONDS`
-        or a new one.
+        """Return the device's utilization, ``{metric: value}``, from an observation of the last
+        :data:`RECENT_SECONDS` or a new one; all partitions count, other owners' too.
 
-        Raises :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
         if (last := self._recent_reading()) is not None:
             return self._capacity.read(last.seen, metrics, last.at_seconds)
@@ -138,10 +145,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return self._capacity.read(seen, metrics, time.monotonic())
 
     async def recent_reading(self) -> HaproxyReading:
-        """Return the last observation if it is at most :data:`RECENT_SECONDS` old and nothing was changed since, else a
-        new one.
-
-        Raises as :meth:`observe`.
+        """Return the last observation if it is less than :data:`RECENT_SECONDS` old and no batch was applied
+        since, else a new one. Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
         last = self._recent_reading()
         return await self.observe() if last is None else last.reading
@@ -151,8 +156,11 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return last if last is not None and time.monotonic() - last.at_seconds < RECENT_SECONDS else None
 
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
-        """Set the partition's guard on this device to this owner. Raises as
-        :meth:`evenkeel.core.ports.Device.take_over`.
+        """Set the partition's guard on this device to this owner, in several requests if the guard is many
+        epochs behind.
+
+        Raises :class:`StaleOwner` if a newer owner holds the guard, :class:`DeviceRejected` if the daemon
+        refuses this owner, and :class:`DeviceUnavailable`.
         """
         # until the takeover has ended, batches carry no run id and are refused as not guarded
         self._lives.pop(partition, None)
@@ -163,10 +171,12 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._missed.end(partition, (epoch, session_id))
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DeviceResult:
-        """Apply the batch to this device's partition.
+        """Apply the batch to this device's partition; a takeover that missed this device is made up for
+        first.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`. On :class:`PartitionUnavailable` the
-        whole batch fails, because splitting it would not help.
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`. A request that is refused
+        as a whole is split; a :class:`PartitionUnavailable` fails the whole batch, because splitting would
+        not help.
         """
         self._last = None
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
@@ -182,9 +192,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return await self._patch_partition(partition, change, wanted, removed)
 
     async def plan(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DevicePlan:
-        """Plan, without writing, the changes that the batch would make, from a read of the partition and its status.
+        """Plan, without writing, the changes that the batch would make, from a read of the partition and its
+        status.
 
-        Raises :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
         async with self.required_reachable():
             held = await self.daemon.held_load_balancers(partition)
@@ -193,7 +204,11 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return describe_changes(self.host, rendered, held, running, complete=batch.removes_orphans)
 
     async def send_peers(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Send the partition's HAProxy the peers (HAProxys of the other devices) with which it shares stick tables."""
+        """Send the partition's HAProxy the peers (HAProxys of the other devices) with which it shares stick
+        tables.
+
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceRejected` or :class:`DeviceUnavailable`.
+        """
         async with self.required_reachable():
             await self.daemon.patch(
                 partition, msgspec.structs.replace(self._empty_change(partition, batch), peers=peers)
@@ -220,7 +235,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         )
 
     def _other_owner(self, about: wire.About) -> str:
-        """Return the reason why the daemon cannot belong to this device group; empty if it can."""
+        """Return the problem if the daemon's partitions of this prefix belong to another device group; empty
+        if not.
+        """
         owner, ours = about.owners.get(self._options.prefix, ""), self._options.owner
         if owner in ("", ours):
             return ""
@@ -234,8 +251,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             self._empty.add(partition)
 
     async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
-        """Raise the partition's guard to the wanted one, in steps if the daemon's epoch for the partition is far
-        behind.
+        """Raise the partition's guard to the wanted one, in steps if the daemon refuses the jump, and return
+        the guard that the daemon holds then. Raises :class:`DeviceRejected` after :data:`GUARD_STEPS_MAX`
+        steps, and as :meth:`DaemonClient.guard`.
         """
         step = wanted
         for _ in range(GUARD_STEPS_MAX):
@@ -262,8 +280,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         wanted: Sequence[wire.LoadBalancerConfig],
         removed: Sequence[str],
     ) -> DeviceResult:
-        """Send the changes in one request; if the daemon refuses the request as a whole, retry each half, down to the
-        load balancer at fault.
+        """Send the changes in one request; if the daemon refuses the request as a whole, retry each half,
+        down to the load balancer at fault, whose reason is in the result's ``errors``.
         """
         self._empty.discard(partition)
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
@@ -286,11 +304,12 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         problems: Mapping[LoadBalancerId, str],
         named: Collection[str] | None,
     ) -> DeviceResult:
-        """Replace the partition's contents.
+        """Replace the partition's contents by ``wanted``.
 
-        Load balancers with problems keep their current configuration, and so do all that are not in ``named``;
-        ``named`` None: these are removed. If the daemon refuses the request as a whole (it is too large), removals and
-        changes are sent in parts.
+        Load balancers with problems keep their current configuration, and so do all that are not in
+        ``named``; ``named`` None: these are removed. If the daemon refuses the request as a whole (it is too
+        large), changes and then removals are sent in parts; load balancers at fault are kept, and the rest is
+        sent as a complete request again.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.
         keeps = bool(problems) or named is not None
@@ -318,16 +337,17 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         )
 
     async def _other_held_ids(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
-        """Return the ids of load balancers in the partition that ``named`` does not have."""
+        """Return the ids of load balancers in the partition on the daemon that are not in ``named``."""
         seen = (await self.daemon.observation()).partitions
         held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
         return tuple(one for one in held if one not in named)
 
 
 def session_digest(session_id: SessionId) -> str:
-    """Return the digest of a session id that daemons get instead of the id.
+    """Return the digest of a session id, 32 hex digits, that daemons get instead of the id.
 
-    Every user of a daemon can read the digest, and the session id itself authenticates an agent to the controllers.
+    Every user of a daemon can read the digest, and the session id itself authenticates an agent to the
+    controllers.
     """
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
@@ -343,7 +363,9 @@ def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId]
 
 
 def describe_limitations(about: wire.About) -> str:
-    """Describe the services that the daemon's host refuses; empty: none."""
+    """Describe the protocols (UDP and SCTP, or only SCTP) that the daemon's host refuses, with the reason;
+    empty if none.
+    """
     if about.datagrams:
         return f"UDP and SCTP are refused: {about.datagrams}"
     return f"SCTP is refused: {about.sctp}" if about.sctp else ""
@@ -353,7 +375,10 @@ Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
 
 
 def _split_in_halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
-    """Split the changes into two halves, removals before additions, because removals free addresses."""
+    """Split the changes into two non-empty halves, for more than one change: removals and additions, or each
+    in the middle if there are only removals or only additions. Removals come first, because they free
+    addresses.
+    """
     if wanted and removed:
         return ((), removed), (wanted, ())
     middle, half = len(wanted) // 2, len(removed) // 2

@@ -35,7 +35,9 @@ log = structlog.get_logger(__name__)
 
 
 class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
-    """Driver of one device group of daemons. Raises :class:`ValueError` naming an option that cannot be used."""
+    """Driver of one device group of daemons. Raises :class:`ValueError` if a file named by an option cannot
+    be used.
+    """
 
     reloaded_options = ("haproxyd_username", "haproxyd_password", "haproxyd_password_file", "ca_file")
 
@@ -47,7 +49,9 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._enhanced = Catalogue(options.esd_dir, HaproxyVerifier(CAPABILITIES, options.log_targets))
 
     def reload(self, options: Mapping[str, Any]) -> None:
-        """Use changed credentials and certificate authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        """Use changed credentials and certificate authorities for requests from now on; changes of other
+        options are ignored. Raises :class:`ValueError` naming a wrong option, and nothing changes.
+        """
         mine = self._options
         changed = parse_options(
             options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
@@ -62,17 +66,26 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         self._options = access
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Request the state of each device from its daemon."""
+        """Read the state of each device from its daemon; errors, and a name that two daemons share, are
+        problems in the states.
+        """
         states = await super().check()
         return tuple(_with_unique_names(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Set the partition's guard to this owner on every reachable device."""
+        """Set the partition's guard to this owner on every reachable device. Raises :class:`StaleOwner` if a
+        device has a newer owner, and :class:`DeviceUnavailable` if no device is reachable.
+        """
         partition = self._names.partition(project_id)
         await run_on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch on every reachable device; the outcome names the others as ``lagging``."""
+        """Apply the batch on every reachable device; the outcome names the others as ``lagging``. If all were
+        reached, also make their HAProxys peers.
+
+        Raises :class:`StaleOwner`, :class:`GuardLost`, or :class:`DeviceUnavailable` if no device is
+        reachable.
+        """
         partition = self._names.partition(batch.project_id)
         rendered = await self._render_batch(batch)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
@@ -90,7 +103,9 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         )
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Plan, without writing, the changes that the batch would make on each device."""
+        """Plan, without writing, the changes that the batch would make on each device; errors are problems in
+        the plans.
+        """
         partition = self._names.partition(batch.project_id)
         rendered = await self._render_batch(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
@@ -100,7 +115,9 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return tuple(render_load_balancer(service, batch.certificates, definitions) for service in batch.services)
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """Read the enhanced services from the files in the directory ``esd_dir``; None without this option."""
+        """Read the enhanced services from the files in the directory ``esd_dir`` if they changed; empty
+        without this option.
+        """
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
 
@@ -108,13 +125,17 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Do nothing: no other program makes partitions of a daemon."""
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the projects whose partitions hold load balancers."""
+        """Return the projects whose partitions hold load balancers on a reachable device, except those whose
+        partition's name is a digest. Raises :class:`DeviceUnavailable` if no device is reachable.
+        """
         done, _ = await run_on_all(self._devices, lambda device: device.recent_reading())
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
         return frozenset(tenant for one in found if (tenant := self._names.tenant(one.name)) is not None)
 
     async def changed(self) -> None:
-        """Return when a daemon reports a status change that the last :meth:`observe` does not include."""
+        """Return when a daemon reports an event of this environment that the last :meth:`observe` does not
+        include, or answers again after it failed.
+        """
         await watching.wait_for_change(self._devices, self._names)
 
     def forget(self, project_id: ProjectId) -> None:
@@ -136,10 +157,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return observation.merge_readings(readings, unreachable, self._names, uneven=uneven)
 
     async def _introduce_peers(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
-        """Make the devices' HAProxys peers of each other where they are not yet, so that they share stick tables.
+        """Make the devices' HAProxys peers of each other where they are not yet, so that they share stick
+        tables.
 
-        Lost persistence after a failover does not justify refusing a load balancer, so a failure is only logged, and
-        retried with the next batch.
+        Lost persistence after a failover does not justify refusing a load balancer, so an unreachable or
+        refusing device is only logged, and retried with the next batch. Raises :class:`StaleOwner` and
+        :class:`GuardLost`.
         """
         receipts = {host: one.receipt for host, one in done.items() if one.receipt is not None}
         wanted = {host: _peers_for_host(receipts, host) for host, one in receipts.items() if one.peer is not None}
@@ -171,7 +194,7 @@ def _peers_for_host(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wi
 
 
 def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
-    """Return the states, with a problem where two daemons report the same name.
+    """Yield the states, with a problem where two daemons report the same name.
 
     Either the peers could not be distinguished, or both addresses reach one daemon.
     """

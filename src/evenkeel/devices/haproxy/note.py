@@ -10,11 +10,13 @@ from evenkeel.core.kit.values import Wire
 
 
 class Note(Wire):
-    """Intended state of one load balancer, stored on the daemon. ``addresses``: number of distinct member addresses."""
+    """Intended state of one load balancer, stored on the daemon. ``addresses``: number of distinct member
+    addresses.
+    """
 
     admin_state_up: bool = True
     listeners_down: tuple[str, ...] = ()
-    """Ids of listeners that should not listen."""
+    """Ids of listeners that are admin down, or whose load balancer is."""
     pools_idle: tuple[str, ...] = ()
     """Ids of pools that are admin down, or that no active listener uses."""
     connection_limits: dict[str, int] = {}
@@ -27,12 +29,12 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def pack_note(note: Note) -> str:
-    """Serialize the note; equal notes give equal text."""
+    """Serialize the note as JSON; equal notes give equal text."""
     return _ENCODER.encode(note).decode()
 
 
 def unpack_note(text: str) -> Note:
-    """Parse a note; an empty note if the text is not a valid one."""
+    """Parse a note; the default note if the text is not a valid one."""
     try:
         return _DECODER.decode(text)
     except msgspec.MsgspecError:

@@ -42,7 +42,7 @@ OPTIONS = [
 
 
 class HaproxyOptions(Value):
-    """Validated settings of one device group, from :data:`OPTIONS`. Times in seconds."""
+    """Validated settings of one device group, made from :data:`OPTIONS`."""
 
     hosts: tuple[str, ...]
     """Address ``host:port`` of every daemon."""
@@ -116,8 +116,10 @@ def _parse_hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
 
 
 def _parse_host(text: str) -> str:
-    """Return ``host:port`` of a URL. A URL with user or password is refused, because it would be logged; they have own
-    options.
+    """Return ``host:port`` of a URL, port 9443 by default.
+
+    Raises :class:`ValueError` for anything but ``https://host`` or ``https://host:port``; the error does not
+    show a user or password in the URL.
     """
     refusal = ValueError(f"haproxyd_url: {text.rpartition('@')[2]!r}: allowed is https://host or https://host:port")
     try:

@@ -16,11 +16,13 @@ from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
 
 
 class HaproxyVerifier(SupportVerifier):
-    """Verifier of an agent's enhanced services, used by :class:`evenkeel.devices.esd.catalogue.Catalogue`."""
+    """Checks definitions of an agent's enhanced services for HAProxy, for
+    :class:`evenkeel.devices.esd.catalogue.Catalogue`.
+    """
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """Return the definitions; with a problem in those that HAProxy cannot render, or whose lines the daemon would
-        refuse.
+        """Return the definitions by name, with a problem in those that HAProxy cannot render, whose access
+        log has a forbidden target, or whose lines the daemon would refuse. ``strict`` is ignored.
         """
         found = await super().verify(definitions, strict=strict)
         return {name: _check_lines(one) for name, one in found.items()}

@@ -51,7 +51,7 @@ def _definition_problem(service: ServiceDefinition) -> str:
 
 
 class NoopGroup:
-    """One agent's view of a no-op device."""
+    """One agent's view of a no-op device, which exists only in memory."""
 
     def __init__(self, memory: NoopMemory, *, alone: bool = False) -> None:
         """``alone``: other agents of the group have separate memories, so this group reports no digests: they would be
@@ -62,7 +62,7 @@ class NoopGroup:
 
     @property
     def facts(self) -> DeviceFacts:
-        """Return the facts of a standalone device that any agent can reach."""
+        """Return the facts of a standalone device that any agent can reach and that carries no traffic."""
         return DeviceFacts(
             driver=NAME,
             ha_type=HaType.STANDALONE,
@@ -73,7 +73,7 @@ class NoopGroup:
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Return the state of the device, which always meets the requirements."""
+        """Return the state of the only device; the only possible problem is that it was set unreachable."""
         problem = "" if self._memory.reachable else "out of reach"
         state = DeviceState(
             name=NAME,
@@ -85,14 +85,18 @@ class NoopGroup:
         return (state,)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Set the partition's guard to this owner."""
+        """Set the partition's guard to this owner. Raises :class:`StaleOwner` for an owner older than the
+        guard, and :class:`DeviceUnavailable`.
+        """
         self._reachable_memory().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Store the batch's definitions, if the batch has the current guard.
+        """Store the batch's definitions, deletions first; definitions with a problem or an address in use are
+        refused one by one.
 
-        Networks that projects share are held in a partition of their own, before and after the load balancers that use
-        them.
+        A complete batch also removes orphans, unless it keeps them; networks in use stay and are returned as
+        ``left``. Raises :class:`StaleOwner` or :class:`GuardLost` without the current guard, and
+        :class:`DeviceUnavailable`.
         """
         partition = self._reachable_memory().guarded_partition(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
@@ -141,39 +145,51 @@ class NoopGroup:
         )
 
     def _conflict_text(self, service: ServiceDefinition) -> str:
-        """Describe the conflict if another load balancer has one of the addresses; else empty."""
+        """Describe the first VIP address that another load balancer has in the same network; empty if there
+        is none.
+        """
         for vip in (service.vip, *service.additional_vips):
             if (holder := self._memory.holder_of(vip)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by load balancer {holder}"
         return ""
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """Return nothing: a device that configures nothing has nothing to change."""
+        """Return one plan without operations, because this device configures nothing; with a problem if it is
+        unreachable.
+        """
         return (DevicePlan(device=NAME, problem="" if self._memory.reachable else "out of reach"),)
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Do nothing: no other program uses this device."""
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Remove the partition if it is empty."""
+        """Remove the partition if it is empty and has this owner's guard; else the result names the device as
+        ``left``. Raises :class:`DeviceUnavailable`.
+        """
         return Retirement(left=() if self._reachable_memory().retire(project_id, epoch, session_id) else (NAME,))
 
     async def observe(self) -> Observation:
-        """Return the state of the device, and digests of its load balancers; no statuses."""
+        """Return the state of the device, and digests of its load balancers unless the memory is this agent's
+        alone; no statuses. Raises :class:`DeviceUnavailable`.
+        """
         memory = self._reachable_memory()
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the projects whose partition on this simulated device has a guard."""
+        """Return the projects whose partition on this simulated device has a guard. Raises
+        :class:`DeviceUnavailable`.
+        """
         partitions = self._reachable_memory().tenants()
         return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 
     async def changed(self) -> None:
-        """Wait for ever: there are no notifications."""
+        """Wait until cancelled: this device sends no notifications."""
         await asyncio.Event().wait()
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Return tenants with load balancers, number of member addresses, and values set by a test."""
+        """Return ``{metric: value}`` for those of ``metrics`` that the memory knows: tenants with load
+        balancers, member addresses, and values set by a test. Raises :class:`DeviceUnavailable`.
+        """
         used = self._reachable_memory().utilization()
         return {name: used[name] for name in metrics if name in used}
 

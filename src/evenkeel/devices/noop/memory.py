@@ -16,7 +16,9 @@ NetworkAddress = tuple[str, str]
 
 
 class Partition:
-    """One tenant's partition: the guard, and the applied definition of each load balancer."""
+    """One tenant's partition: the guard (``epoch`` None: none), and the applied definition of each load
+    balancer.
+    """
 
     def __init__(self) -> None:
         self.epoch: int | None = None
@@ -42,8 +44,10 @@ class NoopMemory:
         """``{address: load balancer that got the address last}``. The load balancer may have left the address since."""
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
-        """Set the partition's guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or has the same
-        epoch and another session; without a guard, if the newest removed guard is so.
+        """Set the partition's guard to this owner, and return the partition, created if absent.
+
+        Raises :class:`StaleOwner` if the guard has a newer epoch, or the same epoch and another session; a
+        partition without a guard is compared with the newest removed guard in the same way.
         """
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
@@ -54,8 +58,9 @@ class NoopMemory:
         return partition
 
     def guarded_partition(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
-        """Return the partition that this owner guards. Raises :class:`StaleOwner` if there is a newer owner,
-        :class:`GuardLost` if the guard is older or absent.
+        """Return the partition that this owner guards. Raises :class:`StaleOwner` if the guard has a newer
+        epoch, or the same epoch and another session; :class:`GuardLost` if it has an older epoch or is
+        absent.
         """
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
@@ -64,7 +69,9 @@ class NoopMemory:
         return partition
 
     def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Remove the partition if it is empty and has this owner's guard. False: the partition is still there."""
+        """Remove the partition if it is empty and has this owner's guard or none. True if the partition is
+        absent now; False: it is still there.
+        """
         partition = self.partitions.get(project_id)
         if partition is None or (partition.epoch is None and not partition.holds and not partition.foreign):
             self.partitions.pop(project_id, None)
@@ -77,7 +84,9 @@ class NoopMemory:
         return True
 
     def utilization(self) -> dict[str, float]:
-        """Return the utilization by capacity metric; metrics of traffic and networks only if a test set them."""
+        """Return ``{capacity metric: value}``: tenants with load balancers, member addresses, and what a test
+        set in ``figures``.
+        """
         held = [tuple(partition.holds.values()) for _, partition in self.tenants() if partition.holds]
         nodes = sum(
             len({member.address for service in services for pool in service.pools for member in pool.members})
@@ -87,7 +96,7 @@ class NoopMemory:
         return {name: counted.get(name, 0) + self.figures.get(name, 0.0) for name in {*counted, *self.figures}}
 
     def digests(self) -> dict[str, str]:
-        """Return ``{load balancer id: digest of its definition}``."""
+        """Return ``{load balancer id: SHA-256 of its definition, in hex}``."""
         return {
             load_balancer_id: hashlib.sha256(msgspec.json.encode(service)).hexdigest()
             for _, partition in self.tenants()
@@ -95,11 +104,13 @@ class NoopMemory:
         }
 
     def tenants(self) -> Iterator[tuple[ProjectId, Partition]]:
-        """Yield all partitions except the one for networks that projects share."""
+        """Yield project and partition of all partitions except the one for networks that projects share."""
         return ((project_id, one) for project_id, one in self.partitions.items() if project_id != COMMON_PROJECT)
 
     def missing_shared_network(self, service: ServiceDefinition) -> str:
-        """Describe a shared network that the load balancer uses and the device does not hold; empty: there is none."""
+        """Describe the first shared network of the load balancer that the device does not hold with all its
+        subnets; empty if there is none, and for a shared network itself.
+        """
         common = self.partitions.get(COMMON_PROJECT, Partition())
         for network in service.networks if service.project_id != COMMON_PROJECT else ():
             held = common.holds.get(network.id)
@@ -109,9 +120,8 @@ class NoopMemory:
         return ""
 
     def subnets_used(self, network: ServiceDefinition) -> set[str]:
-        """Return the ids of the network's subnets that have load balancers and that no other shared network has.
-
-        Empty for anything but a shared network.
+        """Return those subnet ids of a shared network that load balancers use and no other shared network
+        has. Empty for anything but a shared network.
         """
         if network.project_id != COMMON_PROJECT:
             return set()
@@ -124,20 +134,20 @@ class NoopMemory:
         return mine & {id_ for each in services for id_ in _subnet_ids(each)}
 
     def store_definition(self, project_id: ProjectId, service: ServiceDefinition) -> None:
-        """Store a definition in the partition, which must exist."""
+        """Store a definition in the partition, which must exist, and index the load balancer's addresses."""
         self.partitions[project_id].holds[service.load_balancer_id] = service
         if project_id != COMMON_PROJECT:  # networks have no addresses of clients
             self._holders |= dict.fromkeys(_vip_addresses(service), (project_id, service.load_balancer_id))
 
     def holder_of(self, vip: Vip) -> LoadBalancerId | None:
-        """Return the load balancer that has the VIP's address in the VIP's network; None: nobody has it."""
+        """Return the load balancer that has the VIP's address in the VIP's network; None if none has it."""
         where = vip.network_id, vip.address
         project_id, load_balancer_id = self._holders.get(where, (ProjectId(""), LoadBalancerId("")))
         service = self.partitions.get(project_id, Partition()).holds.get(load_balancer_id)
         return load_balancer_id if service is not None and where in _vip_addresses(service) else None
 
     def changed_by_hand(self) -> None:
-        """Index the addresses again, after a test changed the contents of partitions."""
+        """Rebuild the index of addresses, after a test changed the contents of partitions."""
         self._holders = {
             address: (project_id, LoadBalancerId(load_balancer_id))
             for project_id, partition in self.tenants()
@@ -155,10 +165,11 @@ def _subnet_ids(service: ServiceDefinition) -> set[str]:
 
 
 def _refuse_stale(project_id: ProjectId, partition: Partition, epoch: int, session_id: SessionId) -> None:
-    """Raise :class:`StaleOwner` for an older epoch, or for the guard's epoch with another session.
+    """Raise :class:`StaleOwner` if the partition's guard has a newer epoch, or the same epoch with another
+    session.
 
-    Each takeover has a higher epoch, so an epoch with two sessions was assigned twice, and the second session is
-    refused.
+    Each takeover has a higher epoch, so an epoch with two sessions was assigned twice, and the second session
+    is refused.
     """
     if partition.epoch is None or partition.epoch < epoch:
         return

@@ -20,7 +20,7 @@ from evenkeel.devices.esd.support import usable_definition
 log = structlog.get_logger(__name__)
 
 VERIFIED_SECONDS = 60.0
-"""Interval at which the devices' objects are read again."""
+"""Interval, in seconds, at which the devices' objects are read again."""
 
 ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, CommonPaths]]]
 """Reads the objects of these types in /Common: ``{host: objects}`` of the reachable devices.
@@ -30,7 +30,9 @@ Raises :class:`DeviceUnavailable` if no device was reached, :class:`DeviceReject
 
 
 class DeviceObjects:
-    """Verifier of enhanced services for BIG-IPs, used by :class:`evenkeel.devices.esd.catalogue.Catalogue`."""
+    """Verifier of enhanced services against the devices' objects, used by
+    :class:`evenkeel.devices.esd.catalogue.Catalogue`.
+    """
 
     def __init__(
         self,
@@ -55,8 +57,8 @@ class DeviceObjects:
         self._verified_at_seconds = None
 
     async def verify(self, definitions: Mapping[str, Definition], *, strict: bool) -> Mapping[str, Definition]:
-        """Return the definitions, each with its problems: objects that devices lack. ``strict``: see
-        :func:`.verify.verify_definition`.
+        """Return the definitions by name, with problems where devices lack objects, or cannot render a part.
+        Device errors are not raised. ``strict``: as for :func:`.verify.verify_definition`.
         """
         await self._read_common_objects(object_types(definitions.values()))
         usable = {name: self._usable_definition(one) for name, one in definitions.items()}

@@ -35,12 +35,13 @@ async def read_common_paths(device: IControl, types: Iterable[str]) -> CommonPat
 def verify_definition(
     definition: Definition, devices: Mapping[str, CommonPaths], *, strict: bool = False
 ) -> Definition:
-    """Return the definition with the types of its objects, or with a problem. ``devices``: the objects of each
-    reachable device, by host.
+    """Return the definition with the types of its objects, or with a problem. ``devices``: the objects of
+    each reachable device, by host.
 
-    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless it is the only tag
-    or ``strict`` is true. An object that only some devices have is a problem: discarding the tag would remove the
-    object from the traffic of the devices that have it.
+    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless it is the
+    only tag or ``strict`` is true. An object that only some devices have is a problem: discarding the tag
+    would remove the object from the traffic of the devices that have it. So is an object of different types
+    on different devices.
     """
     if definition.problem:
         return definition
@@ -73,8 +74,8 @@ def verify_definition(
 
 
 def check_cookie_secret(definition: Definition, secret: CookieSecret | None) -> Definition:
-    """Return the definition; if it encrypts cookies with the digest of the agent's secret, or, where the agent has
-    none, with that problem.
+    """Return the definition. One that encrypts cookies gets the digest of the agent's secret or, if
+    ``secret`` is None, a problem and no content.
     """
     if definition.problem or definition.parts.cookie_encryption is None:
         return definition

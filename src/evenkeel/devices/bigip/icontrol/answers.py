@@ -41,7 +41,7 @@ class LoginLost(DeviceUnavailable):
 
 
 def parse_document(body: bytes) -> dict[str, Any]:
-    """Parse the JSON object in the body of a response; empty if there is none."""
+    """Parse the JSON object in the body of a response; empty if the body is something else."""
     if not body:
         return {}
     try:
@@ -75,8 +75,9 @@ _ECHO_CHARACTERS = 16
 
 
 def response_error(device: str, status: int, body: bytes, *, hidden: Iterable[bytes] = ()) -> EvenKeelError:
-    """Build the error for a response with a status other than 2xx. ``hidden``: parts of the request that the error
-    never repeats.
+    """Build the error for a response with a status other than 2xx: a :class:`DeviceRejected` only for a clear
+    refusal, else a :class:`DeviceUnavailable`. ``hidden``: parts of the request that the error never
+    repeats.
     """
     found = parse_document(body)
     message = hide_echo(str(found.get("message", "")), hidden)[:REASON_CHARACTERS_MAX]
@@ -103,7 +104,9 @@ def response_error(device: str, status: int, body: bytes, *, hidden: Iterable[by
 
 
 def hide_echo(message: str, hidden: Iterable[bytes]) -> str:
-    """Return a device's error message, or a general one if it quotes one of the texts, which may be part of a key."""
+    """Return a device's error message, or a general one if the message quotes one of the ``hidden`` texts,
+    which may be part of a key.
+    """
     pieces = {line[:_ECHO_CHARACTERS] for text in hidden for line in text.decode("latin-1").splitlines()}
     repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
     return "(its reason is not shown: it repeats a secret that was sent)" if repeats else message

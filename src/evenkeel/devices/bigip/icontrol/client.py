@@ -1,9 +1,9 @@
 """iControl REST over HTTPS: one device, one user, a few connections.
 
-Gives the guarantees of :mod:`evenkeel.devices.https`. Reads are retried while the device is busy, within a deadline; a
-write is retried only after a response which shows that it was not carried out. Errors are :class:`DeviceUnavailable`
-(state unknown) and :class:`DeviceRejected` (understood and refused; :class:`ObjectAbsent` and :class:`Exists` are
-subclasses).
+Gives the guarantees of :mod:`evenkeel.devices.https`. Reads are retried while the device is busy, within a
+deadline; a write is retried only after a response which shows that it was not carried out. Errors are
+:class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused;
+:class:`ObjectAbsent` and :class:`ObjectExists` are subclasses).
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from evenkeel.devices.https import HttpsTransport
 
 T = TypeVar("T")
 UPLOAD_BYTES_MAX = 512 * 1024
-"""Size of one upload request; devices accept at most 1 MiB."""
+"""Size in bytes of one upload request; devices accept at most 1 MiB."""
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
 ECHO = "/mgmt/shared/echo-query"
@@ -73,20 +73,25 @@ class IControl:
     # -- public methods
 
     def use(self, options: BigIpOptions, tls: ssl.SSLContext) -> None:
-        """Use these credentials and this TLS context from now on; a token that the device still accepts stays in
-        use.
+        """Use these credentials and this TLS context from now on; a token that the device still accepts stays
+        in use.
         """
         self._options = options
         self._https.use(tls)
         self._login.use(options)
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
-        """Read one document; retries while the device is busy or the connection breaks."""
+        """Read one document; retries while the device is busy or the connection breaks, within
+        ``retry_seconds``.
+
+        Raises :class:`DeviceRejected`, of which :class:`ObjectAbsent` if there is no such object, and
+        :class:`DeviceUnavailable`.
+        """
         return await self._run_with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
     async def observed(self, path: str) -> dict[str, Any]:
-        """Read one document as :meth:`get`. If the answer equals the previous one, the same object is returned: never
-        change it.
+        """Read one document as :meth:`get`. If the response equals the previous one, the same object is
+        returned, which callers must not change.
         """
         return await self._read_remembered(self._remembered, path)
 
@@ -108,8 +113,8 @@ class IControl:
         return await self._read_collection(read, path, partition, query, expand=expand)
 
     async def observed_collection(self, path: str, *, expand: bool = False) -> list[Any]:
-        """Read a collection as :meth:`collection`. If a page equals the previous one, its items are the same objects:
-        never change them.
+        """Read a collection as :meth:`collection`. Items of a page that equals the previous one are the same
+        objects, which callers must not change.
         """
         return await self.collection(path, expand=expand, documents=self._remembered)
 
@@ -161,9 +166,11 @@ class IControl:
         timeout_seconds: float | None = None,
         secrets: Mapping[str, Secret] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        """Send one write. It is repeated only if the device answers that it was busy and did nothing.
+        """Send one write and return the document in the response. The write is repeated only if the device
+        answers that it did nothing, or no connection could be made.
 
-        ``secrets``: further attributes of the body, which no error repeats.
+        ``transaction``: number of the transaction that queues the write; ``secrets``: further attributes of
+        the body, which no error repeats. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
         return await self._run_with_retries(
@@ -174,7 +181,8 @@ class IControl:
         )
 
     async def upload(self, name: str, content: bytes) -> None:
-        """Upload a file, replacing a file of the same name; the caller must remove it later.
+        """Upload a file, replacing a file of the same name; the caller must remove it later. Raises
+        :class:`DeviceRejected`, :class:`DeviceUnavailable`.
 
         An upload is not part of a transaction and not protected by the partition's guard.
         """
@@ -201,7 +209,8 @@ class IControl:
         documents: RememberedDocuments | None = None,
         secrets: Mapping[str, Secret] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        """Send one authenticated request; retried once with a new token if the old one is refused.
+        """Send one authenticated request and return the document in the response; retried once with a new
+        token if the old one is refused.
 
         ``content`` is sent unchanged, ``body`` as JSON, with ``secrets`` among its attributes. ``documents``: returns
         the document of the previous response if the response equals it.
@@ -230,7 +239,9 @@ class IControl:
         raise response_error(self.host, status, answer, hidden=(content or b"", *revealed.values()))
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Check that the device's configuration responds within the time. Raises :class:`DeviceUnavailable`."""
+        """Check that the device's configuration responds within the time limit. Raises
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         await self.send("GET", PROBE, timeout_seconds=timeout_seconds)
 
     @property
@@ -239,7 +250,7 @@ class IControl:
         return self._https.seconds_since_answer
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Whether the device responds within the time, with any status.
+        """Whether the device responds within the time limit, with any status.
 
         The check uses its own connection, so it does not queue behind other requests.
         """
@@ -257,8 +268,8 @@ class IControl:
     async def _run_with_retries(
         self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]
     ) -> T:
-        """Run ``work``; after a failure repeat it, with growing pauses, while ``again(error, attempts)`` is true and
-        the deadline allows.
+        """Run ``work`` and return its result; after a :class:`DeviceUnavailable` repeat it, with growing
+        pauses, while ``again(error, attempts)`` is true and the deadline of ``retry_seconds`` allows.
         """
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):

@@ -1,9 +1,10 @@
 """Authentication of one process at one device.
 
-One token serves all requests. It is prolonged as far as the device allows, because each login costs a check of the
-password, and replaced and deleted before it ends: devices with F5's defect ID1787517 (17.1.2.x) never free tokens that
-expired, and refuse a user's logins at 100. At that limit the user's oldest tokens are deleted; if that does not help,
-requests carry the password (basic authentication, for local users only) for some minutes.
+One token serves all requests. The token is prolonged as far as the device allows, because each login costs a
+check of the password, and replaced and deleted before it ends: devices with F5's defect ID1787517 (17.1.2.x)
+never free tokens that expired, and refuse a user's logins at 100. At that limit the user's oldest tokens are
+deleted; if that does not help, requests carry the password (basic authentication, for local users only) for
+some minutes.
 
 Refused credentials are tried again at growing intervals, because devices lock accounts.
 """
@@ -30,15 +31,15 @@ LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
 """Pause between attempts with credentials that the device refused."""
 LOGOUT_SECONDS = 2.0
 TOKEN_SECONDS = 1_200
-"""Lifetime assumed for a token if the answer to the login has none."""
+"""Lifetime, in seconds, assumed for a token if the response to the login has none."""
 TOKEN_SECONDS_MAX = 36_000
-"""Longest lifetime that devices give a token, from the login."""
+"""Longest lifetime that devices give a token, in seconds from the login."""
 USED_SHARE = 0.9
 """Share of a token's lifetime after which another token is requested."""
 LIMIT_REACHED = "maximum active login tokens"
 """Text in the 400 response to a login if the user has 100 tokens already."""
 REPLACE_AGAIN_SECONDS = 60.0
-"""Pause after a failed attempt to replace a token that the device still accepts."""
+"""Pause, in seconds, after a failed attempt to replace a token that the device still accepts."""
 PASSWORD_SECONDS = 300.0
 """Seconds for which requests carry the password before another token is requested."""
 
@@ -46,7 +47,7 @@ PASSWORD_SECONDS = 300.0
 class Token(NamedTuple):
     name: str
     replace_at_seconds: float
-    """Time at which the token should be replaced, by the clock of :class:`DeviceLogin`."""
+    """Time at which the token should be replaced: seconds by the monotonic clock of :class:`DeviceLogin`."""
 
 
 class DeviceLogin:
@@ -75,8 +76,8 @@ class DeviceLogin:
         self._password_works = True
 
     async def headers(self) -> dict[str, str]:
-        """Return headers that authenticate a request; logs in if there is no token. Raises
-        :class:`DeviceUnavailable`.
+        """Return headers that authenticate a request; logs in if there is no token, or replaces an old one.
+        Raises :class:`DeviceUnavailable`; :class:`LoginLost` if the credentials are refused.
         """
         async with self._lock:
             # under the lock: one login serves all waiting requests
@@ -91,7 +92,9 @@ class DeviceLogin:
         return {} if self._token is None else _token_header(self._token.name)
 
     def record_refusal(self, headers: Mapping[str, str]) -> None:
-        """Record that the device answered 401 to a request with these headers."""
+        """Record that the device answered 401 to a request with these headers: the token or the password is
+        not used again.
+        """
         if "Authorization" in headers:
             self._password_works, self._password_until_seconds = False, 0.0
         # another request may have renewed the token meanwhile
@@ -121,7 +124,10 @@ class DeviceLogin:
             await self._delete_token(former.name, _token_header(former.name))
 
     async def _new_token(self) -> Token | None:
-        """Log in and return the new token; None if the password has to be used instead."""
+        """Log in and return the new token; None if the password has to be used instead. Raises
+        :class:`LoginLost` if the credentials are refused, or a pause after a refusal is not over; else
+        :class:`DeviceUnavailable`.
+        """
         # more attempts could lock the account on the device
         if self._now() < self._refused_until_seconds:
             raise LoginLost(self._host, self._refusal)
@@ -159,7 +165,9 @@ class DeviceLogin:
         )
 
     async def _prolong_token(self, token: dict[str, Any], began_seconds: float) -> Token:
-        """Prolong the token as far as the device allows, and return it."""
+        """Prolong the token as far as the device allows, and return it; without success with its present
+        lifetime.
+        """
         name, lifetime_seconds = token["token"], _token_lifetime_seconds(token)
         answer = await self._try_token_request(
             "PATCH", f"{TOKENS}/{name}", _token_header(name), json.dumps({"timeout": TOKEN_SECONDS_MAX}).encode()
@@ -167,7 +175,8 @@ class DeviceLogin:
         return Token(name, began_seconds + USED_SHARE * _token_lifetime_seconds(answer or {}, lifetime_seconds))
 
     async def _delete_oldest(self) -> None:
-        """Delete the older half of the user's tokens: left by processes that ended without deleting them, or expired.
+        """Delete the older half of the user's tokens, which ended processes left or which have expired;
+        failures are ignored.
 
         A process whose token is deleted logs in again.
         """
@@ -187,8 +196,8 @@ class DeviceLogin:
     async def _try_token_request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> dict[str, Any] | None:
-        """Send a request about tokens and return the answer; None if the device did not carry it out, which does no
-        harm.
+        """Send a request about tokens and return the document in the response; None if the device did not
+        carry it out, within ``LOGOUT_SECONDS``.
         """
         shown = TOKENS if path == TOKENS else f"{TOKENS}/..."
         try:
@@ -230,7 +239,9 @@ def _is_at_limit(status: int, content: bytes) -> bool:
 
 
 def _parse_token(host: str, content: bytes) -> dict[str, Any]:
-    """Return the token in the answer to a login. Raises :class:`DeviceUnavailable` if there is none."""
+    """Return the token, as an object, in the response to a login. Raises :class:`DeviceUnavailable` if there
+    is none.
+    """
     token = parse_document(content).get("token")
     if not isinstance(token, dict) or not isinstance(token.get("token"), str) or not token["token"]:
         raise DeviceUnavailable(host, "login answered without a token")
@@ -238,7 +249,7 @@ def _parse_token(host: str, content: bytes) -> dict[str, Any]:
 
 
 def _token_lifetime_seconds(token: Mapping[str, Any], otherwise: int = TOKEN_SECONDS) -> int:
-    """Return a token's lifetime from its login; ``otherwise`` if the token does not name it."""
+    """Return the token's lifetime in seconds, from its login; ``otherwise`` if the token does not name it."""
     seconds = token.get("timeout")
     return seconds if isinstance(seconds, int) and seconds > 0 else otherwise
 

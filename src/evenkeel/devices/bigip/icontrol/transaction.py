@@ -28,13 +28,13 @@ class OutcomeUnknown(DeviceUnavailable):
 
 
 class Command(Value):
-    """One request in a transaction."""
+    """One HTTP request that a transaction queues."""
 
     method: str
     path: str
     body: Mapping[str, Any] = {}
     secrets: Mapping[str, Secret] = {}
-    """Further attributes of the body."""
+    """Secret attributes of the body, which no error repeats."""
 
 
 def operation_command(operation: ConfigOperation, partition: str, source: str = "") -> Command:
@@ -57,11 +57,11 @@ def collection_path(key: Key, partition: str) -> str:
 async def commit_commands(
     device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float
 ) -> None:
-    """Commit the commands as one transaction.
+    """Commit the commands, in their order, as one transaction.
 
-    Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable` (certainly not carried out). The
-    transaction's number stays in ``pending`` while the device might still commit it, even if the caller is cancelled:
-    call :func:`drop_pending_transactions` before planning again.
+    Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable` (certainly not carried
+    out). The transaction's number stays in ``pending`` while the device might still commit it, even if the
+    caller is cancelled: call :func:`drop_pending_transactions` before planning again.
     """
     commands = tuple(commands)
     hidden = tuple(secret for command in commands for secret in command.secrets.values())
@@ -69,7 +69,7 @@ async def commit_commands(
     number = str(opened.get("transId", ""))
     if not number:
         raise DeviceUnavailable(device.host, "opened a transaction without a number")
-    # before any command: a cancelled caller leaves the number behind for drop_pending()
+    # before any command: a cancelled caller leaves the number behind for drop_pending_transactions()
     pending.add(number)
     try:
         for command in commands:

@@ -47,7 +47,9 @@ async def uploaded_files(
 
 
 async def remove_uploads(device: IControl, left: set[str]) -> None:
-    """Remove uploaded files from the device, and their names from the set. Raises :class:`DeviceUnavailable`."""
+    """Remove uploaded files from the device, and their names from the set; files that the device refuses to
+    remove are only logged. Raises :class:`DeviceUnavailable`.
+    """
     while left:
         names = sorted(left)[:REMOVED_AT_ONCE_MAX]
         paths = " ".join(f"{FOLDER}/{name}" for name in names)
@@ -60,7 +62,9 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
 
 
 async def list_earlier_uploads(device: IControl, partition: str) -> set[str]:
-    """List the uploads for this partition on the device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    """List the names of uploads for this partition that are on the device, from any agent. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
     # The names become arguments of a command on the device, so only plain ones are taken.

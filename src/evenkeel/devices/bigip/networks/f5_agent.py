@@ -14,7 +14,8 @@ net/route           ``IPv4_default_route_<route domain>``, ``IPv6_…`` since 9.
 net/arp             the MAC address
 ==================  ===================================================================================
 
-They have no mark, so an object is taken for one of them by its type, its name and the id of a subnet in it.
+These objects have no mark, so an object is taken for one of them by its type, its name and the id of a subnet
+in it.
 """
 
 import re

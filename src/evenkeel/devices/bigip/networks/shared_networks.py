@@ -10,8 +10,9 @@ from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, Rendere
 class SharedNetworks(Value):
     """Shared networks as the plan of a partition needs them.
 
-    ``subnets``: ``{id: CIDR}`` of shared subnets that the partition's load balancers use or used. ``external_gateway``,
-    for the plan of /Common: see :attr:`.attachment.AttachmentOptions.external_gateway`.
+    ``subnets``: ``{id: CIDR, or self IP with prefix length}`` of shared subnets that the partition's load
+    balancers use or used. ``external_gateway``: whether the plan of /Common sets the default route of route
+    domain 0.
     """
 
     subnets: Mapping[str, str] = {}
@@ -28,13 +29,15 @@ def shared_subnets_used(rendered: Iterable[RenderedObjects]) -> dict[str, str]:
 
 
 def refers_to_common(observed: Observed, folder: str) -> bool:
-    """Whether the partition's SNAT pool contains addresses in /Common, which projects share."""
+    """Whether a SNAT pool among the observed objects contains addresses in ``folder`` (/Common), which
+    projects share.
+    """
     pools = (seen for key, seen in observed.items() if key.type == SNAT_POOL)
     return any(str(path).startswith(f"/{folder}/") for seen in pools for path in seen.attributes.get("members") or ())
 
 
 def own_subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
-    """Return ``{subnet id: address}`` of this device group's self IPs in /Common."""
+    """Return ``{subnet id: address with prefix length}`` of this device group's self IPs in /Common."""
     found = {}
     for key, seen in observed.items():
         if key.type == SELF_IP and seen.mark is not None and names.is_own_mark(seen.mark):

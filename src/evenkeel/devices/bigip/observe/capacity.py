@@ -55,8 +55,8 @@ CONNECTIONS = "clientSideTraffic.curConns"
 
 
 class BigIpCapacity:
-    """Utilization of one device. Keeps the counters of the previous reading, because rates are computed from two
-    readings.
+    """Reads the utilization of one device. Keeps the counters of the previous reading, because rates are
+    computed from two readings.
     """
 
     def __init__(self, device: IControl, *, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -65,8 +65,9 @@ class BigIpCapacity:
         self._meter = RateMeter()
 
     async def read(self, metrics: Collection[str]) -> dict[str, float]:
-        """Read the values of the requested metrics; metrics not yet known are left out. Raises
-        :class:`DeviceUnavailable`.
+        """Return ``{metric: value}`` of the requested metrics, throughputs in bit/s; metrics not yet known,
+        as rates at the first reading, are left out. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
         """
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)

@@ -38,7 +38,7 @@ class ClusterView(Value):
 
     @property
     def own(self) -> Item:
-        """Return the device that reported this view of the cluster."""
+        """Return the device that reported this view of the cluster; empty if it is not among ``devices``."""
         return next((item for item in self.devices if str(item.get("selfDevice")).lower() == "true"), {})
 
 
@@ -63,7 +63,9 @@ async def _sync_answer(device: IControl) -> list[Any]:
 
 
 def parse_sync_status(answer: Item) -> SyncStatus:
-    """Extract the status from a response. The details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
+    """Extract the status from a response; all texts are empty if there is none. The details are nested one
+    level deeper, as ``syncStatus/0/details/<n>``.
+    """
     top = next((values for _, values in statistics_entries(answer)), {})
     details = (
         text_value(values, "details")
@@ -76,10 +78,8 @@ def parse_sync_status(answer: Item) -> SyncStatus:
 
 
 def device_identity(item: Item) -> str:
-    """Return a device's identity: the chassis' serial number, which all guests of a chassis share, and the first MAC
-    address.
-
-    Empty: not known.
+    """Return a device's identity, ``<serial number>/<MAC>``: all guests of a chassis share its serial number,
+    and the first MAC address distinguishes them. Empty if the serial number is not known.
     """
     parts = [str(item.get(name, "")).strip() for name in ("chassisId", "baseMac")]
     return "/".join(parts) if parts[0] else ""

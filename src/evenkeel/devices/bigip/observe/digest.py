@@ -62,7 +62,8 @@ def load_balancer_digests(
 
 
 def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
-    """Combine the devices' digests into one for each load balancer id.
+    """Combine the devices' digests into one for each load balancer id: the common one, or a digest of the
+    differing ones.
 
     The result does not depend on the number of devices that responded with the same content.
     """
@@ -75,7 +76,9 @@ def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]
 
 
 def object_places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
-    """Return the identities of all objects in the responses, of all partitions."""
+    """Return the identities of virtual addresses, virtual servers, pools and members in the responses, of all
+    partitions; objects in subfolders are left out.
+    """
     found: set[Place] = set()
     for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
         for item in items:
@@ -89,7 +92,9 @@ def object_places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: It
 
 
 def expected_places(observed: Observed, partition: str) -> Iterator[Place]:
-    """Yield the objects that an observation should find if the partition's cached state is right."""
+    """Yield the identities that :func:`object_places` should contain if the partition's cached state is
+    right.
+    """
     for key, item in observed.items():
         if key.type in (VIRTUAL_ADDRESS, VIRTUAL, POOL):
             yield key.type, partition, "", key.name

@@ -1,5 +1,5 @@
-"""Cache of evaluated responses: while a device's answers stay equal, an observation costs little more than its
-requests.
+"""Cache of evaluated responses: while a device's responses stay equal, an observation costs little more than
+its requests.
 """
 
 from collections.abc import Callable, Sequence

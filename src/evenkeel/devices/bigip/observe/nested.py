@@ -1,4 +1,4 @@
-"""Nested statistics: the form in which a device answers everything that is not configuration. Pure.
+"""Nested statistics: the form in which a device returns everything that is not configuration. Pure.
 
 ``{"entries": {link: {"nestedStats": {"entries": {name: {"value": 1}, other: {"description": "up"}}}}}}``
 """
@@ -12,7 +12,9 @@ Item = Mapping[str, Any]
 
 
 def check_statistics(host: str, what: str, answer: Item) -> Item:
-    """Return the response if it has the form of statistics; else raise :class:`DeviceUnavailable`."""
+    """Return ``answer`` if it has the form of statistics; else raise :class:`DeviceUnavailable`, which names
+    ``what`` was requested.
+    """
     entries = answer.get("entries", {})
     if not isinstance(entries, Mapping) or not all(map(_is_nested, entries.values())):
         raise DeviceUnavailable(host, f"answered something else than {what}")
@@ -36,7 +38,7 @@ def text_value(values: Item, name: str) -> str:
 
 
 def counter_value(values: Item, name: str) -> int:
-    """Return the counter with this name among the values; 0 if there is none."""
+    """Return the counter with this name among the values; 0 if there is none, or its value is no number."""
     found = values.get(name)
     value = found.get("value") if isinstance(found, Mapping) else None
     if isinstance(value, str):

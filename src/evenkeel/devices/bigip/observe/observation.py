@@ -1,9 +1,9 @@
-"""Statuses and statistics of a device group's objects on a device: responses to bulk reads -> an :class:`Observation`.
+"""Statuses and statistics of a device group's objects on a device, computed from responses to bulk reads.
 
-Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, statistics of virtual
-servers, pools with members (in pages), and the cluster's devices, device groups and config-sync. Marks show which
-objects are the group's. Everything except :func:`read_device` is pure. A device's counters, and so the totals, restart
-at zero when the device restarts.
+Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, statistics
+of virtual servers, pools with members (in pages), and the cluster's devices, device groups and config-sync.
+Marks show which objects are the group's. Everything except reading is pure. A device's counters, and so the
+totals, restart at zero when the device restarts.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -50,8 +50,8 @@ _NO_ENTRIES: Item = {}
 
 
 async def read_device(device: IControl, before: BigIpReading | None = None) -> BigIpReading:
-    """Read one device. ``before``: the device's previous reading, whose equal parts are reused. Raises
-    :class:`DeviceUnavailable`.
+    """Read one device. ``before``: the device's previous reading, whose equal parts are reused; None: there
+    is none. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
     """
     judged = before.judged if before else ResultCache()
     addresses, virtuals, pools, statistics = await gather_all_results(
@@ -86,11 +86,11 @@ def merge_readings(
     absent: Collection[Absence] = (),
     uneven: Collection[Absence] = (),
 ) -> Observation:
-    """Merge the readings of all devices into one observation.
+    """Merge the readings of all devices, by host and at least one, into one observation.
 
-    Statuses are those of the active device (else the first that responded), statistics are summed over devices.
-    ``absent``: objects that a device lacks and others have. ``uneven``: objects that it already lacked at the previous
-    observation; their load balancers are DEGRADED.
+    Statuses are those of the active device (else the first that responded), statistics are summed over
+    devices. ``absent``: objects that a device lacks and others have. ``uneven``: objects that it already
+    lacked at the previous observation; their load balancers are DEGRADED unless their status is worse.
     """
     seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
@@ -138,7 +138,9 @@ def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> fr
 def _held_objects(
     addresses: Items, virtuals: Items, pools: Items, names: BigIpNames
 ) -> frozenset[tuple[LoadBalancerId, str, str]]:
-    """Return load balancer, kind and id of each object; marks of earlier versions count too."""
+    """Return load balancer, kind and id of each object that has this device group's mark and a load balancer
+    in it.
+    """
     members = (member for pool in pools for member in subcollection_items(pool, "members"))
     marks = (names.own_mark(item.get("description")) for item in (*addresses, *virtuals, *pools, *members))
     return frozenset(
@@ -147,7 +149,9 @@ def _held_objects(
 
 
 def add_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
-    """Return the statuses, with DEGRADED for load balancers in ``uneven``, whose objects differ between devices."""
+    """Return the statuses, with DEGRADED for load balancers in ``uneven``, whose objects differ between
+    devices, unless they have a worse status.
+    """
     changed = {one.id: one for one in out_of_step_statuses(uneven)}
     kept = []
     for one in found:
@@ -193,7 +197,9 @@ def _balancer_statuses(
 def _pool_statuses(
     virtuals: Items, pools: Items, names: BigIpNames
 ) -> tuple[tuple[ObservedStatus, ...], Mapping[str, list[OperatingStatus]]]:
-    """Compute the statuses of members and pools, and ``{load balancer id: statuses of its pools}``."""
+    """Compute the statuses of members and pools, and ``{load balancer id: statuses of its pools}``. A pool is
+    in use if one of this device group's virtual servers names it.
+    """
     live = {scalar_text(item.get("pool")) for item in virtuals if _own_mark(item, "listener", names)}
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
@@ -214,8 +220,8 @@ def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
 
 
 def _group_items_by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
-    """Group this device group's objects of a kind by the LBaaS object that they implement: one may need several, such
-    as one at each VIP.
+    """Return ``{LBaaS object id: items}`` of this device group's items that implement an object of this kind;
+    an object may need several, such as one at each VIP.
     """
     found: dict[str, list[Item]] = {}
     for item in items:
@@ -249,7 +255,7 @@ def _member_status(member: Item, monitored: bool) -> OperatingStatus:
 
 
 def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingStatus:
-    """Compute a listener's status from its virtual servers: ONLINE if all are, OFFLINE if all are."""
+    """Compute a listener's status from its virtual servers: their common status, or DEGRADED if they differ."""
     statuses = {
         health.listener_status(
             enabled=virtual.get("disabled") is not True,
@@ -296,13 +302,13 @@ def _listener_counters(
 
 
 def _own_listeners(virtuals: Items, names: BigIpNames) -> frozenset[str]:
-    """Return the paths of this device group's virtual servers."""
+    """Return the full paths of this device group's virtual servers."""
     return frozenset(scalar_text(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
 
 
 def _virtual_server_path(address: str, values: Item) -> str:
-    """Return the path of the virtual server that statistics belong to: from the values' name, or else from the entry's
-    link.
+    """Return the full path of the virtual server that statistics belong to: from the values' name, or else
+    from the entry's link; empty if neither has one.
     """
     if name := text_value(values, "tmName"):
         return name

@@ -1,7 +1,9 @@
-"""Reads one partition: the device's JSON -> :data:`Observed`, and the partition's guards (records of its owner).
+"""Reads one partition: converts the device's JSON to :data:`Observed`, and finds the partition's guards
+(records of its owner).
 
-A full read requests every type of object that Even Keel uses, concurrently; a light read only pools and virtual
-servers. An object counts as absent only if a successful response does not contain it: every failure raises.
+A full read requests every type of object that Even Keel uses, concurrently; a light read only pools and
+virtual servers. An object counts as absent only if a successful response does not contain it: every failure
+raises.
 """
 
 import operator
@@ -76,7 +78,9 @@ class Guards(Value):
 
 
 async def read_guards(device: IControl, partition: str) -> Guards:
-    """Read the partition's guards with one request. A partition that does not exist has none."""
+    """Read the partition's guards with one request; none if the partition does not exist. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     return parse_guards(await device.collection(DATA_GROUP, partition=partition), partition)
 
 
@@ -125,7 +129,8 @@ async def read_partition(
     adjacent: bool,
     reads: "RepeatedReads | None" = None,
 ) -> tuple[Observed, Guards, dict[str, str]]:
-    """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has addresses.
+    """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has
+    addresses.
 
     The third item of the result is ``{subnet id: CIDR}`` of these shared subnets. ``reads``: earlier reads of the
     device.
@@ -155,7 +160,9 @@ async def read_pools_and_virtuals(device: IControl, partition: str, reads: "Repe
 
 
 async def read_forwarding_tables(device: IControl, partition: str) -> Observed:
-    """Read the forwarding tables of the partition's tunnels, with one request."""
+    """Read the forwarding tables of the partition's tunnels, with one request. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     kinds = (FORWARDING_TABLE,)
     return collect_observed(await _read_collections(device, kinds, partition), kinds, partition)
 
@@ -169,7 +176,9 @@ class CommonNodes(Value):
 
 
 async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
-    """Read the nodes in /Common, with one request."""
+    """Read the nodes in /Common, with one request. Raises :class:`DeviceRejected`,
+    :class:`DeviceUnavailable`.
+    """
     ours, others = set(), {}
     selected: dict[str, Any] = {"$select": "name,partition,subPath,address"}
     for item in await device.collection(NODE, partition=COMMON, **selected):
@@ -239,8 +248,8 @@ class RepeatedReads:
 def collect_observed(
     answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str
 ) -> Observed:
-    """Collect the partition's objects from the responses, by type in ``answers``; objects in subfolders are left
-    out.
+    """Collect the partition's objects of these types from the responses, by type in ``answers``; objects in
+    subfolders, guards and adoption records are left out.
     """
     found: Observed = {}
     for kind in kinds:
@@ -258,7 +267,7 @@ def _is_guard_object(kind: str, item: Mapping[str, Any]) -> bool:
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
-    """Convert one item of a collection of this type."""
+    """Convert one item of a collection of this type to an object, with its mark, and for a pool its members."""
     name = str(item.get("name"))
     attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
     if kind == VIRTUAL:

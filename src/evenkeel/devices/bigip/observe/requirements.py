@@ -61,13 +61,13 @@ def device_state(host: str, cluster: ClusterView) -> DeviceState:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """Parse ``16.1.2`` into numbers; empty if the text is no version."""
+    """Parse ``16.1.2`` into numbers, without parts that are none; empty if the text is no version."""
     parts = text.split(".")
     return tuple(int(part) for part in parts if part.isdigit()) if parts[0].isdigit() else ()
 
 
 def version_problems(text: str) -> list[str]:
-    """Return the problem of a TMOS version that is too old; empty for other versions."""
+    """Return the problem of a TMOS version that is too old or unknown; empty for other versions."""
     if parse_version(text) >= VERSION_MIN:
         return []
     needed = ".".join(map(str, VERSION_MIN))
@@ -84,7 +84,9 @@ async def _ready_problems(device: IControl, version: str) -> list[str]:
 
 
 def ready_problems(answer: Item) -> list[str]:
-    """Return a problem for each of configuration, licence and provisioning that is not ready."""
+    """Return a problem for each value in the response of ``sys/ready`` (configuration, licence, provisioning)
+    that is not ``yes``.
+    """
     found = {name: text_value(values, name) for _, values in statistics_entries(answer) for name in values}
     return [f"not ready: {name} is {value!r}; 'yes' is needed" for name, value in found.items() if value != "yes"]
 
@@ -100,7 +102,9 @@ async def _traffic_group_problems(device: IControl, wanted: Collection[str]) -> 
 
 
 def traffic_group_problems(groups: Iterable[Item], wanted: Collection[str]) -> list[str]:
-    """Return the problems of wanted traffic groups that are absent or do not float."""
+    """Return the problem that wanted traffic groups (full paths) are absent or do not float; empty if all are
+    there.
+    """
     floating = {str(item.get("fullPath")) for item in groups if str(item.get("isFloating", "true")).lower() == "true"}
     missing = [name for name in wanted if name not in floating]
     return [f"has no floating traffic group {', '.join(missing)}; see traffic_groups"] if missing else []

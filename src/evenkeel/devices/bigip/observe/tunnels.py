@@ -5,7 +5,8 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 
 
 async def read_vtep(device: IControl, options: AttachmentOptions) -> str:
-    """Read the address of the self IP that an operator created for tunnels; empty if there is none.
+    """Read the address, without prefix length, of the self IP that an operator created for tunnels; empty if
+    there is none.
 
     Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
     """

@@ -36,10 +36,11 @@ async def find_networks(
     layout: NetworkLayout,
     services: Sequence[ServiceDefinition],
 ) -> FoundNetworks | None:
-    """Find the networks of a partition without a mark; None: the partition is Even Keel's, does not exist, or has no
-    networks.
+    """Find the networks of a partition without a mark; None: the partition is Even Keel's, does not exist, or
+    has no networks, or the device group attaches devices to none.
 
-    ``services``: all the project's load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    ``services``: all the project's load balancers. Raises :class:`DeviceRejected` if the partition is another
+    owner's or cannot be adopted, :class:`DeviceUnavailable`.
     """
     partition = names.partition(project_id)
     try:
@@ -78,7 +79,7 @@ def _networks_found(
     names: BigIpNames,
     layout: NetworkLayout,
 ) -> FoundNetworks:
-    """Return the networks, still without addresses. Raises :class:`NotAdoptable`."""
+    """Return the networks' route domains, still without addresses. Raises :class:`NotAdoptable`."""
     if len(numbers) <= 1:
         return FoundNetworks(route_domain=next(iter(numbers), COMMON_ROUTE_DOMAIN))
     found = numbers_by_network(services, observed, names)
@@ -156,7 +157,8 @@ def _bare_address(text: str) -> str:
 
 
 def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
-    """Return the networks common to all devices of a group; ``found``: each device's networks, by host.
+    """Return the networks common to all devices of a group, without addresses that differ; None if ``found``
+    (each device's networks, by host) is empty.
 
     Raises :class:`DeviceRejected` if the devices' route domains differ.
     """

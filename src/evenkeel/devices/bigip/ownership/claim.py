@@ -24,7 +24,7 @@ KIND = "device"
 
 
 class Claim(Value):
-    """A device's claim. ``stamp`` tells apart two saves with the same number, of which the device lost one."""
+    """A device's claim. ``stamp`` distinguishes two saves with the same number, of which the device lost one."""
 
     mark: Mark | None
     lineage: str
@@ -32,7 +32,9 @@ class Claim(Value):
     stamp: str = ""
 
     def has_lost_saves_since(self, before: "Claim") -> bool:
-        """Whether the device lost configuration since ``before``: this claim is older."""
+        """Whether the device lost configuration since ``before``: this claim, of the same lineage, is older.
+        False for another lineage.
+        """
         if self.lineage != before.lineage:
             return False
         return self.saves < before.saves or (self.saves == before.saves and self.stamp != before.stamp)
@@ -64,15 +66,16 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
 
 
 async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: str = "") -> Claim:
-    """Count one more save in the claim, so that the running configuration is newer than the saved one from now on."""
+    """Count one more save in the claim, so that the running configuration is newer than the saved one from
+    now on. Returns the claim as written. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     counted = Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
     return await _write_records(device, names, counted, folder)
 
 
 def parse_claim(item: Mapping[str, Any]) -> Claim:
-    """Parse the claim in a data group.
-
-    If records are missing (edited manually), the lineage is empty, so a new one is made.
+    """Parse the claim in a data group. Missing records (edited manually) give an empty lineage or stamp, and
+    0 saves.
     """
     found = item.get("records")
     records = {

@@ -32,8 +32,8 @@ class OwnershipSigns(Value):
 
 
 async def read_signs(device: IControl, partition: str, names: BigIpNames) -> OwnershipSigns:
-    """Read the partition's signs of ownership. Raises :class:`DeviceRejected` if the partition is another owner's,
-    :class:`DeviceUnavailable`.
+    """Read the partition's signs of ownership; none if the partition does not exist. Raises
+    :class:`DeviceRejected` if the partition is another owner's, :class:`DeviceUnavailable`.
     """
     try:
         marked = await guard.partition_mark(device, partition, names) is not None

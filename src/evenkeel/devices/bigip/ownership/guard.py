@@ -48,7 +48,9 @@ PARTITIONS = "/mgmt/tm/auth/partition"
 
 
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
-    """Create the tenant's partition unless it exists. True: it did not exist, so it is empty."""
+    """Create the tenant's partition unless it exists. True: it did not exist, so it is empty. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     try:
         await device.write(
             "POST", PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
@@ -143,12 +145,13 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
 
 
 async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *, adjacent: bool) -> None:
-    """Mark a partition without a mark as Even Keel's. No effect if the partition does not exist or is Even Keel's
-    already.
+    """Mark a partition without a mark as Even Keel's, after recording F5's objects in /Common that it uses.
+    No effect if the partition does not exist or is Even Keel's already.
 
     ``adjacent``: devices are attached to tenants' networks, so F5's route domains can be kept. Raises
-    :class:`DeviceRejected` if the partition belongs to another owner, or has other route domains: all addresses in it
-    would have to be recreated with other numbers, under traffic.
+    :class:`DeviceRejected` if the partition belongs to another owner, or has other route domains: all
+    addresses in it would have to be recreated with other numbers, under traffic. Also raises
+    :class:`DeviceUnavailable`.
     """
     try:
         mark = await partition_mark(device, partition, names)
@@ -176,8 +179,10 @@ async def _refuse_route_domains(device: IControl, partition: str, *, adjacent: b
 
 
 async def partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:
-    """Return the mark in the partition's description, or None. Raises :class:`DeviceRejected` if the partition belongs
-    to another owner.
+    """Return the mark in the partition's description; None if there is none.
+
+    Raises :class:`DeviceRejected` if the partition belongs to another owner, :class:`ObjectAbsent` if it does
+    not exist, and :class:`DeviceUnavailable`.
     """
     found = await device.get(f"{PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
@@ -236,11 +241,11 @@ async def retire_guard(
 
 
 async def remove_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
-    """Remove a partition that has no guard and whose mark is this device group's. True: the partition does not exist
-    now.
+    """Remove a partition with this device group's mark, which the caller knows to have no guard. True: the
+    partition does not exist now.
 
-    False: the mark is another's, or the device refuses because the partition is not empty. Raises
-    :class:`DeviceUnavailable`.
+    False: the mark is missing or another owner's, or the device refuses because the partition is not empty.
+    Raises :class:`DeviceUnavailable`.
     """
     try:
         if await partition_mark(device, partition, names) is None:
@@ -297,7 +302,7 @@ def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -
 
 
 def guard_records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
-    """Return the guard's records, which tell operators the last writer and revision."""
+    """Return the guard's records, which show operators the last writer (``owner``) and revision."""
     found = {"epoch": str(epoch), "owner": owner, "revision": revision}
     return [{"name": name, "data": data} for name, data in found.items() if data]
 

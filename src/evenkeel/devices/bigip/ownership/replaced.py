@@ -47,9 +47,10 @@ async def record_replaced(device: IControl, partition: str, names: BigIpNames) -
 async def find_used_f5_objects(
     device: IControl, observed: Observed, partition: str, names: BigIpNames
 ) -> frozenset[Key]:
-    """Find F5's objects in /Common that unmarked virtual servers and iRules of the partition use.
+    """Find F5's objects in /Common that unmarked virtual servers and iRules of the partition use; empty if no
+    virtual server is unmarked.
 
-    Raises :class:`DeviceUnavailable`.
+    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     theirs = {key: seen for key, seen in observed.items() if seen.mark is None}
     if not any(key.type == VIRTUAL for key in theirs):
@@ -60,11 +61,11 @@ async def find_used_f5_objects(
 async def find_removable_f5_objects(
     device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[ReferringObject] = ()
 ) -> tuple[list[Key], bool]:
-    """Find the recorded objects to which nothing refers but others of these, in the order of their removal, and whether
-    no other recorded object exists.
+    """Return the recorded objects to which only other removable ones refer, in the order of removal, and
+    whether these are all recorded objects that still exist.
 
-    ``but``: a partition whose objects do not count as users; ``instead``: objects that count in their place. Raises
-    :class:`DeviceUnavailable`.
+    ``but``: a partition whose objects do not count as users; ``instead``: objects that count in their place.
+    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     common = await _read_common(device)
     there = {Key(type=kind, name=str(item.get("name"))) for kind, items in common.items() for item in items}

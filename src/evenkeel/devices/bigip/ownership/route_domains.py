@@ -1,8 +1,8 @@
 """Checks of the route domains that F5's agent made for the networks of a partition. Pure.
 
-Since 9.8 F5's agent made one route domain for each network; earlier, one for the tenant and further ones where its
-subnets overlapped. Even Keel has one for all networks of a load balancer, so a load balancer's networks have to be in
-the same one.
+Since 9.8 F5's agent made one route domain for each network; earlier, one for the tenant and further ones
+where its subnets overlapped. Even Keel has one for all networks of a load balancer, so a load balancer's
+networks have to be in the same route domain.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -37,10 +37,11 @@ def adoptable_domains(observed: Observed, partition: str) -> frozenset[int]:
 
 
 def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed, names: BigIpNames) -> dict[str, int]:
-    """Return ``{network id: route domain number}``, for networks to which the device is attached and networks joined to
-    them by load balancers.
+    """Return ``{network id: route domain number}``, for networks to which the device is attached and networks
+    that load balancers join to them.
 
-    Raises :class:`NotAdoptable` if a load balancer joins networks of different route domains.
+    Raises :class:`NotAdoptable` if a load balancer joins networks of different route domains, or one network
+    is in several.
     """
     found: dict[str, int] = {}
     for networks, joining in _connected_networks(services):
@@ -59,8 +60,8 @@ def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed
 def _connected_networks(
     services: Iterable[ServiceDefinition],
 ) -> Iterator[tuple[dict[str, ServiceNetwork], Sequence[str]]]:
-    """Yield sets of networks that load balancers join, directly or through each other, and the ids of these load
-    balancers.
+    """Yield sets of networks (``{id: network}``) that load balancers join, directly or through each other,
+    each with the sorted ids of these load balancers. Shared networks are left out.
     """
     sets: list[tuple[dict[str, ServiceNetwork], list[str]]] = []
     for service in services:
@@ -80,8 +81,8 @@ def _connected_networks(
 
 
 def _merge_subnets(network: ServiceNetwork, other: ServiceNetwork | None) -> ServiceNetwork:
-    """Return the network with the subnets of both arguments: two load balancers may have addresses in different
-    ones.
+    """Return the network with the subnets of both arguments, because two load balancers may have addresses in
+    different subnets of one network.
     """
     if other is None:
         return network
@@ -103,10 +104,10 @@ def _route_domain_numbers(network: ServiceNetwork, observed: Observed, names: Bi
 
 
 def check_virtual_addresses(observed: Observed, numbers: Collection[int]) -> None:
-    """Check that all of F5's virtual addresses are in these route domains.
+    """Raise :class:`NotAdoptable` unless all of F5's virtual addresses are in these route domains or the
+    common one.
 
-    A load balancer imported later would get another number than that under which it is served. Raises
-    :class:`NotAdoptable`.
+    A load balancer imported later would get another number than that under which it is served.
     """
     others = sorted(
         f"{key.name} ({number})"

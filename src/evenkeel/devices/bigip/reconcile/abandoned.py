@@ -1,8 +1,8 @@
 """Finds self IPs, VLANs and tunnels of F5's agent in whose subnets nothing else is left. Pure.
 
-Late in 9.10 F5's agent attaches devices to a network for the source addresses of one load balancer alone. When
-Even Keel's addresses have replaced these, nothing else is in that network, and the attachment would keep the route
-domain from being removed.
+Late in 9.10 F5's agent attaches devices to a network for the source addresses of one load balancer alone.
+When Even Keel's addresses have replaced these, nothing else is in that network, and the attachment would keep
+the route domain from being removed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -28,10 +28,10 @@ Attributes = Mapping[str, Any]
 def abandoned_objects(
     left: Mapping[Key, Attributes], wanted: Collection[Key], observed: Observed, partition: str
 ) -> list[Key]:
-    """Return the self IPs in whose subnets no address and no gateway will exist, and VLANs and tunnels with such self
-    IPs only, on which no virtual server listens.
+    """Return the self IPs of F5's agent in whose subnets no address and no gateway will exist, and F5's VLANs
+    and tunnels that had only such self IPs and on which no virtual server listens.
 
-    ``left``: attributes of all objects that will exist.
+    ``left``: attributes of all objects that will exist; ``wanted``: keys that are never returned.
     """
     used = list(_addresses_used(left))
     theirs = [key for key in left if key in observed and observed[key].mark is None and key not in wanted]
@@ -57,7 +57,7 @@ def abandoned_objects(
 
 
 def _addresses_used(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
-    """Yield route domain and address of each virtual address, node, source address and gateway."""
+    """Yield route domain and address of each virtual address, pool member, SNAT address and route's gateway."""
     yield from addresses_in_use(left)
     for key, attributes in left.items():
         if key.type in (SNAT_ADDRESS, ROUTE):

@@ -60,8 +60,8 @@ _Renamed = Mapping[tuple[str, str], str]
 def choose_second_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
-    """Return the load balancers' objects with the names, first or second, that they have on the device or should
-    get.
+    """Return the load balancers with the name, first or second, that each object has on the device or should
+    get, also in references to the object.
     """
     held: defaultdict[tuple[str, str], list[ObservedObject]] = defaultdict(list)
     for key, seen in observed.items():
@@ -90,7 +90,9 @@ def _apply_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, pa
 
 
 def _second_name_key(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
-    """Return the key with the second name, if the object must be replaced; None: the first name is right."""
+    """Return the key with the second name, if the object has it already or must be replaced; None: the first
+    name is right, or another owner's object is in the way.
+    """
     space = _SPACES_BY_TYPE.get(item.key.type)
     if space is None or not held:
         return None

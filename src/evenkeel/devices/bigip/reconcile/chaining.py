@@ -28,10 +28,11 @@ _Users = Mapping[object, str]
 def chaining_problems(
     services: Sequence[RenderedObjects], observed: Observed, *, complete: bool
 ) -> dict[LoadBalancerId, str]:
-    """Return ``{load balancer id: reason}`` for load balancers that cannot be carried out.
+    """Return ``{load balancer id: reason}`` for load balancers with a new member at an address that the
+    devices answer for, or a new VIP at a member's address.
 
-    ``services``: load balancers without another problem. ``complete``: the pass removes all other load balancers'
-    objects.
+    ``services``: load balancers without another problem. ``complete``: the pass removes all other load
+    balancers' objects.
     """
     members = {one.service.load_balancer_id: list(_new_members(one, observed)) for one in services}
     vips = {one.service.load_balancer_id: list(_new_vips(one, observed)) for one in services}
@@ -84,7 +85,9 @@ def _new_vips(one: RenderedObjects, observed: Observed) -> Iterator[str]:
 
 
 def _virtual_addresses(one: RenderedObjects) -> Iterator[WantedObject]:
-    """Yield the virtual addresses that answer. Those of a standby (the copy on a second device group) do not."""
+    """Yield the load balancer's virtual addresses that answer; none for a standby (the copy on a second
+    device group).
+    """
     if not one.service.standby:
         yield from (item for item in one.objects if item.key.type == VIRTUAL_ADDRESS)
 

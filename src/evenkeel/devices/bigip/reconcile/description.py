@@ -1,7 +1,7 @@
 """A partition's plan in the form shown to operators. Pure.
 
-The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with the attributes that differ, but without
-contents of files.
+The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with the attributes that differ, but
+without contents of files.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -83,10 +83,8 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
 
 
 def _kept_object_advice(key: Key, partition: str, later: Container[Key]) -> str:
-    """Return advice to operators about an object that stays; empty: none.
-
-    It says that a later pass removes the object, or that the load balancer of a virtual address has to be imported
-    first.
+    """Return advice to operators about an object that stays; empty: none. A later pass may remove the object,
+    or its load balancer has to be imported first.
     """
     if key in later:
         return " (replaced: a later pass removes it, when requests with it are over)"

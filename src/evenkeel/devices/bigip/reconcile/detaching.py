@@ -28,9 +28,10 @@ _MONITOR_NAMESPACE = "monitor"
 
 
 def keys_deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
-    """Return the keys of objects that must not be deleted in the same transaction as the other steps; mostly none.
+    """Return the keys of objects that these steps delete and that must wait for a later transaction; mostly
+    none.
 
-    Objects that clients reach, and members, are deleted at once; so are objects that are created anew.
+    Virtual servers, virtual addresses and members are deleted at once; so are objects that are created anew.
     """
     if not _detaches_object_in_use(steps, observed, partition):
         return frozenset()
@@ -61,8 +62,8 @@ def _key_namespace(key: Key) -> str:
 
 
 def _attached_objects(seen: ObservedObject, deleted: Collection[Key]) -> Iterator[tuple[str, str]]:
-    """Yield kind and full path of a virtual server's policies, or of the monitors of a pool and of its members that are
-    not in ``deleted``.
+    """Yield namespace and full path of a virtual server's policies, or of the monitors of a pool and of its
+    members that are not in ``deleted``.
     """
     if seen.key.type == VIRTUAL:
         yield from ((POLICY, canonical.full_path(each)) for each in seen.attributes.get("policies") or ())

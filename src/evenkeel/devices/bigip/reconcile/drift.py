@@ -41,7 +41,8 @@ ALL_GONE = "nothing of it was left; put back"
 
 
 def drift_texts(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
-    """Describe the drift that these operations of one load balancer repair, one text each.
+    """Describe the drift that these operations of one load balancer repair, one text each; a single text if
+    nothing of the load balancer was left.
 
     ``wanted``: number of the load balancer's objects, without members and files.
     """

@@ -74,7 +74,7 @@ Attributes = Mapping[str, Any]
 
 
 def is_f5_key(key: Key, prefix: str) -> bool:
-    """Whether F5's agent gives an object of this type this name."""
+    """Whether F5's agent gives an object of this type this name. ``prefix``: first part of F5's names."""
     pattern = _NAME_PATTERNS.get(key.type)
     return pattern is not None and bool(re.fullmatch(pattern.format(id=_ID, prefix=re.escape(prefix)), key.name))
 
@@ -85,13 +85,13 @@ def is_f5_rule_name(name: str) -> bool:
 
 
 def f5_object_keys(observed: Observed, prefix: str) -> list[Key]:
-    """Return the objects that have a name given by F5's agent and do not have Even Keel's mark."""
+    """Return the keys of the objects that have a name given by F5's agent and have no mark."""
     return [key for key, seen in observed.items() if seen.mark is None and is_f5_key(key, prefix)]
 
 
 def unreferenced_keys(theirs: Iterable[Key], left: Mapping[Key, Attributes], partition: str) -> list[Key]:
-    """Return those of ``theirs`` to which no object that will exist refers. ``left``: attributes of all objects that
-    will exist.
+    """Return those of ``theirs`` to which no object that will exist refers, sorted by type and name.
+    ``left``: attributes of all objects that will exist.
     """
     gone: set[Key] = set()
     # Persistence first: a universal one refers to an iRule, which nothing needs after it, nor what the iRule names.

@@ -35,18 +35,19 @@ _REFERRING_ATTRIBUTES = ("cert", "key", "chain", "caFile", "clientCertCa", "crlF
 
 
 class WrongContent(Exception):
-    """The content of a certificate or revocation list does not match the sha256 by which the load balancer refers to
-    it.
+    """The content of a certificate or revocation list is not the one that the load balancer refers to by
+    sha256, or lacks the private key.
     """
 
 
 def add_files(
     rendered: RenderedObjects, observed: Observed, contents: Mapping[str, CertificateContent], names: BigIpNames
 ) -> RenderedObjects:
-    """Return the load balancer with the files that its objects refer to.
+    """Return the load balancer with the files that its objects refer to. ``contents``: those of the batch, by
+    sha256.
 
-    If neither the device nor the batch has some contents, the result has a problem and names them as ``lacking``
-    instead.
+    If neither the device nor the batch has some contents, the result has a problem and names them as
+    ``lacking`` instead; a content that does not match its sha256 is a problem, too.
     """
     if not rendered.needs or rendered.problem:
         return rendered
@@ -80,9 +81,8 @@ def add_files(
 def _needed_files(
     need: CertificateNeed, observed: Observed, content: CertificateContent | None, names: BigIpNames
 ) -> Files:
-    """Return the files of one certificate, authority or revocation list, with contents where files have to be created.
-
-    None if neither the device nor the batch has them.
+    """Return the files of one certificate, authority or revocation list, with contents where files have to be
+    created; empty if neither the device nor the batch has them. Raises :class:`WrongContent`.
     """
     place = {
         suffix: Key(type=kind, name=names.file(need.sha256, suffix))
@@ -104,7 +104,9 @@ _FILE_TYPES_BY_SUFFIX = {
 
 
 def _file_contents(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
-    """Return the file contents by suffix of the file's name. Raises :class:`WrongContent`."""
+    """Return the file contents by suffix of the file's name. Raises :class:`WrongContent` if the content is
+    not the needed one, or a certificate has no key.
+    """
     if content.kind is not need.kind or content.sha256 != need.sha256:
         raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
     if need.kind is CertificateKind.REVOCATION_LIST:
@@ -119,7 +121,9 @@ def _file_contents(need: CertificateNeed, content: CertificateContent) -> dict[s
 
 
 def _concatenate_pem(texts: Iterable[str]) -> Secret:
-    """Concatenate PEM texts. They are not secret, but are kept out of logs and messages all the same."""
+    """Concatenate PEM texts. PEM certificates are not secret, but are kept out of logs and messages all the
+    same.
+    """
     return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
 
 
@@ -144,7 +148,9 @@ def _chain_or_none(attributes: Mapping[str, Any], files: Collection[str]) -> dic
 def unused_files(
     observed: Observed, rendered: Iterable[RenderedObjects], gone: Iterable[Key], partition: str, names: BigIpNames
 ) -> list[Key]:
-    """Find Even Keel's files to which nothing will refer. ``gone``: objects to be removed."""
+    """Return the keys of Even Keel's files to which nothing will refer. ``gone``: keys of objects to be
+    removed.
+    """
     ours = [key for key in observed if key.type in FILES and names.is_file(key.name)]
     if not ours:
         return []

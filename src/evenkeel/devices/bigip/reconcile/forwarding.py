@@ -1,9 +1,10 @@
-"""Virtual servers that forward what members send, where the members' gateway is the device: one per floating self IP.
-Pure.
+"""Virtual servers that forward what members send, where the members' gateway is the device: one per floating
+self IP. Pure.
 
-Each has the name of its self IP, ``gw-<subnet id>``, listens on the subnet's VLAN or tunnel only, and is removed with
-the self IP. In a tenant's route domain they share a virtual address ``gw-<number>`` in the tenant's traffic group. In
-the common route domain the device makes the address, unless an operator has a wildcard virtual server there already.
+Each has the name of its self IP, ``gw-<subnet id>``, listens on the subnet's VLAN or tunnel only, and is
+removed with the self IP. In a tenant's route domain they share a virtual address ``gw-<number>`` in the
+tenant's traffic group. In the common route domain the device makes the address, unless an operator has a
+wildcard virtual server there already.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,15 +23,15 @@ Attributes = Mapping[str, Any]
 
 
 def is_forwarder(key: Key) -> bool:
-    """Whether the key is a forwarding virtual server's or its address's; names of listeners begin otherwise, with the
-    environment.
+    """Whether the key has the name of a forwarding virtual server or its address, which begins with ``gw-``
+    and has no ``_``.
     """
     return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY_PREFIX) and "_" not in key.name
 
 
 def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
-    """Yield the forwarding virtual servers and their addresses for these self IPs; self IPs that do not float are left
-    out.
+    """Yield the forwarding virtual servers and their addresses for this device group's floating self IPs;
+    other self IPs are left out. ``self_ips``: attributes by key.
     """
     for key, attributes in sorted(self_ips.items(), key=lambda item: item[0].name):
         mark = names.own_mark(attributes.get("description"))
@@ -79,7 +80,9 @@ def _virtual_address(name: str, address: str, mask: str, traffic_group: str, nam
 
 
 def existing_forwarder_keys(observed: Observed, names: BigIpNames) -> Iterator[Key]:
-    """Yield the keys of the forwarding virtual servers and addresses that exist on the device."""
+    """Yield the keys of this device group's forwarding virtual servers and their addresses that exist on the
+    device.
+    """
     for key, seen in observed.items():
         if is_forwarder(key) and seen.mark is not None and names.is_own_mark(seen.mark) and seen.mark.kind == KIND:
             yield key

@@ -1,4 +1,4 @@
-"""Tells operators how an adoption changes the behaviour of a virtual server of F5's agent. Pure.
+"""Describes to operators how an adoption changes the behaviour of a virtual server of F5's agent. Pure.
 
 The differences of attributes show other profiles, persistence or rules, but not what these had been set to.
 """
@@ -54,7 +54,9 @@ def _behaviour_changes(seen: ObservedObject, body: Attributes, observed: Observe
 
 
 def foreign_irules(virtual: ObservedObject) -> list[str]:
-    """Return the paths of the iRules on a virtual server of F5's agent that others (operators) made, in their order."""
+    """Return the paths of the virtual server's iRules whose names F5's agent does not give (operators'
+    iRules), in their order.
+    """
     paths = map(canonical.full_path, virtual.attributes.get("rules") or ())
     return [path for path in paths if not is_f5_rule_name(path.rpartition("/")[2])]
 
@@ -74,7 +76,7 @@ def _find_object(kind: str, path: str, observed: Observed, partition: str) -> Ob
 
 
 def _resets_connections(policy: Any, observed: Observed) -> bool:
-    """Whether the L7 policy, if it is one of the partition, resets connections."""
+    """Whether the partition's L7 policy with this name resets connections; False if the partition has none."""
     seen = observed.get(Key(type=POLICY, name=canonical.full_path(policy).rpartition("/")[2]))
     rules = seen.attributes.get("rules", ()) if seen is not None else ()
     return any(action.get("reset") is True for rule in rules for action in rule.get("actions", ()))

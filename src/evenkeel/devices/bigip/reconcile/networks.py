@@ -49,8 +49,8 @@ Place = tuple[int, IPv4Network | IPv6Network]
 
 
 def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
-    """Merge the network objects that several load balancers need; for one key, the first decides about all attributes
-    but :data:`_JOINED_ATTRIBUTES`.
+    """Merge the network objects that several load balancers need, by key; lists in :data:`_JOINED_ATTRIBUTES`
+    are united, and the first object decides about all other attributes.
     """
     found: dict[Key, WantedObject] = {}
     for item in wanted:
@@ -65,8 +65,8 @@ def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObj
 
 
 def _union_of_lists(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """Return both lists as one without duplicates; records are joined by name, and records for all hosts by their end
-    points.
+    """Return both lists as one, sorted by name and without duplicates; the end points of records for all
+    hosts are united.
     """
     found: dict[str, Any] = {_item_name(item): item for item in one}
     for item in other:
@@ -104,8 +104,8 @@ def _record_as_written(item: Any) -> Any:
 
 
 def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSubnet | None:
-    """Return the subnet in the mark of a self IP; None if the self IP is not Even Keel's, or the subnet has no
-    gateway.
+    """Return the subnet in the mark of a self IP; None if the object is not this device group's self IP, or
+    the subnet has no gateway.
     """
     mark = names.own_mark(attributes.get("description")) if key.type == SELF_IP else None
     subnet = None if mark is None else marked_subnet(mark.object_id)
@@ -115,10 +115,11 @@ def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSu
 def default_routes(
     left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames, *, external: bool
 ) -> list[WantedObject]:
-    """Return a default route for each route domain with VIPs, by the gateway of a VIP's subnet.
+    """Return the default routes for each route domain and IP version with VIPs, by the gateway of a VIP's
+    subnet. ``left``: attributes of all objects that will exist.
 
-    An existing route stays as long as its gateway is one of these. ``external``: also for the common route domain, by
-    the gateway of a subnet of an external network, or of any subnet if there is none.
+    An existing route stays as long as its gateway is one of these. ``external``: also for the common route
+    domain, by the gateway of a subnet of an external network, or of any subnet if there is none.
     """
     vips = [
         _domain_and_host(str(item.get("address", "")))
@@ -189,10 +190,11 @@ def spare_snat_addresses(
 def unused_objects(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
-    """Return Even Keel's network objects that nothing uses; objects that belong to one network alone are left out.
+    """Return this device group's network objects that nothing will use, and all its routes; objects whose
+    mark names a network are left out.
 
-    ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``: result of
-    :func:`spare_snat_addresses`.
+    ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``:
+    result of :func:`spare_snat_addresses`.
     """
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
@@ -235,7 +237,9 @@ def _shared_addresses(pool: Attributes) -> frozenset[str]:
 
 
 def addresses_in_use(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
-    """Yield route domain and address of each virtual address and pool member, except wildcards."""
+    """Yield route domain and address of each virtual address and pool member, except addresses of forwarding
+    virtual servers.
+    """
     for key, attributes in left.items():
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
             yield _domain_and_host(str(attributes.get("address", "")))
@@ -347,7 +351,9 @@ def _tunnel_endpoints(records: Iterable[Attributes]) -> set[str]:
 
 
 def _remove_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
-    """Return the record without these end points, if it is the one for all hosts; None: no end point is left."""
+    """Return the record, without these end points if it is the record for all hosts; None if that has no end
+    point left.
+    """
     if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
         return record
     left = [one for one in record["endpoints"] if one not in endpoints]

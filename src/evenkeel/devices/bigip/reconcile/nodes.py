@@ -6,10 +6,10 @@ it. The device makes it with the first member that names it, in the transaction 
 one that any partition's member names. So nobody counts users, nobody owns such a node, and no order of two agents'
 transactions leaves a member without its node.
 
-Ours are known by their names alone (:meth:`BigIpNames.node`), with no attribute that we set. A node that is there
-already is used under its name: one of an operator in /Common, or one in the partition, where the device made it for a
-member of F5's agent or of an earlier version. Members of the latter move to /Common (:func:`moves_to_common`),
-and back with the partition (:func:`moves_from_common`).
+Even Keel's nodes are known by their names alone (:meth:`BigIpNames.node`) and have no attribute that a pass sets. A
+node that is there already is used under its name: one of an operator in /Common, or one in the partition, where the
+device made it for a member of F5's agent or of an earlier version. Members at nodes in the partition move to /Common
+(:func:`moves_to_common`), and back with the partition (:func:`moves_from_common`).
 """
 
 from collections import defaultdict
@@ -68,7 +68,8 @@ def member_name_at_node(node: str, member: str) -> str:
 def assign_nodes(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, others: Mapping[str, str]
 ) -> list[RenderedObjects]:
-    """Return the load balancers with each member at the node that its address has, or gets, on the device.
+    """Return the load balancers with each member named after the node that its address has, or gets, on the
+    device.
 
     ``others``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
@@ -90,7 +91,7 @@ def _nodes_in_use(observed: Observed) -> dict[str, str]:
 
 
 def _own_nodes(observed: Observed) -> dict[str, str]:
-    """Return ``{address: name}`` of the nodes in the partition."""
+    """Return ``{address: name}`` of the nodes in the tenant's partition."""
     return {
         str(_canonical(seen.attributes.get("address"))): key.name for key, seen in observed.items() if key.type == NODE
     }
@@ -116,8 +117,8 @@ def _place_member_at_node(member: WantedObject, found: Mapping[str, str], names:
 def removable_nodes(
     freed: Iterable[ObservedObject], used: Container[str], observed: Observed, names: BigIpNames
 ) -> list[Key]:
-    """Return the nodes of freed members that no other member of the partition uses: Even Keel's nodes in /Common, and
-    nodes in the partition that are as the device made them.
+    """Return the nodes of freed members that no other member of the partition uses, sorted by name: Even
+    Keel's nodes in /Common, and nodes in the partition that are as the device made them.
 
     ``used``: nodes of the members that stay.
     """
@@ -148,12 +149,11 @@ def _is_made_by_device(node: ObservedObject | None) -> bool:
 def moves_to_common(
     observed: Observed, names: BigIpNames, project_id: ProjectId, options: BigIpOptions
 ) -> list[tuple[ConfigOperation, ...]]:
-    """Return operations, one transaction an item, that move the members of one node in the project's partition to
-    /Common.
+    """Return operations that move members from nodes in the project's partition to /Common; each list item is
+    one node's, and one transaction, because two nodes of one address cannot exist.
 
-    Only for nodes in the common route domain, and where the options allow it; networks that projects share have no
-    members. One transaction, because two nodes of one address cannot exist. Nodes with members or attributes that are
-    not Even Keel's stay.
+    Empty for the common project, and where the options forbid moves. Nodes outside the common route domain
+    stay, as do nodes with members or attributes that are not Even Keel's.
     """
     if project_id == COMMON_PROJECT or not options.move_nodes:
         return []
@@ -170,7 +170,9 @@ def moves_to_common(
 
 
 def _is_untouched(node: ObservedObject) -> bool:
-    """Whether nobody gave the node a limit, monitor or disabled state, which its members would lose by a move."""
+    """Whether the node is as the device made it, without the limit, monitor or disabled state that its
+    members would lose by a move.
+    """
     seen = node.attributes
     return (
         _is_made_by_device(node)
@@ -183,11 +185,11 @@ def _is_untouched(node: ObservedObject) -> bool:
 def moves_from_common(
     observed: Observed, names: BigIpNames, partition: str, used_elsewhere: Container[str]
 ) -> list[tuple[ConfigOperation, ...]]:
-    """Return operations, one transaction an item, that move the members of one node in /Common back to a node in the
-    partition.
+    """Return operations that move members from Even Keel's nodes in /Common back to nodes in the partition,
+    as F5's agent has them; each list item is one node's, and one transaction.
 
-    The node is one as F5's agent makes it. ``used_elsewhere``: paths of nodes that other partitions' members name;
-    these stay.
+    ``used_elsewhere``: paths of nodes that other partitions' members name; these stay, as do nodes with
+    members that are not Even Keel's.
     """
     at: dict[str, list[ObservedObject]] = defaultdict(list)
     for seen in observed.values():

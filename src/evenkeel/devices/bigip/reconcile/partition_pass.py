@@ -127,7 +127,7 @@ class PartitionView:
         again.
         """
         self.shared_subnets: dict[str, str] = {}
-        """``{subnet id: CIDR}`` of subnets that projects share and load balancers of the partition have used."""
+        """``{subnet id: CIDR, or self IP with prefix length}`` of shared subnets that load balancers used."""
         self.replaced: tuple[Mapping[str, Any], ...] = ()
         """Record of F5's objects that an adoption replaced, as last read: see
         :mod:`evenkeel.devices.bigip.ownership.replaced`.
@@ -154,8 +154,8 @@ class FirstGuardRefused(GuardLost):
 
 
 class PassOutcome(Value):
-    """Result of a batch on one device: reasons for refused load balancers, number of commits, and the drift
-    repaired.
+    """Result of a batch on one device: reasons for refused load balancers, number of commits, and by load
+    balancer the drift repaired.
     """
 
     errors: dict[LoadBalancerId, str]
@@ -212,9 +212,9 @@ class PartitionPass:
         self._left = left
         """``{load balancer id: change}`` at which each load balancer was left on this device; kept up to date."""
         self._also = also
-        """Commands added to each transaction."""
+        """Returns commands to be added to each transaction of objects."""
         self._sweeps = sweeps
-        """Whether this pass looks for unused nodes, for which it reads the pools of all partitions."""
+        """Returns whether this pass looks for unused nodes, for which it reads the pools of all partitions."""
         self._has_peers = has_peers
         """Whether other devices of the group get the same batch: a refusal by this device alone may be its own
         fault.
@@ -232,7 +232,9 @@ class PartitionPass:
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
-        """Apply the batch. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        """Apply the batch, and return the outcome, with the device's refusals by load balancer. Raises
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        """
         # a transaction that is committed later would undo what this pass plans from its reads
         await drop_pending_transactions(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
@@ -328,7 +330,9 @@ class PartitionPass:
         return not view.certain and (old or self._batch.complete)
 
     async def _read_partition(self) -> None:
-        """Read everything in the partition, and check that this agent owns it."""
+        """Read everything in the partition into the cached state, which is empty if that fails. Raises
+        :class:`StaleOwner`, :class:`GuardLost` unless this agent owns the partition, and device errors.
+        """
         # If the read fails, the previous state must not be used any more.
         self._view.observed = None
         observed, guards, subnets = await read_partition(
@@ -355,8 +359,8 @@ class PartitionPass:
         self._view.observed = {**others, **seen}
 
     async def _check_owner(self) -> None:
-        """Read the partition's guards, the marks of its owners, and check that this agent's is the only one. Raises
-        :class:`StaleOwner` if a newer owner has one, :class:`GuardLost` if this agent's is missing.
+        """Read the partition's guards and check that this agent's is the only one. Raises :class:`StaleOwner`
+        if a newer owner has one, :class:`GuardLost` if this agent's is missing or not alone.
         """
         self._check_guards(await read_guards(self._device, self._partition))
 
@@ -435,7 +439,9 @@ class PartitionPass:
                 self._view.observed = None
 
     async def _move_nodes(self) -> None:
-        """Move members from nodes in the partition to nodes in /Common, which projects share."""
+        """Move members from nodes in the partition to nodes in /Common, which projects share. A refusal is
+        only logged; raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        """
         parts = moves_to_common(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
             while parts:
@@ -451,7 +457,8 @@ class PartitionPass:
             self._log.warning("nodes not moved to /Common", reason=error.reason)
 
     async def _remove_unused_nodes(self) -> None:
-        """Remove Even Keel's nodes in /Common that no member of any partition names.
+        """Remove Even Keel's nodes in /Common that no member of any partition names; a refusal is only
+        logged.
 
         A node that stays does no harm: a member uses it, or the next agent to do this removes it.
         """
@@ -474,8 +481,8 @@ class PartitionPass:
             self._log.info("nodes in /Common not removed", reason=error.reason)
 
     async def _remove_replaced(self) -> None:
-        """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it any
-        more.
+        """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it
+        any more; at the end also the record of it. Refusals are only logged.
         """
         recorded = parse_key_records(self._view.replaced, self._names.prefix)
         gone, nothing_left = await find_removable_f5_objects(self._device, recorded)
@@ -505,8 +512,8 @@ class PartitionPass:
         self._writes += 1
 
     async def _settle_owners(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
-        """Commit the operations of these owners together; if the device refuses them, split the owners into halves and
-        try each.
+        """Commit the operations of these owners together; if the device refuses them, split the owners into
+        halves and try each. A single owner's refusal is recorded as its error.
         """
         all_steps = self._plan_remaining_work().owners_operations(frozenset(owners))
         steps = self._first_transaction_steps(all_steps)
@@ -545,7 +552,9 @@ class PartitionPass:
         return first_transaction_part(self._transaction_steps(steps))
 
     def _transaction_steps(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-        """Return the operations that the device accepts in one transaction; the others have to follow in another."""
+        """Return the operations that the device accepts in one transaction; the others have to follow in
+        another. All of them if none could go first.
+        """
         later = keys_deleted_later(steps, self._view.observed or {}, self._folder)
         # Where nothing is left to go first, an object of somebody else is in the way, as the device's refusal will say.
         return tuple(step for step in steps if step.key not in later) or steps
@@ -562,7 +571,9 @@ class PartitionPass:
         self._writes += 1  # it may have been committed; counting one too many is harmless
 
     async def _check_owner_after_refusal(self) -> bool:
-        """Check, after a refusal, that this agent still owns the partition. True: the partition was read again."""
+        """Check, after a refusal, that this agent still owns the partition. True: partition or nodes in
+        /Common were read again, so the plan may differ. Raises :class:`StaleOwner`, :class:`GuardLost`.
+        """
         if self._view.first_guard:  # an upload was refused, before any transaction: nobody owns the partition yet
             await self._commit_commands([])
         if not self._read_fully:
@@ -582,7 +593,8 @@ class PartitionPass:
         return True
 
     async def _refuses_everything(self) -> bool:
-        """Whether the device also refuses a commit that only touches the guard, after it has refused everything else.
+        """Whether the device also refuses a commit that only touches the guard, after it has refused
+        everything else; False without a test if something was committed or nothing refused.
 
         Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
@@ -614,8 +626,11 @@ class PartitionPass:
         self._log.info("batch committed", commands=len(commands), removed=_count_verb(steps, Verb.DELETE))
 
     async def _commit_commands(self, commands: list[Command], revision: str = "") -> None:
-        """Commit the commands after the command for the guard. Raises as :func:`commit_commands`;
-        :class:`FirstGuardRefused`.
+        """Commit the commands after the command for the guard, or after those that create a new partition's
+        guard.
+
+        Raises :class:`FirstGuardRefused` if the device refuses these, else :class:`DeviceRejected`,
+        :class:`OutcomeUnknown` or :class:`DeviceUnavailable`.
         """
         first, self._view.first_guard = self._view.first_guard, ()
         touch = guard.touch_command(self._partition, self._guard, self._options.agent_host, revision)
@@ -658,10 +673,10 @@ class PartitionPass:
 
 
 def first_transaction_part(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-    """Return all steps; or, if they exceed one transaction, the first part of them.
+    """Return all steps; or, if they exceed :data:`ONE_TRANSACTION_MAX`, the first part of them.
 
-    Files come before everything else, then created and modified members, deleted members last. The device drops a
-    transaction that is not committed in time.
+    Files come before everything else, then created and modified members, deleted members last. The device
+    drops a transaction that is not committed in time.
     """
     if len(steps) <= ONE_TRANSACTION_MAX:
         return steps
@@ -685,8 +700,8 @@ def _count_verb(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
 
 
 def transaction_groups(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
-    """Yield groups of owners whose operations fit into one transaction; an owner with too many is a group of its
-    own.
+    """Yield groups of owners whose operations fit into one transaction of ``commands_max``; an owner with too
+    many is a group of its own.
     """
     sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
     part: list[str] = []

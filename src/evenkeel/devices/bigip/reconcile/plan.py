@@ -109,7 +109,7 @@ _RANK_OF_SHORTENED = 171
 
 
 class Plan(Value):
-    """Operations in execution order; and the load balancers that cannot be planned, with the reason."""
+    """Operations in execution order; ``problems``: the reasons for load balancers that cannot be planned."""
 
     operations: tuple[ConfigOperation, ...] = ()
     problems: Mapping[LoadBalancerId, str] = {}
@@ -119,8 +119,8 @@ class Plan(Value):
     partition: str = ""
 
     def owners_operations(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """Return the operations of these owners in order; an operation for an object that several of them need appears
-        once.
+        """Return the operations of these owners (load balancer ids or :data:`SHARED`) in order; an operation
+        for an object that several of them need appears once.
         """
         found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
         needs = merge_network_objects(
@@ -141,10 +141,11 @@ def plan_operations(
     shared: SharedNetworks = NOTHING_SHARED,
     nodes: Mapping[str, str] = NO_NODES,
 ) -> Plan:
-    """Plan all operations for these load balancers, or for these networks in /Common.
+    """Plan all operations for these load balancers, or for these networks in /Common. Problems of load
+    balancers are in the plan, and not raised.
 
-    ``complete``: also remove all other load balancers' objects. ``shared``: facts about networks that projects share.
-    ``nodes``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
+    ``complete``: also remove all other load balancers' objects. ``shared``: facts about networks that
+    projects share. ``nodes``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
     there = use_f5_names(assign_nodes(rendered, observed, names, nodes), observed, names, partition)
     services = tuple(choose_second_names(there, observed, names, partition))
@@ -221,7 +222,9 @@ def _is_for_networks(step: ConfigOperation) -> bool:
 def _shared_additions(
     needs: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> Iterator[ConfigOperation]:
-    """Yield operations that add to shared objects what these load balancers need; others' items in them stay."""
+    """Yield operations that add to shared objects what these load balancers need; other load balancers' items
+    in them stay.
+    """
     for item in needs.values():
         seen = observed.get(item.key)
         if seen is None and item.key.type == FORWARDING_TABLE:  # it comes with the tunnel
@@ -333,7 +336,9 @@ def _foreign_object_problem(
 
 
 def _own_load_balancer_id(seen: ObservedObject, names: BigIpNames) -> str:
-    """Return the id of the load balancer that the object belongs to; empty if the object is not this device group's."""
+    """Return the id of the load balancer that the object belongs to; empty if the object is not this device
+    group's, or several load balancers share it.
+    """
     mark = seen.mark
     return mark.load_balancer_id if mark and names.is_own_mark(mark) else ""
 
@@ -428,7 +433,9 @@ def _unused_nodes(
 
 
 def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
-    """Whether the file, or node in the partition, that this operation would remove still exists and is still unused."""
+    """Whether the file, or node in the partition, that this operation would remove still exists and is still
+    unused; False for objects whose removal is planned again (:func:`is_planned_again`).
+    """
     if step.key not in observed:
         return False
     if is_planned_again(step.key):
@@ -445,7 +452,9 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
 
 
 def predict_observed(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
-    """Return the state after the operations were committed, as a copy: ``observed`` is not modified."""
+    """Return the state that the device should have after the operations were committed; ``observed`` is not
+    modified.
+    """
     result = dict(observed)
     for step in operations:
         if step.key.type == MEMBER:

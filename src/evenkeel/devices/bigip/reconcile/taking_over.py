@@ -55,8 +55,8 @@ Found = Mapping[tuple[str, object], ObservedObject]
 def use_f5_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
-    """Return the load balancers with the names that their network objects have on the device, and with attributes to
-    match.
+    """Return the load balancers with the names that their network objects have on the device, and with
+    attributes to match; virtual servers lose F5's limits.
     """
     services = [
         replace(one, objects=tuple(_remove_f5_limits(item, observed) for item in one.objects)) for one in rendered
@@ -77,12 +77,13 @@ def use_f5_names(
 
 
 def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
-    """Return the virtual server without the restriction to VLANs and the limits of rate and bandwidth that F5's agent
-    gave it.
+    """Return the virtual server without the restriction to VLANs and the limits of rate and bandwidth that
+    F5's agent gave it; other objects, and those that have Even Keel's mark already, are returned
+    unchanged.
 
-    F5's agent had virtual servers listen only on the VLAN of their VIP, which could not be removed before them;
-    Even Keel's listen everywhere in their route domain. No attribute of the API stands for F5's limits. Limits are
-    removed only at the adoption: what an operator sets later stays.
+    F5's agent had virtual servers listen only on the VLAN of their VIP, which could not be removed before
+    them; Even Keel's listen everywhere in their route domain. No attribute of the API stands for F5's limits.
+    Limits are removed only at the adoption: what an operator sets later stays.
     """
     seen = observed.get(item.key) if item.key.type == VIRTUAL else None
     if seen is None or seen.mark is not None:
@@ -142,9 +143,10 @@ def _replace_paths(value: Any, paths: Mapping[str, str]) -> Any:
 def _key_on_device(
     item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str
 ) -> Key | None:
-    """Return the key under which the device has, or should get, the wanted object; None: the object's own key.
+    """Return the key under which the device has, or should get, the wanted object; None: the object's own
+    key.
 
-    If another address still has the object's own name, the result is a second name.
+    If another address of F5's agent still has the object's own name, the result is a second name.
     """
     own = observed.get(item.key)
     if own is not None and not _blocks_wanted_name(item, own, partition):
@@ -194,9 +196,9 @@ def _marked_subnet_id(item: WantedObject) -> str:
 
 
 def _tunnel_profile_path(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
-    """Return the path in /Common of the observed tunnel's profile if it has the name of the wanted profile; None: it
-    has another one, or ``item`` is no tunnel, or one that does not exist or is another's. A tunnel's profile cannot be
-    changed.
+    """Return the path in /Common of the existing tunnel's profile, if that has the wanted profile's name,
+    because a tunnel's profile cannot be changed. None for any other profile or object, and for another
+    owner's tunnel.
     """
     if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.is_own_mark(seen.mark)):
         return None
@@ -352,8 +354,8 @@ def _snat_pool(virtual: Attributes) -> str:
 
 
 def default_route_key(destination: str, number: int, observed: Observed, names: BigIpNames) -> Key:
-    """Return the key of a route domain's default route: with F5's name, if F5's agent made the route that the device
-    has.
+    """Return the key of a route domain's default route: F5's name if F5's agent made the route that the
+    device has, else ``<destination>-<number>``.
 
     In the common route domain nothing is adopted.
     """

@@ -21,7 +21,7 @@ _DIGEST_DIGITS = 12
 class VirtualIp(Value):
     """One address that a load balancer listens on, in canonical form and with its route domain.
 
-    ``digest`` tells additional VIPs apart; empty for the VIP itself.
+    ``digest``: distinguishes additional VIPs in names; empty for the VIP itself.
     """
 
     address: str
@@ -37,7 +37,9 @@ class VirtualIp(Value):
         return IPV6_MASK if self.version == 6 else IPV4_MASK
 
     def object_name(self, object_id: str, names: BigIpNames) -> str:
-        """Return the name of the object that implements ``object_id`` at this address."""
+        """Return the name of the object that implements ``object_id`` at this address; at the VIP itself
+        without a digest.
+        """
         return names.helper_name(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
 
     def mark_kind(self, kind: str) -> str:
@@ -48,8 +50,8 @@ class VirtualIp(Value):
 
 
 def virtual_ips(service: ServiceDefinition) -> tuple[VirtualIp, ...]:
-    """Return the VIP and the additional VIPs of a load balancer. Raises :class:`Unrenderable` for an address that is
-    none.
+    """Return the VIP and then the additional VIPs of a load balancer. Raises :class:`Unrenderable` for a text
+    that is no IP address.
     """
     return (
         VirtualIp(address=_canonical_address("vip_address", service.vip.address)),

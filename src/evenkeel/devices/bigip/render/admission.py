@@ -1,5 +1,5 @@
-"""Which clients a listener admits: a data group of networks, and the part of its iRule that refuses all other clients.
-Pure.
+"""Admission of clients to a listener: a data group of networks, and the part of the iRule that refuses all
+other clients. Pure.
 
 TCP clients are reset; datagrams of other clients are dropped without an answer.
 """
@@ -18,7 +18,9 @@ KIND = "cidrs"
 
 
 def admitted_networks(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """Build the data group of ``allowed_cidrs``; empty if the listener has none. Raises :class:`Unrenderable`."""
+    """Build the data group of ``allowed_cidrs``; empty if the listener has none. Raises :class:`Unrenderable`
+    for a text that is no network.
+    """
     if not listener.allowed_cidrs:
         return []
     return [network_group(service, KIND, listener.id, allowed_networks(listener), names)]

@@ -29,7 +29,9 @@ class CertificatePaths(Value):
 
 
 class CertificateReferences:
-    """Certificate references of one load balancer; records which contents the renderer requested."""
+    """Converts the certificate references of one load balancer to paths; records which contents the renderer
+    requested.
+    """
 
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
         self._known = {(each.reference, each.kind): each for each in service.certificates}
@@ -39,12 +41,12 @@ class CertificateReferences:
 
     @property
     def needs(self) -> tuple[CertificateNeed, ...]:
-        """Return all contents that were requested, in order."""
+        """Return all contents that were requested, in order of the first request."""
         return tuple(self._needs)
 
     def certificate(self, what: str, reference: str) -> CertificatePaths:
-        """Return the files of a certificate. ``what``: the object, for messages. Raises :class:`Unrenderable`, as do
-        the other methods.
+        """Return the paths of a certificate's files. ``what``: the object, for messages. Raises
+        :class:`Unrenderable` if the definition does not resolve the reference.
         """
         sha256 = self._required_sha256(what, reference, CertificateKind.CERTIFICATE)
         return CertificatePaths(
@@ -54,7 +56,9 @@ class CertificateReferences:
         )
 
     def group_by_certificate_names(self, references: Iterable[str]) -> list[list[str]]:
-        """Group certificates with equal names and keys of different types, each group in order."""
+        """Group references to certificates with equal names and keys of different types, in order; a
+        certificate whose names or key type are not known is a group of its own.
+        """
         groups: list[list[str]] = []
         open_groups: dict[str, tuple[list[str], set[str]]] = {}
         for reference in references:
@@ -71,11 +75,15 @@ class CertificateReferences:
         return groups
 
     def authority(self, what: str, reference: str) -> str:
-        """Return the path of the file of CA certificates."""
+        """Return the path of the file of CA certificates. ``what``: the object, for messages. Raises
+        :class:`Unrenderable` if the definition does not resolve the reference.
+        """
         return self._file_path(self._required_sha256(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
 
     def revocation_list(self, what: str, reference: str) -> str:
-        """Return the path of the file of a certificate revocation list."""
+        """Return the path of the file of a revocation list. ``what``: the object, for messages. Raises
+        :class:`Unrenderable` if the definition does not resolve the reference.
+        """
         return self._file_path(self._required_sha256(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
 
     def _required_sha256(self, what: str, reference: str, kind: CertificateKind) -> str:

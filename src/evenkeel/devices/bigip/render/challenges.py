@@ -38,9 +38,11 @@ _ANSWER_CODE = f"""\
 def own_virtual_servers(
     service: ServiceDefinition, vips: Sequence[VirtualIp], names: BigIpNames
 ) -> tuple[list[WantedObject], list[WantedObject]]:
-    """Build the virtual servers that only answer challenges, and the objects they need; both empty if there is no need.
+    """Build the virtual servers, one at each VIP, that only answer challenges, and the objects they need;
+    both empty without challenges, or if a listener has port 80.
 
-    The result is (objects needed, virtual servers). Raises :class:`Unrenderable`.
+    The result is (objects needed, virtual servers). Raises :class:`Unrenderable` for a challenge that RFC
+    8555 does not allow.
     """
     listener = own_listener(service, needed=bool(service.challenges))
     if listener is None:
@@ -55,14 +57,16 @@ def own_virtual_servers(
 
 
 def challenge_objects(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """Build the data group of the challenges; empty if the listener answers none. Raises :class:`Unrenderable`."""
+    """Build the data group of the challenges; empty if the listener answers none. Raises
+    :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
+    """
     paths = answered_paths(service, listener)
     return [data_group(service, KIND, listener.id, paths, names)] if paths else []
 
 
 def challenge_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[RulePart]:
     """Build the part of the iRule that answers challenges; empty if the listener answers none. Raises
-    :class:`Unrenderable`.
+    :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
     """
     if not answered_paths(service, listener):
         return []

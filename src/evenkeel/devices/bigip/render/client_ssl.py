@@ -44,8 +44,11 @@ def client_ssl_profiles(
     references: CertificateReferences,
     parent: str,
 ) -> list[WantedObject]:
-    """Build one client-ssl profile per certificate, the default one first. ``parent``: path of the profile they inherit
-    from. Raises :class:`Unrenderable`.
+    """Build one client-ssl profile per group of certificates, the default one first; empty unless the
+    listener terminates TLS. ``parent``: path of the profile from which they inherit.
+
+    Raises :class:`Unrenderable` for missing or unresolved certificates, and for TLS settings that a BIG-IP
+    does not have.
     """
     if listener.protocol != TLS_PROTOCOL:
         return []
@@ -102,7 +105,9 @@ def speaks_http2(listener: ServiceListener) -> bool:
 
 
 def certificate_references(listener: ServiceListener) -> tuple[str, ...]:
-    """Return the listener's certificate references, the default one first, without duplicates."""
+    """Return the listener's certificate references, the default one first, without duplicates. Raises
+    :class:`Unrenderable` if there are none.
+    """
     first = (listener.default_tls_container_ref,) if listener.default_tls_container_ref else ()
     found = tuple(dict.fromkeys((*first, *listener.sni_container_refs)))
     if not found:

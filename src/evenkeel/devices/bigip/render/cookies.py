@@ -18,7 +18,11 @@ from evenkeel.devices.errors import Unrenderable
 def cookie_encryption(
     service: ServiceDefinition, routes: Routing, parts: Parts, secret: CookieSecret | None
 ) -> EncryptedCookies | None:
-    """Return the encryption of the listener's cookies; None without that part. Raises :class:`Unrenderable`."""
+    """Return the encryption of the listener's cookies; None without that part of an enhanced service.
+
+    Raises :class:`Unrenderable` if the agent has no secret, or code must read a cookie that would be
+    encrypted.
+    """
     wanted = parts.cookie_encryption
     if wanted is None:
         return None
@@ -40,7 +44,9 @@ def cookie_encryption(
 
 
 def _refuse_chosen_persistence(listener: ServiceListener, pools: Sequence[ServicePool]) -> None:
-    """Raise :class:`Unrenderable` if the iRule chooses the persistence of each request, which sets plain cookies."""
+    """Raise :class:`Unrenderable` if the iRule chooses the persistence of each request, because then it sets
+    plain cookies.
+    """
     by_cookie = [pool for pool in pools if _persistence_type(pool) == "HTTP_COOKIE"]
     if by_cookie and not same_persistence(pools):
         raise Unrenderable(

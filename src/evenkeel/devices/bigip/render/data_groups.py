@@ -1,4 +1,4 @@
-"""Data groups: what iRules look up, so that no text of a tenant becomes code. Pure."""
+"""Data groups, in which iRules look values up, so that no text of a tenant becomes code. Pure."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
@@ -11,7 +11,9 @@ _UNQUOTED_CHARACTERS = "/:._-~"
 
 
 def encode_record(text: str) -> str:
-    """Percent-encode the text, so that no character is special in a record, wherever it is stored or shown."""
+    """Percent-encode the text, so that no character is special in a record, wherever the record is stored or
+    shown.
+    """
     return quote(text, safe=_UNQUOTED_CHARACTERS)
 
 
@@ -29,8 +31,8 @@ def data_group(
     *,
     type_: str = "string",
 ) -> WantedObject:
-    """Build the data group of one listener or pool. ``kind`` is part of its name and mark; ``records``: ``{name:
-    data}`` in order.
+    """Build the data group of one listener or pool. ``kind`` is part of its name and mark; ``records``:
+    ``{name: data}``, kept in order.
     """
     return WantedObject(
         key=Key(type=DATA_GROUP, name=names.helper_name(kind, object_id)),
@@ -47,5 +49,5 @@ def data_group(
 def network_group(
     service: ServiceDefinition, kind: str, object_id: str, networks: Iterable[str], names: BigIpNames
 ) -> WantedObject:
-    """Build a data group of networks, in canonical form and sorted."""
+    """Build a data group of networks, which the caller gives in canonical form and sorted."""
     return data_group(service, kind, object_id, dict.fromkeys(networks, ""), names, type_="ip")

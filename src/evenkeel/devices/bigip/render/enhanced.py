@@ -41,7 +41,7 @@ _DEFAULT_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
 class _TagSetting(NamedTuple):
-    """Value of a tag, and the definition that it comes from."""
+    """Full paths that a tag names, and the definition that they come from."""
 
     definition: Definition
     paths: tuple[str, ...]
@@ -52,10 +52,10 @@ class _TagSetting(NamedTuple):
 
 
 def tag_settings(names: Sequence[str], known: Definitions) -> dict[str, _TagSetting]:
-    """Return ``{tag: setting}``, from the first of these services that has the tag; optional names without a definition
-    do not count.
+    """Return ``{tag: setting}``, from the first of these services that has the tag; optional names without a
+    definition do not count.
 
-    Raises :class:`Unrenderable` for an unusable service.
+    Raises :class:`Unrenderable` for an unknown or unusable service.
     """
     found: dict[str, _TagSetting] = {}
     for definition in chosen_definitions(names, known):
@@ -108,9 +108,11 @@ class _VirtualDraft:
         self.profiles.append({"name": path, "context": context})
 
     def derive(self, type_: str, parent: str, attributes: Mapping[str, Any] | None = None) -> None:
-        """Make the listener's own profile of this type inherit from another parent.
+        """Make the listener's own profile of this type inherit from another parent; no effect if the listener
+        has none.
 
-        The profile's name contains a digest of the parent, because a device may refuse to change the parent in place.
+        The profile's name contains a digest of the parent, because a device may refuse to change the parent
+        in place.
         """
         old = self.own_profile(type_)
         if old is None:
@@ -126,7 +128,9 @@ class _VirtualDraft:
                 one["name"] = f"/{self.partition}/{key.name}"
 
     def make_full_proxy(self) -> None:
-        """Turn a fastL4 virtual server into a full proxy; the listener's time-outs move to a tcp profile."""
+        """Turn a fastL4 virtual server into a full proxy, with the listener's time-outs in tcp profiles; no
+        effect on others.
+        """
         if not self.has_profile(_FAST_L4):
             return
         old = self.own_profile(_FAST_L4)
@@ -142,7 +146,9 @@ class _VirtualDraft:
             self.add(self._add_tcp_profile(old, MEMBER_SIDE, idle | connect), "serverside")
 
     def _add_tcp_profile(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
-        """Return the path of a tcp profile that replaces the fastL4 profile."""
+        """Add a tcp profile that replaces the fastL4 profile ``old`` to the listener's objects, and return
+        the new profile's path.
+        """
         key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", f"_{kind}_"))
         mark = str(old.attributes["description"]).replace(":fastl4:", f":{kind}:")
         attributes = {**profile_attributes(kind, settings), "description": mark}
@@ -166,10 +172,12 @@ def apply_enhanced_services(
     known: Definitions,
     tunnel: int | None = None,
 ) -> tuple[Sequence[WantedObject], list[WantedObject]]:
-    """Apply the listener's enhanced services to its objects and virtual servers, and return both.
+    """Apply the listener's enhanced services to its objects (``own``) and virtual servers, and return both in
+    this order.
 
-    Every virtual server has all attributes that enhanced services can set, so that they are reset when a service is
-    removed. ``tunnel``: time-out of tunnels in seconds, from the services' parts. Raises :class:`Unrenderable`.
+    Every virtual server has all attributes that enhanced services can set, so that they are reset when a
+    service is removed. ``tunnel``: time-out of tunnels in seconds, from the services' parts. Raises
+    :class:`Unrenderable` for unusable services, and for settings that contradict the listener's.
     """
     servers = [
         replace(virtual, attributes={"policies": [], "fallbackPersistence": "", **virtual.attributes})
@@ -366,7 +374,9 @@ def _definition_content(definition: Definition) -> list[tuple[str, tuple[str, ..
 
 
 def enhanced_services_digest(listeners: Iterable[ServiceListener], known: Definitions) -> str:
-    """Return a digest of everything that enhanced services contribute to these listeners; empty: nothing."""
+    """Return a digest of everything that enhanced services contribute to these listeners; empty if they name
+    none.
+    """
     named = {name for listener in listeners for name in listener.enhanced_services}
     names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)
     if not names:

@@ -1,7 +1,7 @@
 """Parts of a listener's iRule for TLS handshakes. Pure.
 
 - ``client_authentication`` OPTIONAL: a BIG-IP accepts a client with an invalid certificate; the iRule refuses it.
-- Sends the client's server name (SNI) to members that use TLS. The device has no setting for that.
+- The iRule sends the client's server name (SNI) to members that use TLS, because the device has no setting for that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,8 +29,8 @@ _ASK_FOR_NAME = (
 
 
 def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> Iterator[RulePart]:
-    """Yield the parts of the listener's iRule for TLS handshakes. ``pools``: all pools that the listener may send
-    to.
+    """Yield the parts of the listener's iRule for TLS handshakes, if any is needed. ``pools``: all pools that
+    the listener may send to.
     """
     if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)

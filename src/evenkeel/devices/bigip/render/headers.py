@@ -38,8 +38,8 @@ class HeaderPlan(Value):
 
 
 def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> HeaderPlan:
-    """Plan the header changes of a listener. ``listeners``: all listeners of the load balancer. Raises
-    :class:`Unrenderable`.
+    """Plan the header changes of a listener; none without HTTP. ``listeners``: all listeners of the load
+    balancer. Raises :class:`Unrenderable` as :func:`wanted_headers`.
     """
     wanted = wanted_headers(listener)
     if listener.protocol not in L7_PROTOCOLS:
@@ -71,7 +71,11 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:
-    """Return the names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
+    """Return the names of the headers that a listener inserts.
+
+    Raises :class:`Unrenderable` for an unknown header, a value other than true or false, or a listener
+    without HTTP.
+    """
     possible = (*INSERT_HEADERS, *(TLS_INSERT_HEADERS if listener.protocol == TLS_PROTOCOL else ()))
     wanted = set()
     for name, switch in listener.insert_headers.items():

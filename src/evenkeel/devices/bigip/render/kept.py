@@ -27,10 +27,10 @@ class RenderingCache:
     def rendered(
         self, service: ServiceDefinition, settings: object, render: Callable[[ServiceDefinition], RenderedObjects]
     ) -> RenderedObjects:
-        """Return the load balancer's objects; calls ``render`` if definition or ``settings`` differ from the previous
-        call's.
+        """Return the load balancer's objects; calls ``render`` if definition or ``settings`` differ from the
+        previous call's, or that gave no objects.
 
-        ``settings``: everything else that the objects depend on.
+        ``settings``: everything else that the objects depend on, compared by equality.
         """
         last = self._kept.pop(service.load_balancer_id, None)
         if last is None or last[0] != settings or last[1] != service:

@@ -1,4 +1,4 @@
-"""Service definition -> the BIG-IP objects of one load balancer. Pure.
+"""Converts a service definition to the BIG-IP objects of one load balancer. Pure.
 
 ====================  ========================================  =====================================
 LBaaS                 iControl REST                             name
@@ -79,10 +79,12 @@ def render_load_balancer(
     attachment: AttachmentOptions = NOT_ADJACENT,
     cookie_secret: CookieSecret | None = None,
 ) -> RenderedObjects:
-    """Render all objects of one load balancer except files and networks, or return the problem.
+    """Render all objects of one load balancer except files and networks, or return the problem; never raises
+    because of a definition.
 
-    A deleted load balancer has no objects. ``enhanced``: the agent's enhanced services. ``parent_ssl_profile``: path of
-    the profile from which client-ssl profiles inherit. ``cookie_secret``: the agent's, for encrypted cookies.
+    A deleted load balancer has no objects. ``enhanced``: the agent's enhanced services by name.
+    ``parent_ssl_profile``: path of the profile from which client-ssl profiles inherit. ``cookie_secret``: the
+    agent's, for encrypted cookies.
     """
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
@@ -160,8 +162,9 @@ def _listener_objects(
     parts: Parts,
     encryption: EncryptedCookies | None,
 ) -> list[WantedObject]:
-    """Build the virtual server's auxiliary objects, except client-ssl profiles. ``parts``: settings from its enhanced
-    services; ``encryption``: that of its cookies.
+    """Build the objects that the listener's virtual servers refer to, except client-ssl profiles. ``pool``:
+    the default pool; ``parts``: settings from enhanced services; ``encryption``: that of the listener's
+    cookies.
     """
     listener = routes.listener
     responses = listener_responses(service, listener, parts, names)

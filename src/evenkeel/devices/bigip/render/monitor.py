@@ -60,9 +60,10 @@ _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
 def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """Build the pool's monitor, and one for each other destination of its members; empty if the monitor is admin down.
+    """Build the pool's monitor, and one for each other destination of its members; empty without a monitor
+    that is admin up.
 
-    Raises :class:`Unrenderable`.
+    Raises :class:`Unrenderable` for a monitor that a BIG-IP cannot implement.
     """
     monitor = active_monitor(pool)
     if monitor is None:
@@ -72,13 +73,13 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
 
 
 def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
-    """Return the pool's health monitor, or None if it has none or the monitor is admin down."""
+    """Return the pool's health monitor; None if it has none or the monitor is admin down."""
     return pool.monitor if pool.monitor is not None and pool.monitor.admin_state_up else None
 
 
 def monitor_destination(member: ServiceMember) -> str:
-    """Return address and port at which the member is checked, as a monitor's ``destination``. Raises
-    :class:`Unrenderable`.
+    """Return address and port at which the member is checked, as a monitor's ``destination``; ``*`` for what
+    is the member's own. Raises :class:`Unrenderable` if ``monitor_address`` is no IP address.
     """
     if member.monitor_address is None:
         return endpoint("*", member.monitor_port or "*")
@@ -131,8 +132,8 @@ def _becomes_https(pool: ServicePool, monitor: ServiceMonitor, place: str) -> bo
 
 
 def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
-    """Return a PROXY header without addresses, with which the monitor's send string begins; empty if the pool needs
-    none.
+    """Return a PROXY header without addresses, with which the monitor's send string begins; empty if the
+    pool's protocol needs none. Raises :class:`Unrenderable` for an https monitor, which cannot send one.
     """
     if pool.protocol not in _PROXY_HEADERS:
         return ""
@@ -145,7 +146,9 @@ def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
 
 
 def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
-    """Return the attributes for the text that the monitor sends and the answer that it expects."""
+    """Return the attributes for the text that the monitor sends and the answer that it expects; empty for
+    kinds without text.
+    """
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
     if kind == "TLS-HELLO":
@@ -154,7 +157,9 @@ def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[s
 
 
 def monitor_times(monitor: ServiceMonitor) -> dict[str, int]:
-    """Return interval, timeout and timeUntilUp of a BIG-IP's monitor, in seconds."""
+    """Return interval, timeout and timeUntilUp of a BIG-IP's monitor, in seconds. Raises
+    :class:`Unrenderable` if one exceeds a day.
+    """
     interval = max(1, monitor.delay)
     found = {
         "interval": interval,
@@ -169,7 +174,9 @@ def monitor_times(monitor: ServiceMonitor) -> dict[str, int]:
 
 
 def send_string(monitor: ServiceMonitor) -> str:
-    """Build the request that an HTTP monitor sends; user text cannot add lines to it."""
+    """Build the request that an HTTP monitor sends; user text cannot add lines to it. Raises
+    :class:`Unrenderable` for an impossible method, path or domain name.
+    """
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
@@ -190,12 +197,16 @@ def _domain_name(monitor: ServiceMonitor) -> str:
 
 
 def recv_pattern(monitor: ServiceMonitor) -> str:
-    """Build the regular expression for a status line with one of the expected codes."""
+    """Build the regular expression for a status line with one of the expected codes. Raises as
+    :func:`expected_codes`.
+    """
     return rf"HTTP/1\.[01] ({'|'.join(_status_code_patterns(expected_codes(monitor)))})"
 
 
 def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
-    """Parse ``200``, ``200,202`` or ``200-204`` into sorted numbers."""
+    """Parse ``200``, ``200,202`` or ``200-204``, by default the API's, into sorted numbers. Raises
+    :class:`Unrenderable` for another form or an empty range.
+    """
     text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     codes: set[int] = set()
     for part in text.split(","):

@@ -73,8 +73,10 @@ def _hashes_port(pool: ServicePool) -> bool:
 def persistence_objects(
     service: ServiceDefinition, pool: ServicePool, names: BigIpNames, encryption: EncryptedCookies | None = None
 ) -> list[WantedObject]:
-    """Build the pool's own persistence profiles, with the objects that they refer to. ``encryption``: that of the
-    listeners that encrypt the pool's cookie. Raises :class:`Unrenderable`.
+    """Build the pool's own persistence profiles, with the objects that they refer to; empty if built-in
+    profiles suffice. ``encryption``: that of the listeners that encrypt the pool's cookie.
+
+    Raises :class:`Unrenderable` for an impossible cookie name or netmask.
     """
     return [
         *_cookie_profiles(service, pool, names, encryption),
@@ -178,7 +180,9 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
 
 
 def _persistence_mask(service: ServiceDefinition, pool: ServicePool) -> str:
-    """Return ``persistence_granularity``, which must be a netmask of the VIPs' address family."""
+    """Return ``persistence_granularity``. Raises :class:`Unrenderable` if it is no netmask of the VIPs' IP
+    version.
+    """
     wanted = pool.session_persistence.persistence_granularity if pool.session_persistence else None
     what = f"pool {pool.id}: persistence_granularity {wanted!r}"
     try:
@@ -246,8 +250,12 @@ def persistence_attributes(
     names: BigIpNames,
     encryption: EncryptedCookies | None = None,
 ) -> dict[str, Any]:
-    """Return ``persist`` and ``fallbackPersistence`` of the listener's virtual servers. ``pool``: the listener's
-    default pool, if that gets clients; ``encryption``: that of the listener's cookies. Raises :class:`Unrenderable`.
+    """Return ``persist`` and ``fallbackPersistence`` of the listener's virtual servers, both empty without
+    persistence. ``pool``: the listener's default pool, if that gets clients; ``encryption``: that of the
+    listener's cookies.
+
+    Raises :class:`Unrenderable` for a persistence by cookie at a listener without HTTP, and for an impossible
+    netmask.
     """
     if pool is None:
         return {"persist": [], "fallbackPersistence": ""}
@@ -291,7 +299,9 @@ def _default_profile(name: str, partition: str) -> dict[str, Any]:
 
 
 def persistence_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
-    """Yield the parts of the listener's iRule for persistence. ``pool``: the listener's default pool."""
+    """Yield the part of the listener's iRule that chooses a member by the client's address and port; nothing
+    for pools that do not need it. ``pool``: the listener's first pool.
+    """
     if pool is None or not _hashes_port(pool):
         return
     port = _PORT_OF_CLIENT.get(listener.protocol, "TCP::client_port")

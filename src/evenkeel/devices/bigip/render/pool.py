@@ -33,7 +33,11 @@ _BALANCING_MODES = {
 def pool_object(
     service: ServiceDefinition, pool: ServicePool, names: BigIpNames, limit: MemberConnectionLimit | None = None
 ) -> WantedObject:
-    """Build the pool with its members. ``limit``: connection limit for each member, from an enhanced service."""
+    """Build the pool with its members. ``limit``: connection limit for each member, from an enhanced service;
+    None: no limit.
+
+    Raises :class:`Unrenderable` for a member whose address is none, or two members at one address and port.
+    """
     backups = any(member.backup for member in pool.members)
     _refuse_duplicate_members(pool)
     return WantedObject(

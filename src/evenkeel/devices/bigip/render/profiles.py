@@ -25,8 +25,9 @@ def http_profile(
     names: BigIpNames,
     encryption: EncryptedCookies | None = None,
 ) -> list[WantedObject]:
-    """Build the http profile of a listener that inserts headers without an iRule, encrypts members' cookies or sends
-    Strict-Transport-Security; else empty.
+    """Build the http profile of a listener that inserts headers without an iRule, encrypts members' cookies
+    or sends Strict-Transport-Security; else empty. Raises :class:`Unrenderable` for impossible inserted
+    headers.
     """
     plan = header_plan(listener, service.listeners)
     encrypted = () if encryption is None else encryption.cookies
@@ -75,8 +76,8 @@ def compression_profile(
 
 
 def _content_type_pattern(content_type: str) -> str:
-    """Return a regular expression for a content type, without its parameters. A backslash would need quoting of its
-    own.
+    """Return a regular expression for a content type, without its parameters. Special characters are in
+    brackets, because a backslash would need quoting of its own.
     """
     name = content_type.partition(";")[0]
     return "".join(f"[{character}]" if character in ".+" else character for character in name)

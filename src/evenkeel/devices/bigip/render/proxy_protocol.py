@@ -48,7 +48,9 @@ _CODE_BY_PROTOCOL = {"PROXY": _TEXT_HEADER_CODE, "PROXYV2": _BINARY_HEADER_CODE}
 
 
 def proxy_parts(pool: ServicePool | None) -> Iterator[RulePart]:
-    """Yield the parts of the iRule that send the PROXY header. ``pool``: the listener's default pool."""
+    """Yield the parts of the iRule that send the PROXY header to members; nothing for pools of other
+    protocols. ``pool``: the listener's first pool.
+    """
     if pool is None or pool.protocol not in _CODE_BY_PROTOCOL:
         return
     yield RulePart(event="CLIENT_ACCEPTED", order=Order.INSERTION, lines=_CODE_BY_PROTOCOL[pool.protocol])

@@ -1,6 +1,6 @@
 """Parts of a listener's iRule that change headers of requests. Pure.
 
-They insert headers that depend on the client, or of which there is more than one, after removing the client's own.
+The iRule removes what clients must not send, and inserts headers that the http profile cannot insert.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,8 @@ _DIGEST_CODE = "binary scan [sha1 [SSL::cert 0]] H* digest"
 
 
 def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
-    """Yield the parts of the iRule that change request headers. Raises :class:`Unrenderable`.
+    """Yield the parts of the iRule that remove and insert request headers; nothing if the http profile
+    suffices. Raises :class:`Unrenderable` for impossible inserted headers.
 
     ``listeners``: all listeners of the load balancer.
     """

@@ -40,7 +40,7 @@ class Order(IntEnum):
     CLEANING = 20
     """Parts that remove headers that clients must not send."""
     ROUTING = 50
-    """Parts that choose a pool, or answer and return. They read requests unchanged, but cleaned."""
+    """Parts that choose a pool, or answer and return; requests are unchanged before them, except for cleaning."""
     PERSISTENCE = 60
     INSERTION = 70
     """Parts that add information for members."""

@@ -1,8 +1,8 @@
 """The iRule of a listener, for what profiles cannot do. Pure.
 
-It is assembled from the parts (:class:`~evenkeel.devices.bigip.render.rule_parts.RulePart`) of the modules listed in
-:func:`_rule_parts`. Its code never contains text from a tenant. The mark is its first line, because an iRule has no
-description.
+The iRule is assembled from the parts (:class:`~evenkeel.devices.bigip.render.rule_parts.RulePart`) of the
+modules listed in :func:`_rule_parts`. Its code never contains text from a tenant. The mark is its first line,
+because an iRule has no description.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,8 +22,10 @@ from evenkeel.devices.bigip.render.rule_parts import RulePart, code_lines
 def listener_rules(
     service: ServiceDefinition, routes: Routing, routing_parts: Iterable[RulePart], names: BigIpNames
 ) -> list[WantedObject]:
-    """Build the listener's iRule; empty if it needs none. ``routing_parts``: parts for its challenges, L7 policies and
-    enhanced services. Raises :class:`Unrenderable`.
+    """Build the listener's iRule; empty if it needs none. ``routing_parts``: parts for its challenges, L7
+    policies and enhanced services.
+
+    Raises :class:`Unrenderable` for impossible inserted headers.
     """
     listener = routes.listener
     lines = list(code_lines((*_rule_parts(service, routes, names), *routing_parts)))

@@ -20,7 +20,11 @@ PARENT = "/Common/serverssl"
 def server_ssl_profiles(
     service: ServiceDefinition, pool: ServicePool, names: BigIpNames, references: CertificateReferences
 ) -> list[WantedObject]:
-    """Build the server-ssl profile of a pool; empty without ``tls_enabled``. Raises :class:`Unrenderable`."""
+    """Build the server-ssl profile of a pool; empty without ``tls_enabled``.
+
+    Raises :class:`Unrenderable` for a pool that allows only HTTP/2, an unresolved certificate reference, and
+    versions or ciphers that a BIG-IP does not have.
+    """
     if not pool.tls_enabled:
         return []
     if set(pool.alpn_protocols) == {"h2"}:
@@ -42,7 +46,9 @@ def server_ssl_profiles(
 
 
 def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> str:
-    """Return the path of the profile for TLS with the pool's members."""
+    """Return the path of the profile for TLS with the pool's members; the built-in one for a pool without
+    TLS.
+    """
     if not pool.tls_enabled:
         return PARENT
     return f"/{names.partition(service.project_id)}/{names.helper_name('serverssl', pool.id)}"

@@ -78,7 +78,7 @@ def tls_attributes(
     service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
 ) -> dict[str, Any]:
     """Return TLS versions and ciphers as attributes of a client-ssl or server-ssl profile. Raises
-    :class:`Unrenderable`.
+    :class:`Unrenderable` for an unknown version.
     """
     group = (
         f"/{names.partition(service.project_id)}/{_cipher_object_name(speaker, names)}"
@@ -89,8 +89,8 @@ def tls_attributes(
 
 
 def tls_profile_options(speaker: ServiceListener | ServicePool) -> str:
-    """Return the profile options that disable all TLS versions not allowed, in the form in which a device returns
-    them.
+    """Return the profile options that disable all TLS versions not allowed, in the form in which a device
+    returns them. Raises :class:`Unrenderable` for an unknown version.
     """
     wanted = _tls_versions(speaker)
     switches = (switch for version, switch in _SWITCHES_BY_VERSION.items() if version not in wanted)
@@ -100,7 +100,9 @@ def tls_profile_options(speaker: ServiceListener | ServicePool) -> str:
 def cipher_objects(
     service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
 ) -> list[WantedObject]:
-    """Build the cipher rule and the cipher group; empty if the device's default group is used."""
+    """Build the cipher rule and the cipher group; empty if no ciphers are named. Raises :class:`Unrenderable`
+    for a cipher that a BIG-IP does not have.
+    """
     if not speaker.tls_ciphers:
         return []
     name = _cipher_object_name(speaker, names)

@@ -7,7 +7,7 @@ usual ciphers, and no name.
 """
 
 RECEIVE = "\\x16\\x03"
-"""The beginning of a handshake record, of any version."""
+"""Expected answer: the beginning of a TLS handshake record, of any version."""
 _RANDOM = b"evenkeel checks that TLS answers"
 _CIPHERS = (
     *(0x1301, 0x1302, 0x1303),  # TLS 1.3

@@ -35,9 +35,9 @@ from evenkeel.devices.errors import Unrenderable
 MEMBER_SIDE = "tcp-member"
 """Kind, in the name, of a tcp profile for the members' side."""
 SYN_INTERVAL_MILLISECONDS_MAX = 5_000
-"""Highest value of ``synRtoBase`` (from memory)."""
+"""Highest value of ``synRtoBase``; not confirmed on a device."""
 SYN_REPEATS_MIN, SYN_REPEATS_MAX = 2, 12
-"""Range of ``synMaxRetrans``: at least 2, so that one lost packet fails no connection; the maximum is from memory."""
+"""Range of ``synMaxRetrans``: from 2, so that one lost packet fails no connection; the maximum is not confirmed."""
 SCTP_SECONDS_MAX = 2_147_483_647
 _BUILT_IN = {"tcp": "/Common/tcp", "fastl4": "/Common/fastL4", "udp": "/Common/udp", "sctp": "/Common/sctp"}
 _BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
@@ -83,8 +83,11 @@ def transport_profiles(
     names: BigIpNames,
     tunnel: int | None = None,
 ) -> list[WantedObject]:
-    """Build the transport profiles of a listener whose time-outs are not the defaults; empty for other listeners.
-    ``tunnel``: time-out of tunnels in seconds, from its enhanced services. Raises :class:`Unrenderable`.
+    """Build the transport profiles of a listener whose time-outs are not the defaults; empty for other
+    listeners. ``tunnel``: time-out of tunnels in seconds, from its enhanced services.
+
+    Raises :class:`Unrenderable` for a ``tunnel`` that ends idle HTTP connections too early, and for
+    ``timeout_member_connect`` with SCTP.
     """
     kind = transport_kind(listener, pool)
     idle, connect = idle_settings(listener, kind, tunnel), connect_settings(listener, kind)
@@ -143,16 +146,17 @@ def _transport_profiles(
 
 
 def profile_attributes(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a child of the built-in profile with these settings; ``name`` is the kind, or
-    :data:`MEMBER_SIDE`.
+    """Return the attributes of a child of the built-in profile with these settings, and the built-in values
+    of all others that Even Keel sets; ``name`` is the kind, or :data:`MEMBER_SIDE`.
     """
     parent = _BUILT_IN["tcp" if name == MEMBER_SIDE else name]
     return {"defaultsFrom": parent, **_BUILT_IN_VALUES[name], **settings}
 
 
 def idle_settings(listener: ServiceListener, kind: str, tunnel: int | None = None) -> dict[str, Any]:
-    """Return the attributes by which idle time-outs differ from the built-in profile of that kind. ``tunnel``: time-out
-    of tunnels in seconds. Raises :class:`Unrenderable`.
+    """Return the attributes by which idle time-outs differ from the built-in profile of that kind; empty:
+    none do. ``tunnel``: time-out of tunnels in seconds. Raises :class:`Unrenderable` if ``tunnel`` ends
+    idle HTTP connections too early.
     """
     times = (listener.timeout_client_data, listener.timeout_member_data)
     if tunnel is not None:
@@ -179,9 +183,10 @@ def _check_tunnel(listener: ServiceListener, tunnel: int) -> None:
 
 
 def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
-    """Return the attributes that differ from the built-in profile because of the time-out of connections with members.
+    """Return the attributes that differ from the built-in profile because of the time-out of connections with
+    members; empty: none do.
 
-    Raises :class:`Unrenderable`.
+    Raises :class:`Unrenderable` for another time-out than the default with SCTP.
     """
     time = listener.timeout_member_connect
     if time == _DEFAULT_LISTENER.timeout_member_connect or kind == "udp":
@@ -198,8 +203,8 @@ def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
 
 
 def syn_intervals(milliseconds: int) -> tuple[int, int]:
-    """Return first interval in milliseconds, and number of repeats, of SYNs. The interval doubles each time, so the
-    device gives up after ``first * (2 ** (repeats + 1) - 1)``.
+    """Return first interval in milliseconds, and number of repeats, of SYNs. The interval doubles each time,
+    so the device gives up after ``first * (2 ** (repeats + 1) - 1)``; 0 gives the longest possible.
     """
     for repeats in range(SYN_REPEATS_MIN, SYN_REPEATS_MAX + 1):
         first = -(-milliseconds // (2 ** (repeats + 1) - 1))

@@ -1,7 +1,7 @@
 """Renders listeners as virtual servers, one at each VIP. Pure.
 
-A virtual server is disabled where it must not accept connections: admin down, or ``connection_limit`` 0, which on a
-device means "no limit". A connection limit counts at each VIP separately.
+A virtual server is disabled where it must not accept connections: admin down, or ``connection_limit`` 0,
+which on a device means "no limit". A connection limit counts at each VIP separately.
 """
 
 from collections.abc import Sequence
@@ -43,9 +43,10 @@ def virtual_server(
 ) -> WantedObject:
     """Build the listener's virtual server at one VIP.
 
-    ``own``: the listener's objects; the virtual server refers to the profiles, policies and iRules among them.
-    ``kind``: kind in its mark; with another kind than ``listener``, observations do not count it as a listener.
-    ``encryption``: that of the listener's cookies.
+    ``own``: the listener's objects; the virtual server refers to the profiles, policies and iRules among
+    them. ``kind``: kind in its mark; with another kind than ``listener``, observations do not count it as a
+    listener. ``encryption``: that of the listener's cookies. Raises :class:`Unrenderable` for impossible
+    session persistence.
     """
     partition = names.partition(service.project_id)
     listener, live_pool = routes.listener, routes.default

@@ -1,3 +1,3 @@
-"""Sync mode: devices that synchronise their configuration themselves. Which are allowed, which one is written, and the
-push.
+"""Sync mode, in which devices copy their configuration to each other: allowed device groups, the device that
+is written, and the push.
 """

@@ -24,7 +24,7 @@ class Membership(Value):
 
     @property
     def identities(self) -> frozenset[str]:
-        """Return the identities of the group's devices, which all of them report alike."""
+        """Return the identities of the group's devices, the same whichever of them reports the group."""
         return frozenset(map(device_key, self.members))
 
 
@@ -34,7 +34,9 @@ def device_key(item: Item) -> str:
 
 
 def find_membership(cluster: ClusterView) -> Membership:
-    """Return the sync-failover group that the reporting device shares with others; empty if there is none."""
+    """Return the sync-failover group that the reporting device shares with others; one without a name if
+    there is none.
+    """
     own = cluster.own.get("name")
     for group in cluster.groups:
         names = _device_names(group)
@@ -52,7 +54,9 @@ def _device_names(group: Item) -> frozenset[str]:
 
 
 def group_into_units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
-    """Group the named devices (hosts) by shared sync-failover group, other devices alone, in the order given."""
+    """Group the hosts by the sync-failover group that their devices share, in the order given; every other
+    device is alone.
+    """
     found: dict[frozenset[str], list[str]] = {}
     for host, cluster in clusters.items():
         # A device in no group gets a key of its own, so that it is alone.
@@ -61,7 +65,9 @@ def group_into_units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ..
 
 
 def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
-    """Return ``{host: reasons}`` why these devices must not be written with this HA type and sync mode."""
+    """Return ``{host: reasons}`` for all hosts, by which these devices must not be written with this HA type
+    and sync mode; without reasons a device may be written.
+    """
     synced = any(find_membership(cluster).group for cluster in clusters.values())
     return {
         host: (*_trust_problems(host, clusters, ha_type), *_sync_group_problems(host, clusters, mode, synced=synced))

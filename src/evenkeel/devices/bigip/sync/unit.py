@@ -44,7 +44,9 @@ _LINK_PATTERN = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)(
 
 
 class SyncUnit:
-    """Devices of one sync-failover group, as named in the options: one is written, config-sync copies to the others."""
+    """Devices of one sync-failover group, as named in the options: the agent writes one, and config-sync
+    copies to the others.
+    """
 
     def __init__(self, devices: Sequence[BigIpDevice], options: BigIpOptions, now: Callable[[], datetime]) -> None:
         # The same order in every agent, whatever its configuration says: elections have to agree.
@@ -68,9 +70,10 @@ class SyncUnit:
         """Reason, for operators, why the sync-failover group is not in sync or not written; empty: none."""
 
     async def take_over(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
-        """Make an owner's guard the only one on all reachable devices, by ``work``. Raises as :func:`run_on_all`.
+        """Make an owner's guard the only one on all reachable devices, by ``work``.
 
         The device from which the others are synchronised comes last, so that its configuration is the newest.
+        Raises what ``work`` raises, and :class:`DeviceUnavailable` if no device took the guard.
         """
         try:
             writer = await self._writable_device()
@@ -96,10 +99,11 @@ class SyncUnit:
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[PassOutcome, list[str]]:
-        """Apply the batch to one device and push its configuration. Returns its outcome, and the devices that lack the
-        result yet.
+        """Apply the batch to one device and push the device's configuration. Returns the outcome, and the
+        devices that lack the result yet.
 
-        Raises as :meth:`BigIpDevice.apply`.
+        Raises :class:`StaleOwner`, :class:`GuardLost`, and :class:`DeviceUnavailable`, also if the group must
+        not be written or pushed.
         """
         writer = await self._writable_device()
         outcome = await writer.run_watched(writer.apply(batch, rendered))
@@ -109,10 +113,11 @@ class SyncUnit:
         return outcome, list(await self._push_configuration(writer, batch))
 
     async def retire(self, batch: PartitionBatch) -> Retirement:
-        """Remove the partition of an empty batch, and its guard, from all devices of the sync-failover group.
+        """Remove the partition of an empty batch, and its guard, from all devices of the sync-failover group;
+        the result has all hosts as ``left`` if the partition is not empty or the group not in sync.
 
-        The minimum epoch of new guards is raised on each device first, so that no device is without both. Raises
-        :class:`StaleOwner`, :class:`DeviceUnavailable`.
+        The minimum epoch of new guards is raised on each device first, so that no device is without both.
+        Raises :class:`StaleOwner`, :class:`DeviceUnavailable`.
         """
         writer = await self._writable_device()
         owner = (batch.project_id, batch.epoch, batch.session_id)
@@ -132,8 +137,10 @@ class SyncUnit:
         return Retirement(lagging=await self._push_configuration(writer, batch) if guarded or self.pending else ())
 
     async def _push_configuration(self, writer: BigIpDevice, batch: PartitionBatch) -> tuple[str, ...]:
-        """Push the written configuration, unless it would replace newer changes. Returns the devices that did not get
-        it.
+        """Push the written configuration. Returns the devices that did not get it, or the group if it is not
+        known which; empty if the group is in sync.
+
+        Raises :class:`StaleOwner`, :class:`DeviceUnavailable` if the push could replace newer changes.
         """
         self.pending = True
         for peer in self.devices:
@@ -146,8 +153,9 @@ class SyncUnit:
     # -- before a write
 
     async def _writable_device(self) -> BigIpDevice:
-        """Return the device to write. Raises :class:`DeviceUnavailable` if there is none, or the sync-failover group
-        must not be written.
+        """Return the device to write, elected again if the last one is doubted. Raises
+        :class:`DeviceUnavailable` if none is reachable, or the sync-failover group must not be written
+        because of others' pending changes.
         """
         async with self._turn:
             writer = self._writer
@@ -171,10 +179,11 @@ class SyncUnit:
             return writer
 
     async def _elect_writer(self) -> BigIpDevice:
-        """Choose the device to write: the first reachable one with unsynchronised changes of this device group, else
-        the first reachable one.
+        """Choose the device to write: the first reachable one with unsynchronised changes of this device
+        group, else the first reachable one. Its cached state is discarded.
 
-        So all agents choose the same device, whatever they observed earlier. Raises :class:`DeviceUnavailable`.
+        So all agents choose the same device, whatever they observed earlier. Raises
+        :class:`DeviceUnavailable` if none is reachable.
         """
         found: list[tuple[BigIpDevice, UnsyncedChanges]] = []
         errors: list[DeviceUnavailable] = []
@@ -256,8 +265,8 @@ class SyncUnit:
             raise PartitionUnavailable(peer.host, "it has changes of an agent that were not synchronised yet")
 
     async def _check_unknown(self, writer: BigIpDevice) -> None:
-        """Check that the push cannot reach a named device that was never reached and may belong to this sync-failover
-        group.
+        """Raise :class:`DeviceUnavailable` if the push could reach a named device that was never reached and
+        may belong to this sync-failover group.
         """
         if not self.unknown:
             return
@@ -272,8 +281,8 @@ class SyncUnit:
             raise PartitionUnavailable(self.unknown[0], reason)
 
     async def _wait_for_push(self, writer: BigIpDevice) -> tuple[str, ...]:
-        """Wait for a push that begins now or later; concurrent callers share it. Returns the devices that did not get
-        it.
+        """Wait for a push that begins now or later; concurrent callers share it. Returns and raises as
+        :meth:`_synchronise_group`.
         """
         # a push that is running may have begun before this caller's write
         if self._push is not None and not self._push.done():
@@ -283,8 +292,11 @@ class SyncUnit:
         return await asyncio.shield(self._push)
 
     async def _synchronise_group(self, writer: BigIpDevice) -> tuple[str, ...]:
-        """Push and wait until the sync-failover group is in sync. Returns the devices that did not get the
-        configuration.
+        """Push, and wait at most ``sync_timeout_seconds`` until the sync-failover group is in sync. Returns
+        the names of disconnected devices, or the group's name if none is disconnected; empty if the group
+        is in sync.
+
+        Raises :class:`DeviceUnavailable`, also if config-sync is refused.
         """
         own = self._group_membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
@@ -343,19 +355,21 @@ class SyncUnit:
         return find_membership(writer.cluster)
 
     def _sync_state(self, writer: BigIpDevice, status: SyncStatus) -> str:
-        """Return the config-sync state of the sync-failover group; the device's own if the details do not have the
-        group's.
+        """Return the config-sync state of the sync-failover group; if the details do not have it, the
+        device's own state.
         """
         own = re.compile(rf"{re.escape(self._group_membership(writer).group)} \(([^)]*)\)")
         return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
 
 
 def connection_states(status: SyncStatus) -> dict[str, str]:
-    """Return ``{device name: connected or disconnected}`` of the other devices."""
+    """Return ``{device name: "connected" or "disconnected"}`` of the devices to which the reporting device
+    has a connection line.
+    """
     found = (_LINK_PATTERN.fullmatch(line.strip()) for line in status.details)
     return {match["device"]: match["state"] for match in found if match}
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC, in which ``sync_force_until`` is given."""
+    """Return the current time in UTC, with its zone."""
     return datetime.now(UTC)

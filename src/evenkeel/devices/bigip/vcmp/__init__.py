@@ -1,8 +1,9 @@
 """Devices that are guests of vCMP hosts: a guest has only VLANs that its host gives it.
 
-A VLAN is made at the host, on the host's interfaces, and added to the guest; it appears in the guest's /Common. From
-there it is removed, because its tag can be in one partition only: the tenant's, where the ordinary pass makes it.
+A VLAN is made at the host, on the host's interfaces, and added to the guest; it appears in the guest's
+/Common. From there it is removed, because its tag can be in one partition only: the tenant's, where the
+ordinary pass makes it.
 
-Nothing counts users. A host's VLAN with our mark is taken back from a guest that has no VLAN with its tag outside of
-/Common, and deleted when no guest of the host has it.
+Nothing counts users. A host's VLAN with Even Keel's mark is taken back from a guest that has no VLAN with its
+tag outside of /Common, and deleted when no guest of the host has it.
 """

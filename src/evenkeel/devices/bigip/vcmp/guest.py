@@ -22,12 +22,12 @@ from evenkeel.devices.bigip.vcmp.host import (
 log = structlog.get_logger(__name__)
 
 APPEAR_SECONDS = 10.0
-"""Time that a pass waits for a VLAN to appear in the guest."""
+"""Seconds that a pass waits for a VLAN to appear in the guest."""
 POLL_SECONDS = 0.5
 RECONCILE_SECONDS = 60.0
 """Seconds between two searches for VLANs that were lost or left over."""
 LEFTOVER_SECONDS = 600.0
-"""Age after which an unused VLAN counts as left over: longer than any agent needs from its appearance to its use."""
+"""Seconds after which an unused VLAN counts as left over: longer than any agent needs until it uses a new one."""
 
 
 class VcmpGuest:
@@ -54,18 +54,20 @@ class VcmpGuest:
         self._left_since: dict[int, float] = {}
 
     async def tags_in(self, partition: str) -> frozenset[int]:
-        """Read the tags of the VLANs in the guest's partition; in /Common only VLANs of shared networks count.
+        """Read the tags of the VLANs in the guest's partition; in /Common only VLANs of shared networks
+        count.
 
-        Raises :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         vlans = await read_vlans(self._device)
         return frozenset(each.tag for each in vlans if each.partition == partition and each.is_used)
 
     async def provide(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
-        """Have the host assign these VLANs to the guest. Returns ``{tag: reason}`` for VLANs that the guest cannot
-        have.
+        """Have the host assign these VLANs to the guest. Returns ``{tag: reason}`` for VLANs that the guest
+        cannot have.
 
-        Raises :class:`DeviceUnavailable` if the guest itself cannot be reached.
+        ``partition``: where the guest uses them; VLANs that are there already count as assigned. Raises
+        :class:`DeviceUnavailable` if the guest itself cannot be reached.
         """
         missing = {each.tag: each for each in wanted if self._assigned.get(each.tag) != each}
         if not missing:
@@ -85,7 +87,8 @@ class VcmpGuest:
             return problems
 
     async def withdraw(self, tags: Collection[int]) -> None:
-        """Withdraw these VLANs from the guest, after a pass removed them from the tenant's partition.
+        """Withdraw those of these VLANs from the guest that no partition uses, after a pass removed them from
+        a tenant's.
 
         Device errors are not raised: :meth:`reconcile` repeats what failed.
         """
@@ -114,14 +117,18 @@ class VcmpGuest:
             log.warning("VLANs of guest not reconciled", device=self._device.host, reason=str(error))
 
     def forget(self) -> None:
-        """Drop what is known of the guest's VLANs, so that they are read again after the device was unreachable."""
+        """Drop what is known of the guest's host and VLANs, so that they are read again after the device was
+        unreachable.
+        """
         self._assigned.clear()
         self._place = None
 
     # -- implementation
 
     async def _provide_vlan(self, wanted: HostVlan) -> str:
-        """Have the host assign the VLAN. Returns the reason if the guest cannot have it; empty if the guest has it."""
+        """Have the host assign the VLAN, and wait until the guest has it. Returns the reason if the guest
+        cannot have it; empty if the guest has it. Raises device errors of the guest only.
+        """
         try:
             host, guest = await self._find_host()
             await self._assign_vlan(host, guest, wanted)
@@ -225,7 +232,9 @@ class VcmpGuest:
 def _left_over(
     at_host: Iterable[FoundVlan], guests: Iterable[FoundGuest], mine: FoundGuest, used: Collection[int]
 ) -> set[int]:
-    """Return the tags of Even Keel's VLANs at the host that this guest has and does not use, or that no guest has."""
+    """Return the tags of Even Keel's VLANs at the host that this guest has and does not use, or that no guest
+    has. ``mine``: this guest; ``used``: tags that it uses.
+    """
     by_any = {path for each in guests for path in each.vlans}
     ours = (each for each in at_host if each.ours)
     return {each.tag for each in ours if each.path not in by_any or (each.path in mine.vlans and each.tag not in used)}

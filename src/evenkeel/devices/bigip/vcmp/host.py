@@ -80,17 +80,19 @@ class VcmpHost:
         self._turn = asyncio.Lock()
 
     async def guests(self) -> tuple[FoundGuest, ...]:
-        """Read all guests of the host."""
+        """Read all guests of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         return tuple(_parse_guest(item) for item in await self.icontrol.collection(GUESTS))
 
     async def vlans(self) -> tuple[FoundVlan, ...]:
-        """Read all VLANs of the host."""
+        """Read all VLANs of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         return await read_vlans(self.icontrol)
 
     async def assign(self, guest: str, wanted: HostVlan, interface: str) -> None:
-        """Create the VLAN on the interface if it is absent, and assign it to the guest.
+        """Create the VLAN on the interface, with tags, if no VLAN of the host has its tag, and assign it to
+        the guest.
 
-        Raises :class:`DeviceRejected` for a VLAN of another program that is not assigned to the guest.
+        Raises :class:`DeviceRejected` for a VLAN of another program that is not assigned to the guest, and
+        :class:`DeviceUnavailable`.
         """
         async with self._turn:
             there = next((each for each in await self.vlans() if each.tag == wanted.tag), None)
@@ -105,7 +107,9 @@ class VcmpHost:
             log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
     async def withdraw(self, guest: str, tags: Iterable[int]) -> None:
-        """Withdraw Even Keel's VLANs with these tags from the guest, and delete those that no guest has."""
+        """Withdraw Even Keel's VLANs with these tags from the guest, and delete those that no guest has.
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         async with self._turn:
             these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
             found = await self._read_guest(guest)
@@ -151,14 +155,18 @@ class VcmpHost:
 
 
 async def read_vlans(device: IControl) -> tuple[FoundVlan, ...]:
-    """Read all VLANs of a device in all partitions, with one request."""
+    """Read the VLANs in all partitions of a device, with one request. Raises :class:`DeviceUnavailable`,
+    :class:`DeviceRejected`.
+    """
     query: Any = {"$select": "fullPath,tag,description"}
     items = await device.collection(VLANS, **query)
     return tuple(_parse_vlan(item) for item in items)
 
 
 async def delete_vlan(device: IControl, path: str) -> None:
-    """Delete a VLAN; no effect if it does not exist."""
+    """Delete the VLAN with this full path; no effect if it does not exist. Raises :class:`DeviceRejected` if
+    it is in use, and :class:`DeviceUnavailable`.
+    """
     _, partition, name = path.split("/", 2)
     try:
         await device.write("DELETE", f"/mgmt/tm/{VLANS}/{uri_segment(partition, name)}")

@@ -12,7 +12,7 @@ from evenkeel.devices.bigip.vcmp.host import HostVlan
 
 
 def needed_vlans(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
-    """Return ``{tag: VLAN}`` for the load balancers' networks."""
+    """Return ``{tag: VLAN}`` for the load balancers' networks of type VLAN, as far as they are rendered."""
     found = {}
     for one in rendered:
         wanted = {item.key.name: item for item in one.networks if item.key.type == VLAN}
@@ -30,7 +30,9 @@ def needed_vlans(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
 
 
 def add_vlan_problems(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
-    """Return the load balancers, with a problem in each that needs a VLAN whose tag is in ``problems``."""
+    """Return the load balancers; those that need a VLAN whose tag is in ``problems`` with that reason and
+    without objects.
+    """
     return tuple(_add_vlan_problem(one, problems) for one in rendered)
 
 

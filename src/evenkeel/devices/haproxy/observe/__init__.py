@@ -1,1 +1,1 @@
-"""Computes statuses, statistics and capacity from what daemons report."""
+"""Computes statuses, statistics and capacity from daemons' observations, and waits for their events."""

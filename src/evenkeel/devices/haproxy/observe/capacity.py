@@ -16,15 +16,16 @@ IN, OUT = "in", "out"
 
 
 class HaproxyCapacity:
-    """Utilization of one device. Keeps the counters of the previous reading, because rates are computed from two
-    readings.
+    """Computes the utilization of one device. Keeps the counters of the previous reading, because rates are
+    computed from two readings.
     """
 
     def __init__(self) -> None:
         self._meter = RateMeter()
 
     def read(self, seen: wire.DaemonObservation, metrics: Collection[str], at_seconds: float) -> dict[str, float]:
-        """Return the values of the requested metrics, as far as they are known, from an observation.
+        """Return ``{metric: value}`` for the requested metrics that are known; throughputs in bit/s, and none
+        at the first reading.
 
         ``at_seconds``: monotonic time of the observation.
         """

@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 
 class HaproxyReading(Value):
-    """Response of one daemon to an observation."""
+    """Observation by one daemon, and the device's state at that time."""
 
     seen: wire.DaemonObservation
     state: DeviceState
@@ -39,9 +39,10 @@ def merge_readings(
     *,
     uneven: Collection[Absence] = (),
 ) -> Observation:
-    """Merge the devices' readings: for each object the worst status, statistics summed over devices.
+    """Merge the devices' readings, by host: for each object the worst status, statistics summed over devices.
 
-    ``uneven``: differences between what the devices hold; the load balancers concerned are DEGRADED.
+    ``unreachable``: states of the other devices; ``uneven``: differences between what the devices hold. Load
+    balancers that differ, or do not run on one of the devices, are DEGRADED unless their status is worse.
     """
     worst: dict[Key, ObservedStatus] = {}
     for status in (each for host, one in readings.items() for each in _device_statuses(host, one.seen, names)):
@@ -81,8 +82,8 @@ def is_running(partition: wire.PartitionStatus) -> bool:
 
 
 def running_load_balancers(partition: wire.PartitionStatus) -> tuple[str, ...]:
-    """Return the load balancers that are served: all, or only those that the kernel serves while HAProxy does not
-    run.
+    """Return the ids of the load balancers that are served: all if HAProxy runs, those of the kernel's
+    listeners while HAProxy is down, else none.
     """
     if partition.haproxy_down:
         return tuple(dict.fromkeys(frontend.load_balancer_id for frontend in partition.frontends))
@@ -114,7 +115,9 @@ def _partition_statuses(host: str, partition: wire.PartitionStatus) -> Iterator[
 def _part_statuses(
     partition: wire.PartitionStatus, notes: Mapping[LoadBalancerId, Note]
 ) -> Iterator[tuple[LoadBalancerId, ObservedStatus]]:
-    """Yield the statuses of members, pools and listeners, each with its load balancer."""
+    """Yield ``(load balancer id, status)`` for members, pools and listeners; listeners that should not listen
+    are OFFLINE.
+    """
     for backend in partition.backends:
         owner, pool_id = LoadBalancerId(backend.load_balancer_id), object_id(backend.name)
         if pool_id == backend.name:  # the same pool in the other mode has the same members
@@ -160,7 +163,7 @@ def _listener_status(frontend: wire.FrontendStatus, note: Note) -> ObservedStatu
 def _not_running_statuses(
     readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
 ) -> Iterator[ObservedStatus]:
-    """Yield the status of each load balancer whose HAProxy does not run on some device.
+    """Yield the status of each load balancer whose HAProxy does not run on a device, for each such device.
 
     DEGRADED if the load balancer is in ``running``, because another device runs it; else ERROR.
     """
@@ -180,7 +183,9 @@ def _load_balancers_not_running(partition: wire.PartitionStatus) -> list[str]:
 
 
 def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
-    """Find load balancers that one device lacks, in whole or part, and another device holds."""
+    """Find load balancers of which one device lacks a part, or holds another note, compared with the other
+    devices. Those whose HAProxy does not run on the device are left out.
+    """
     held = {host: _held_parts(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
     for of_device in held.values():
@@ -211,7 +216,9 @@ def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadB
 
 
 def _ids_without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
-    """Return the load balancers without a status from the device, because their HAProxy does not run there."""
+    """Return the ids of the load balancers of which the device reports no status, because their HAProxy does
+    not run there.
+    """
     return {
         each for partition in own_partitions(reading.seen, names) for each in _load_balancers_not_running(partition)
     }
@@ -221,7 +228,9 @@ def _ids_without_status(reading: HaproxyReading, names: HaproxyNames) -> set[str
 
 
 def _configuration_digests(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
-    """Return ``{load balancer id: digest}``: the digest common to all devices, or a digest of the differing ones."""
+    """Return ``{load balancer id: digest}``: the digest common to all devices that hold it, or a digest of
+    the differing ones.
+    """
     found: dict[str, set[str]] = {}
     for reading in readings:
         for load_balancer_id, word in _device_digests(reading, names):
@@ -236,8 +245,8 @@ def _joint_digest(words: Collection[str]) -> str:
 
 
 def _lacking_devices(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
-    """Return ``{load balancer id: names of the devices that lack it}`` for load balancers that only some reached
-    devices hold.
+    """Return ``{load balancer id: sorted hosts of the devices that lack it, joined by ", "}`` for load
+    balancers that only some of the reached devices hold.
     """
     held = {host: {each for each, _ in _device_digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())

@@ -12,7 +12,7 @@ from evenkeel.devices.waiting import cancel_and_wait
 from evenkeel.haproxyd import wire
 
 WAIT_SECONDS = 25
-"""Duration of one long poll for events."""
+"""Duration of one long poll for events, in seconds."""
 RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 """Pause before the next poll of a daemon that could not be polled."""
 
@@ -22,13 +22,15 @@ class PolledDevice(Protocol):
 
     daemon: DaemonClient
     seen_event: int | None
-    """Number of the newest event that the last observation includes; None: that observation failed."""
+    """Number of the newest event that the last observation includes; None: it failed, or there was none."""
     has_events: bool
     """Whether the next observation is made because of events."""
 
 
 async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
-    """Return when a daemon reports an event that the last observation does not include."""
+    """Return when a daemon reports an event of this environment that the last observation does not include,
+    or answers again after a failure. Never raises because of a device.
+    """
     tasks = [asyncio.create_task(_wait_for_notification(device, names)) for device in devices]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -37,7 +39,8 @@ async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) 
 
 
 async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> None:
-    """Return when the daemon has an event, or responds again after failures.
+    """Return when the daemon has an event of this environment, or responds again after failures; sets
+    ``has_events`` to whether events are the reason.
 
     After failed polls, or a failed observation, the daemon may have changes that no event reports any more.
     """

@@ -23,7 +23,10 @@ _FILE_KINDS = {
 
 
 class ReferencedFiles:
-    """Certificate files that one load balancer refers to. ``contents``: the certificates in the batch, by sha256."""
+    """Collects the certificate files that one load balancer refers to.
+
+    ``contents``: the certificates in the batch, by SHA-256 in hex.
+    """
 
     def __init__(self, service: ServiceDefinition, contents: Mapping[str, CertificateContent]) -> None:
         self._known = {(each.reference, each.kind): each.sha256 for each in service.certificates}
@@ -31,9 +34,11 @@ class ReferencedFiles:
         self._files: dict[str, wire.File] = {}
 
     def file_name(self, owner: str, field: str, reference: str, kind: CertificateKind) -> str:
-        """Return the file name for a reference. ``owner``: the name in HAProxy of the listener or pool.
+        """Return the file name for a reference, and add the file to :attr:`files`. ``owner``: the name in
+        HAProxy of the listener or pool; ``field``: the attribute, for errors.
 
-        Raises :class:`Unrenderable` if the definition does not resolve the reference.
+        Raises :class:`Unrenderable` if the definition does not resolve the reference, or the content is of
+        another kind.
         """
         sha256 = self._known.get((reference, kind))
         if sha256 is None:
@@ -53,7 +58,10 @@ class ReferencedFiles:
 
 
 def pem_file(content: CertificateContent, kind: CertificateKind) -> str:
-    """Convert a content to HAProxy's PEM file: certificate, intermediates, then private key."""
+    """Convert a content to HAProxy's PEM file: certificates and then, for the kind ``CERTIFICATE``, the
+    private key; for a revocation list only that. Raises :class:`Unrenderable` for another kind than
+    ``kind``, or a missing private key.
+    """
     if content.kind is not kind:
         raise Unrenderable(f"what was to be a {kind.words} is a {content.kind.words}")
     if kind is CertificateKind.REVOCATION_LIST:
@@ -67,5 +75,7 @@ def pem_file(content: CertificateContent, kind: CertificateKind) -> str:
 
 
 def _drop_empty_lines(text: str) -> str:
-    """Return the text without empty lines, which would end the payload of a runtime API command."""
+    """Return the text without empty lines, which would end the payload of a runtime API command, and without
+    blanks around lines.
+    """
     return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip())

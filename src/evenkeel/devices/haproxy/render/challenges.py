@@ -1,8 +1,9 @@
 """Challenges of a certificate authority (ACME's http-01), answered by HTTP listeners on port 80. Pure.
 
-A load balancer's challenges are a map in HAProxy's memory, and one line of each of these listeners answers what is in
-it: so challenges come and go without a reload once the line is there. It stays as long as the load balancer is prepared
-for challenges; so does the frontend of a load balancer that has no such listener.
+A load balancer's challenges are a map in HAProxy's memory, and one line of each listener on port 80 answers
+what is in that map, so challenges come and go without a reload once the line is there. The line stays as long
+as the load balancer is prepared for challenges; so does the separate frontend of a load balancer that has no
+such listener.
 """
 
 from collections.abc import Sequence
@@ -20,8 +21,9 @@ _NOT_FOUND = "http-request return status 404"
 
 
 def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tuple[str, ...]:
-    """Return the line that answers challenges, to be placed before all lines that may refuse, redirect or answer
-    requests; empty for a listener that answers none.
+    """Return the line that answers challenges, to be placed before all lines that may refuse, redirect or
+    answer requests. Empty for a listener other than HTTP on port 80, and for a load balancer that is not
+    prepared for challenges.
     """
     if not _prepared(service) or not answers_challenges(listener):
         return ()
@@ -44,7 +46,8 @@ def challenge_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> 
 
 
 def challenge_files(service: ServiceDefinition, listening: Sequence[ServiceListener]) -> list[wire.File]:
-    """Build the map of the challenges; empty if no listener answers any. ``listening``: listeners that the device has.
+    """Build the map of the challenges, as one file; empty if no listener answers any. ``listening``:
+    listeners that the device has.
 
     Raises :class:`Unrenderable` for texts that are no challenge.
     """

@@ -1,16 +1,15 @@
 """UDP and SCTP listeners and pools, which the kernel of the daemon's host serves beside HAProxy. Pure.
 
-With the data path "kernel" of a flavor it serves TCP as well, and HTTPS, which is passed through.
+With the data path "kernel" of a flavor, the kernel forwards TCP as well, and HTTPS, which is passed through.
 
 ==========================  =================================================================================
-Octavia                     the daemon
-==========================  =================================================================================
-listener                    datagram listener: addresses, pool, allowed CIDRs, ``connection_limit`` as flows
-pool                        backend with ``datagrams``; HAProxy has its members too, but only for health checks
-ROUND_ROBIN                 at random, in proportion to the weights
-SOURCE_IP, SOURCE_IP_PORT   by a hash
-persistence SOURCE_IP       bound clients: ``persistence_timeout`` (default 360 s), ``persistence_granularity``
-==========================  =================================================================================
+Octavia                     the daemon ==========================
+================================================================================= listener
+datagram listener: addresses, pool, allowed CIDRs, ``connection_limit`` as flows pool
+backend with ``datagrams``; HAProxy has its members too, but only for health checks ROUND_ROBIN
+at random, in proportion to the weights SOURCE_IP, SOURCE_IP_PORT   by a hash persistence SOURCE_IP
+bound clients: ``persistence_timeout`` (default 360 s), ``persistence_granularity`` ==========================
+=================================================================================
 """
 
 from collections.abc import Collection, Mapping
@@ -30,7 +29,7 @@ Forwarded = Mapping[str, wire.DatagramProtocol]
 Choice = Literal["weight", "source", "source_port"]
 CHOICES: dict[str, Choice] = {"ROUND_ROBIN": "weight", "SOURCE_IP": "source", "SOURCE_IP_PORT": "source_port"}
 STICKY_SECONDS = 360
-"""Default time for which a client stays bound to a member, as in Octavia's amphorae."""
+"""Default time, in seconds, for which a client stays bound to a member, as in Octavia's amphorae."""
 STICKY_SECONDS_MAX = 7 * 86_400
 
 
@@ -44,7 +43,10 @@ def forwarded_protocols(data_path: DataPath) -> Forwarded:
 def datagram_listener(
     listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool], forwarded: Forwarded
 ) -> wire.DatagramListener:
-    """Render a listener that the kernel serves. Raises :class:`Unrenderable`."""
+    """Render a listener that the kernel serves. ``forwarded``: ``{listener protocol: kernel's protocol}``.
+
+    Raises :class:`Unrenderable` for an impossible port, connection limit or allowed CIDR.
+    """
     binds, flows_max = listener_binds(listener, addresses), connection_limit(listener)
     pool = next((pool for pool in pools if pool.id == listener.default_pool_id), None)
     return wire.DatagramListener(
@@ -59,7 +61,7 @@ def datagram_listener(
 
 def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBalance | None:
     """Return the kernel's balancing rules for a pool; None for a pool that HAProxy serves. Raises
-    :class:`Unrenderable`.
+    :class:`Unrenderable` for an algorithm or session persistence that the kernel does not have.
     """
     if pool.protocol not in forwarded:
         return None
@@ -80,9 +82,8 @@ def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBa
 
 
 def refuse_mixed_pool(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: Forwarded) -> None:
-    """Refuse a pool that the kernel serves for one listener and HAProxy for another.
-
-    Raises :class:`Unrenderable`.
+    """Raise :class:`Unrenderable` if the kernel would serve the pool for one listener and HAProxy for
+    another.
     """
     of_datagrams = pool.protocol in forwarded
     for listener in listeners:

@@ -1,10 +1,11 @@
 """Headers about the client that HAProxy inserts for members. Pure.
 
-Clients must not be able to forge them. If any listener of the load balancer inserts a header about the client's
-certificate, all such headers are deleted from every request first, including spellings with ``_``, which many servers
-treat as ``-``. Spellings with ``_`` of inserted X-Forwarded-… headers are deleted likewise. X-Forwarded-Port and -Proto
-are replaced; listeners that do not insert them delete them if a listener that terminates TLS inserts them.
-X-Forwarded-For is a list: existing values stay, and HAProxy appends its own.
+Clients must not be able to forge them. If any listener of the load balancer inserts a header about the
+client's certificate, all such headers are deleted from every request first, including spellings with ``_``,
+which many servers treat as ``-``. Spellings with ``_`` of inserted X-Forwarded-… headers are deleted
+likewise. X-Forwarded-Port and -Proto are replaced; listeners that do not insert them delete them if a
+listener that terminates TLS inserts them. X-Forwarded-For is a list: existing values stay, and HAProxy
+appends its own.
 """
 
 from collections.abc import Iterable
@@ -38,15 +39,18 @@ _ANY_CLIENT_HEADER = "|".join(name.lower().replace("-", "[-_]") for name in TLS_
 
 
 def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
-    """Return the headers that members may trust, because a TLS-terminating listener of the load balancer inserts
-    them.
+    """Return the headers that the load balancer's TLS-terminating listeners insert, which members may trust.
+    Raises :class:`Unrenderable` as :func:`wanted_headers`.
     """
     terminating = [listener for listener in listeners if listener.protocol == TLS_PROTOCOL]
     return frozenset[str]().union(*map(wanted_headers, terminating))
 
 
 def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
-    """Return lines that delete forged headers before any other rule reads the request."""
+    """Return the line that deletes headers which a client may have forged, to be placed before every rule
+    that reads headers; empty in mode tcp, or if nothing is inserted. ``inserted``: headers that any
+    listener inserts.
+    """
     names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
     names += [_underscore_spellings(name) for name in INSERT_HEADERS if name in inserted]
     if listener_mode(listener) != "http" or not names:
@@ -55,13 +59,18 @@ def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[
 
 
 def _underscore_spellings(name: str) -> str:
-    """Return every spelling with an underscore of a name in three parts."""
+    """Return, as a regular expression, every spelling with an underscore of a header name that has three
+    parts.
+    """
     first, second, third = name.lower().split("-")
     return f"{first}_{second}[-_]{third}|{first}-{second}_{third}"
 
 
 def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
-    """Return lines that insert headers, after the L7 policies have evaluated the original request."""
+    """Return lines that insert the listener's headers, and delete those that only other listeners insert, to
+    be placed after the L7 policies, which evaluate the original request. Raises :class:`Unrenderable` as
+    :func:`wanted_headers`.
+    """
     wanted = wanted_headers(listener)
     proto = "https" if listener.protocol == TLS_PROTOCOL else "http"
     values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: proto, **CLIENT_VALUES}
@@ -75,7 +84,11 @@ def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[st
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:
-    """Return the names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
+    """Return the names of the headers that a listener inserts.
+
+    Raises :class:`Unrenderable` for an unknown header, a value other than true or false, or a listener
+    without HTTP.
+    """
     wanted = set()
     possible = (*INSERT_HEADERS, *(CLIENT_VALUES if listener.protocol == TLS_PROTOCOL else ()))
     for name, switch in listener.insert_headers.items():

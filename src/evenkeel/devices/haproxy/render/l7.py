@@ -66,14 +66,18 @@ def redirect_pools(listener: ServiceListener) -> frozenset[str]:
 
 
 def pools_in_use(listener: ServiceListener) -> frozenset[str]:
-    """Return the ids of the pools that enabled policies redirect to."""
+    """Return the ids of the pools that policies redirect to which are enabled and have an enabled rule."""
     return frozenset(
         policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id and _is_enabled(policy)
     )
 
 
 def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> PolicyLines:
-    """Render all policies of a listener. ``backends``: ``{pool id: backend name}`` of enabled pools."""
+    """Render all policies of a listener. ``backends``: ``{pool id: backend name}`` of enabled pools.
+
+    Raises :class:`Unrenderable` for a listener without HTTP, and for a policy or rule that HAProxy cannot
+    implement.
+    """
     if listener.l7policies and listener_mode(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _is_enabled(policy) and _leads_somewhere(policy, backends)]
@@ -207,7 +211,9 @@ def _rule_key(rule: ServiceL7Rule) -> str:
 
 
 def _rule_value(rule: ServiceL7Rule) -> str:
-    """Return the value with which an L7 rule compares, in HAProxy's form."""
+    """Return the value with which an L7 rule compares: a regular expression as it is, else without enclosing
+    quotes. Raises :class:`Unrenderable` for a text that is no regular expression.
+    """
     if rule.compare_type == "REGEX":
         check_regex(rule)
         return rule.value

@@ -1,8 +1,8 @@
 """Renders listeners as frontends: addresses, allowed clients, time-outs, inserted headers. Pure.
 
-A listener that is admin down, or whose load balancer is admin down, is left out. Time-outs are the API's milliseconds;
-0, "no time-out" in the API, becomes the longest time that HAProxy accepts. ``timeout_tcp_inspect`` has no line, because
-no line of a listener waits for content.
+Listeners that are admin down, or whose load balancer is, are left out by the caller. Time-outs are the API's
+milliseconds; 0, "no time-out" in the API, becomes the longest time that HAProxy accepts.
+``timeout_tcp_inspect`` has no line, because no line of a listener waits for content.
 """
 
 from collections.abc import Iterable
@@ -39,8 +39,9 @@ def build_frontend(
     """Build the frontend of a listener. ``backend``: its default backend; None: clients receive 503 or are
     disconnected.
 
-    ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: what enhanced services add.
-    ``challenges``: lines that answer challenges of a certificate authority, and those that only their frontend has.
+    ``inserted``: headers that clients must not forge (:mod:`.headers`). ``services``: additions of enhanced
+    services. ``challenges``: lines that answer challenges of a certificate authority. Raises
+    :class:`Unrenderable` for values that HAProxy does not accept.
     """
     timeout_text(listener, "timeout_tcp_inspect")  # raises Unrenderable if it is out of range
     return wire.Frontend(
@@ -72,15 +73,17 @@ def build_frontend(
 
 
 def listener_binds(listener: ServiceListener, addresses: Iterable[str]) -> tuple[wire.Bind, ...]:
-    """Return the addresses with the listener's port. Raises :class:`Unrenderable` if the port is out of range."""
+    """Return the addresses with the listener's port, in the same order. Raises :class:`Unrenderable` if the
+    port is out of range.
+    """
     if not 1 <= listener.protocol_port <= 65_535:
         raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses)
 
 
 def timeout_text(listener: ServiceListener, field: str) -> str:
-    """Return one of the listener's time-outs in HAProxy's notation. Raises :class:`Unrenderable` if it is out of
-    range.
+    """Return one of the listener's time-outs in HAProxy's notation (``<n>ms``), 0 as the longest possible.
+    Raises :class:`Unrenderable` if the time-out is out of range.
     """
     milliseconds = int(getattr(listener, field))
     if not 0 <= milliseconds <= MILLISECONDS_MAX:
@@ -89,14 +92,18 @@ def timeout_text(listener: ServiceListener, field: str) -> str:
 
 
 def _allowed_cidr_lines(listener: ServiceListener) -> list[str]:
-    """Return lines that refuse clients outside the allowed CIDRs before reading any data."""
+    """Return the line that refuses clients outside the allowed CIDRs before reading any data; empty if all
+    are allowed.
+    """
     if not listener.allowed_cidrs:
         return []
     return [f"tcp-request connection reject unless {{ src -f {_cidr_file(listener)} }}"]
 
 
 def cidr_files(listener: ServiceListener) -> list[wire.File]:
-    """Return the allowed CIDRs as an ACL file, so that they can change without a reload; empty if there are none."""
+    """Return the allowed CIDRs as an ACL file, so that they can change without a reload; empty if there are
+    none. Raises :class:`Unrenderable` for a text that is no network.
+    """
     if not listener.allowed_cidrs:
         return []
     networks = allowed_networks(listener)
@@ -109,7 +116,7 @@ def _cidr_file(listener: ServiceListener) -> str:
 
 def connection_limit(listener: ServiceListener) -> int | None:
     """Return the listener's limit of connections, or of flows of datagrams; None: no limit. Raises
-    :class:`Unrenderable`.
+    :class:`Unrenderable` for 0, which HAProxy cannot implement, and for values out of range.
     """
     limit = listener.connection_limit
     if limit == -1:

@@ -1,11 +1,11 @@
-"""Service definition -> one load balancer's HAProxy configuration. Pure.
+"""Converts a service definition to one load balancer's HAProxy configuration. Pure.
 
 ==================  ==========================================  ============================
 LBaaS               HAProxy                                     name
 ==================  ==========================================  ============================
 listener            frontend                                    listener id
 allowed CIDRs       ACL file                                    ``<listener id>:cidrs``
-certificates        files, see :mod:`.certificates`             ``<listener or pool id>:<kind>.<digits>``
+certificates        files, see :mod:`.certificates`             ``<listener or pool id>.<kind>.<digits>``
 challenges          map, see :mod:`.challenges`                 ``<load balancer id>:challenges``
 of no listener's    frontend                                    the same
 a listener's        ``crt-list`` of these files                 ``<listener id>:crt_list``
@@ -17,9 +17,9 @@ member              server                                      member id
 monitor             checks of the backend's servers             none
 ==================  ==========================================  ============================
 
-A setting that HAProxy cannot implement is a ``problem`` that names field and value; nothing is dropped silently. An
-error of the renderer's own is the load balancer's problem, too, and stops no other one. Equal definitions render to
-equal objects. Names and descriptions given by users are not put on the device.
+A setting that HAProxy cannot implement is a ``problem`` that names field and value; nothing is dropped
+silently. An error of the renderer's own is the load balancer's problem, too, and stops no other one. Equal
+definitions render to equal objects. Names and descriptions given by users are not put on the device.
 """
 
 import ipaddress
@@ -49,7 +49,9 @@ from evenkeel.haproxyd import wire
 
 
 class RenderedConfig(Value):
-    """One load balancer of a batch: its configuration, or the reason why it cannot be rendered."""
+    """One load balancer of a batch: its configuration, or the reason why it cannot be rendered. ``problem``:
+    that reason; empty if there is none.
+    """
 
     service: ServiceDefinition
     load_balancer: wire.LoadBalancerConfig | None = None
@@ -62,10 +64,11 @@ def render_load_balancer(
     contents: Mapping[str, CertificateContent] = MappingProxyType({}),
     enhanced: Definitions = MappingProxyType({}),
 ) -> RenderedConfig:
-    """Render one load balancer, or return the problem. A deleted load balancer has no configuration.
+    """Render one load balancer, or return the problem; never raises because of a definition. A deleted load
+    balancer has no configuration.
 
-    ``contents``: certificates and revocation lists by sha256; the daemon must already hold those that are missing here.
-    ``enhanced``: the agent's enhanced services by name.
+    ``contents``: certificates and revocation lists by sha256; the daemon must already hold those that are
+    missing here. ``enhanced``: the agent's enhanced services by name.
     """
     if service.deleted or service.problem:
         return RenderedConfig(service=service, problem=service.problem)
@@ -139,7 +142,9 @@ def _build_config(
 
 
 def vip_addresses(service: ServiceDefinition) -> tuple[str, ...]:
-    """Return the VIP and the additional VIPs in canonical form."""
+    """Return the VIP and then the additional VIPs in canonical form. Raises :class:`Unrenderable` for a text
+    that is no IP address.
+    """
     return tuple(_canonical_address(vip.address) for vip in (service.vip, *service.additional_vips))
 
 

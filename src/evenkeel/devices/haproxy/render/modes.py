@@ -31,14 +31,16 @@ def listener_mode(listener: ServiceListener) -> str:
 
 
 def pool_modes(pool: ServicePool, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
-    """Return the modes in which listeners need a pool, the main one first; an unused pool has the mode of its
-    protocol.
+    """Return the modes in which listeners need a pool, ``http`` before ``tcp``; an unused pool has the mode
+    of its protocol. Raises :class:`Unrenderable` for a listener's protocol that HAProxy cannot serve.
     """
     wanted = {listener_mode(listener) for listener in listeners} or {MODES.get(pool.protocol, "tcp")}
     return tuple(mode for mode in ("http", "tcp") if mode in wanted)
 
 
 def backend_name(pool: ServicePool, mode: str, modes: tuple[str, ...]) -> str:
-    """Return the name of the pool's backend in ``mode``, one of all the pool's ``modes``."""
+    """Return the name of the pool's backend in ``mode``: the pool id for the first of the pool's ``modes``,
+    else ``<pool id>:<mode>``.
+    """
     name = object_name("pool", pool.id)
     return name if mode == modes[0] else auxiliary_name(name, mode)

@@ -37,7 +37,9 @@ _HOST_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 
 
 class Checks(Value):
-    """Health checks of one backend's servers: lines of the backend, and arguments of each ``server`` line."""
+    """Health checks of one backend's servers: lines of the backend, and arguments of each ``server`` line; or
+    ``ping``, if the daemon makes the checks.
+    """
 
     lines: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -45,10 +47,11 @@ class Checks(Value):
 
 
 def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
-    """Render the health checks of a monitor; empty if the monitor is None or admin down.
+    """Render the health checks of a monitor; empty if the monitor is None or admin down. Raises
+    :class:`Unrenderable` for a monitor that HAProxy cannot implement.
 
-    ``over_tls``: traffic to members uses TLS, and so do checks of any type, unless a member has its own
-    ``monitor_address`` or ``monitor_port``.
+    ``over_tls``: traffic to members uses TLS, and so do checks of any type that HAProxy makes, unless a
+    member has its own ``monitor_address`` or ``monitor_port``.
     """
     if monitor is None or not monitor.admin_state_up:
         return Checks()
@@ -137,9 +140,9 @@ def _uses_http_1_1(monitor: ServiceMonitor) -> bool:
 
 
 def _host_header_of_check(monitor: ServiceMonitor, vip_address: str) -> str:
-    """Return the Host header of a check, which HTTP/1.1 requires and HAProxy does not send if empty.
-
-    Without a domain name it is the VIP, as from a client that knows only the address.
+    """Return the Host header of a check, which HTTP/1.1 requires: the monitor's domain name, else the VIP
+    address, with brackets if it is IPv6. Raises :class:`Unrenderable` for a domain name that is no host
+    name.
     """
     if monitor.domain_name:
         return _monitor_domain(monitor)
@@ -154,7 +157,11 @@ def _monitor_domain(monitor: ServiceMonitor) -> str:
 
 
 def expected_codes(monitor: ServiceMonitor) -> str:
-    """Return ``200``, ``200,202`` or ``200-204`` without spaces and empty ranges."""
+    """Return the monitor's expected status codes in HAProxy's form (``200``, ``200,202`` or ``200-204``),
+    without spaces.
+
+    Raises :class:`Unrenderable` for another form, or a range that ends before it begins.
+    """
     text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     found = []
     for part in text.split(","):

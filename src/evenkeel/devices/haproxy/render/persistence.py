@@ -32,7 +32,9 @@ _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
 
 
 def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """Return the ``balance`` lines, which choose the member for a new client."""
+    """Return the lines that choose the member for a new client: ``balance``, and what the algorithm needs
+    beside it. Raises :class:`Unrenderable` for an algorithm that HAProxy does not have.
+    """
     if pool.lb_algorithm not in BALANCE:
         raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
     port = (SOURCE_PORT[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
@@ -40,7 +42,9 @@ def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """Return the lines that choose the member for a returning client. Raises :class:`Unrenderable`."""
+    """Return the lines that choose the member for a returning client; empty without session persistence.
+    Raises :class:`Unrenderable` for cookies in mode tcp, an unknown type, or an impossible cookie name.
+    """
     wanted = pool.session_persistence
     if wanted is None:
         return ()
@@ -67,7 +71,9 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...]:
-    """Return the ``server`` arguments for the member's value in the persistence cookie; empty without cookies."""
+    """Return the ``server`` arguments for the member's value in HAProxy's persistence cookie; empty unless
+    the type is HTTP_COOKIE.
+    """
     wanted = pool.session_persistence
     return ("cookie", member.id) if wanted is not None and wanted.type == "HTTP_COOKIE" else ()
 

@@ -58,9 +58,12 @@ def build_backends(
     parts: Mapping[str, Parts] = MappingProxyType({}),
     forwarded: Forwarded = PROTOCOLS,
 ) -> tuple[wire.Backend, ...]:
-    """Build the pool's backends, one for each mode of the listeners that use it.
+    """Build the pool's backends, one for each mode of the listeners that use it, and add the certificate
+    files that they name to ``certificates``. Raises :class:`Unrenderable` for values that HAProxy cannot
+    implement.
 
-    ``parts``: ``{listener id: parts of enhanced services}``. ``forwarded``: protocols that the kernel forwards.
+    ``parts``: ``{listener id: parts of enhanced services}``. ``forwarded``: protocols that the kernel
+    forwards.
     """
     modes = pool_modes(pool, listeners)
     refuse_mixed_pool(pool, listeners, forwarded)
@@ -109,10 +112,10 @@ def _build_backend(
 
 
 def retry_lines(pool: ServicePool) -> tuple[str, ...]:
-    """Return lines that retry failed connections, a second apart if the same member is tried again.
+    """Return lines by which HAProxy retries failed connections up to three times.
 
-    Without session persistence every retry may choose another member. With it, only the last retry does: a member that
-    is restarted within two seconds keeps its sessions.
+    Without session persistence every retry may choose another member. With it, only the last retry does: a
+    member that is restarted within two seconds keeps its sessions.
     """
     every = "" if pool.session_persistence else " 1"
     return (f"retries {RETRIES}", f"option redispatch{every}")
@@ -149,7 +152,10 @@ def _refuse_duplicate_members(pool: ServicePool) -> None:
 def _build_server(
     pool: ServicePool, member: ServiceMember, how: Checks, connection: tuple[str, ...]
 ) -> wire.BackendServer:
-    """Build the ``server`` of a member. ``connection``: arguments for how each connection to a member begins."""
+    """Build the ``server`` of a member; disabled if the pool or the member is admin down. ``connection``:
+    arguments that set up each connection to a member. Raises :class:`Unrenderable` for a weight, address
+    or port out of range.
+    """
     if not 0 <= member.weight <= WEIGHT_MAX:
         raise Unrenderable(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
     return wire.BackendServer(
@@ -170,7 +176,9 @@ def _build_server(
 
 
 def _check_place_arguments(member: ServiceMember) -> tuple[str, ...]:
-    """Return arguments for address and port of health checks; empty where they are those of the traffic."""
+    """Return arguments for address and port of health checks; empty where they are those of the traffic.
+    Raises :class:`Unrenderable` for values that are no address or port.
+    """
     address, port = member.monitor_address, member.monitor_port
     return (
         # without brackets HAProxy would take an IPv6 address's last group for a port
@@ -180,8 +188,8 @@ def _check_place_arguments(member: ServiceMember) -> tuple[str, ...]:
 
 
 def _ping_address(member: ServiceMember) -> str | None:
-    """Return the address of ICMP checks; None where it is that of the traffic. ICMP has no ports, so the monitor port
-    is ignored.
+    """Return the address of the daemon's own health checks of a member; None if it is that of the traffic.
+    Raises :class:`Unrenderable` for a text that is no IP address.
     """
     address = member.monitor_address
     return None if address is None else _checked_address(member, "monitor_address", address)

@@ -27,7 +27,9 @@ def quote_word(text: str) -> str:
 
 
 def quote_line(*texts: str) -> str:
-    """Join the texts, each quoted as a word, to a line."""
+    """Join the texts, each quoted as a word, to a line. Raises :class:`ValueError` for an empty text or
+    control characters.
+    """
     return " ".join(quote_word(text) for text in texts)
 
 
@@ -37,7 +39,9 @@ def log_format_literal(text: str) -> str:
 
 
 def quote_argument(text: str) -> str:
-    """Escape ``text`` as one argument of a sample fetch; the result is not yet quoted as a word."""
+    """Quote ``text``, in double quotes, as one argument of a sample fetch; the result is not yet quoted as a
+    word.
+    """
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -17,8 +17,11 @@ from evenkeel.devices.haproxy.render.tls import alpn_value, tls_arguments
 
 
 def tls_server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tuple[str, ...]:
-    """Return the TLS arguments of the pool's ``server`` lines; empty without TLS. Adds the files that they name to
-    ``files``.
+    """Return the TLS arguments of the pool's ``server`` lines; empty without TLS. Adds the files that they
+    name to ``files``.
+
+    Raises :class:`Unrenderable` for an unresolved certificate reference, and for versions, ciphers or ALPN
+    protocols that HAProxy does not have.
     """
     if not pool.tls_enabled:
         return ()

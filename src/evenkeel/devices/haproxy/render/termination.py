@@ -37,7 +37,12 @@ AGE_MAX = 2_147_483_647
 
 
 def tls_bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
-    """Return the arguments of ``bind`` after the addresses. Adds the files that they name to ``files``."""
+    """Return the TLS arguments of ``bind`` after the addresses; empty if the listener does not terminate TLS.
+    Adds the files that they name to ``files``.
+
+    Raises :class:`Unrenderable` for a missing or unresolved certificate reference, and for TLS settings that
+    HAProxy does not have.
+    """
     if listener.protocol != TLS_PROTOCOL:
         return ()
     what = object_name("listener", listener.id)
@@ -52,7 +57,11 @@ def tls_bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tup
 
 
 def certificate_list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
-    """Return the listener's ``crt-list`` as a file; empty if it terminates no TLS."""
+    """Yield the listener's ``crt-list`` as a file; nothing if it terminates no TLS. Adds the certificate
+    files to ``files``.
+
+    Raises :class:`Unrenderable` for a missing or unresolved certificate reference.
+    """
     if listener.protocol == TLS_PROTOCOL:
         content = "".join(f"{name}\n" for name in _certificate_names(listener, files))
         yield wire.File(name=_list_name(listener), kind="crt_list", content=content)
@@ -60,7 +69,7 @@ def certificate_list_files(listener: ServiceListener, files: ReferencedFiles) ->
 
 def hsts_lines(listener: ServiceListener) -> list[str]:
     """Return the line that sets the Strict-Transport-Security header; empty if the listener has none. Raises
-    :class:`Unrenderable`.
+    :class:`Unrenderable` if ``hsts_max_age`` is out of range.
     """
     if listener.hsts_max_age is None:
         return []
@@ -77,7 +86,10 @@ def _list_name(listener: ServiceListener) -> str:
 
 
 def _certificate_names(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
-    """Return the names of the certificate files, the default certificate first."""
+    """Return the names of the certificate files, the default certificate first, and add the files to
+    ``files``. Raises :class:`Unrenderable` for a listener without certificates, or an unresolved
+    reference.
+    """
     name = object_name("listener", listener.id)
     default = listener.default_tls_container_ref
     # HAProxy presents the first of the list to clients whose SNI matches none.

@@ -3,11 +3,12 @@
 =============  ==================================================================================================
 Octavia        HAProxy
 =============  ==================================================================================================
-tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: with a gap HAProxy would enable only versions above it
+tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: a gap between versions is refused
 tls_ciphers    ``ciphersuites`` for TLS 1.3 (names that begin with ``TLS_``), ``ciphers`` for older versions
                If none is for TLS 1.3, OpenSSL's three defaults apply there; if none is for older versions, those
                versions are disabled, because OpenSSL's default ciphers were not requested
-TLSv1, 1.1     ``@SECLEVEL=0``: above it OpenSSL 3 has no signature algorithm for them
+TLSv1, 1.1     ``@SECLEVEL=0``, where ciphers are configured without ``@SECLEVEL``: above level 0 OpenSSL 3 has no
+               signature algorithm for these versions
 =============  ==================================================================================================
 """
 
@@ -26,9 +27,11 @@ _CIPHER_PATTERN = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STREN
 
 
 def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tuple[str, ...]:
-    """Return the TLS arguments of a ``bind`` or ``server`` line. ``what``: the object, for error messages.
+    """Return the TLS version and cipher arguments of a ``bind`` or ``server`` line; without ``versions`` the
+    default ones.
 
-    Raises :class:`Unrenderable`.
+    ``what``: the object, for error messages. Raises :class:`Unrenderable` for versions or ciphers that
+    HAProxy cannot use.
     """
     old, new = _split_ciphers(what, ciphers)
     spoken = _version_words(what, versions, only_newest=bool(new) and not old)
@@ -45,8 +48,11 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
 
 
 def alpn_value(what: str, protocols: Sequence[str]) -> str:
-    """Return the value of ``alpn``; HTTP/1.1 if no protocol is configured, because newer HAProxys offer HTTP/2 by
-    default.
+    """Return the value of ``alpn``; HTTP/1.1 if no protocol is configured, because newer HAProxys offer
+    HTTP/2 by default.
+
+    ``what``: the object, for error messages. Raises :class:`Unrenderable` for a protocol that is not in
+    ``PROTOCOLS``.
     """
     for protocol in protocols:
         if protocol not in PROTOCOLS:
@@ -55,9 +61,11 @@ def alpn_value(what: str, protocols: Sequence[str]) -> str:
 
 
 def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
-    """Split OpenSSL's cipher names, separated by colons, into those up to TLS 1.2 and those of TLS 1.3.
+    """Split OpenSSL's cipher names, separated by colons, into those up to TLS 1.2 (``@SECLEVEL`` last) and
+    those of TLS 1.3.
 
-    ``what``: the object, for errors. Raises :class:`Unrenderable`.
+    ``what``: the object, for error messages. Raises :class:`Unrenderable` for a text that is no list of
+    ciphers.
     """
     names = text.split(":") if text else []
     for name in names:

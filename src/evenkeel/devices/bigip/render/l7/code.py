@@ -32,7 +32,9 @@ from evenkeel.devices.bigip.render.services.responses import RuleResponses
 def l7_program_parts(
     service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses
 ) -> Iterator[RulePart]:
-    """Yield the parts of the iRule that implement the L7 policies."""
+    """Yield the parts of the iRule that implement the L7 policies; :func:`.records.l7_data_group` builds the
+    data group that they read.
+    """
     group = data_group_path(service, KIND, routing.listener.id, names)
     text = "".join((*_compare_code(routing), *_action_code(routing, responses)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))

@@ -13,7 +13,9 @@ from evenkeel.devices.errors import Unrenderable
 
 
 class EffectivePolicy(Value):
-    """An L7 policy that can match. ``pool``: the pool that the policy redirects to, if any."""
+    """An L7 policy that can match, with its enabled rules. ``pool``: the pool that the policy redirects to;
+    None for other actions.
+    """
 
     policy: ServiceL7Policy
     rules: tuple[ServiceL7Rule, ...]
@@ -32,7 +34,7 @@ class Routing(Value):
 
     @property
     def pools(self) -> tuple[ServicePool, ...]:
-        """Return every pool that a request can reach, the default one first."""
+        """Return every enabled pool that a request can reach, the default one first, without duplicates."""
         found = [self.default, *(each.pool for each in self.policies)]
         return tuple({pool.id: pool for pool in found if pool is not None}.values())
 
@@ -43,8 +45,10 @@ class Routing(Value):
 
 
 def effective_routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Routing:
-    """Find the policies that can match, and the listener's pools. ``pools``: all pools by id. Raises
-    :class:`Unrenderable`.
+    """Find the policies that can match, and the listener's pools. ``pools``: all pools by id.
+
+    Raises :class:`Unrenderable` for policies at a listener without HTTP, and for too many rules in one
+    policy.
     """
     if listener.l7policies and listener.protocol not in L7_PROTOCOLS:
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")

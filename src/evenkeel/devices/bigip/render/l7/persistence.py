@@ -17,17 +17,20 @@ _CHOOSES_BY_CLIENT = ("SOURCE_IP", "SOURCE_IP_PORT")
 
 
 def same_persistence(pools: Sequence[ServicePool]) -> bool:
-    """Whether all these pools have the same session persistence."""
+    """Whether all these pools have the same session persistence; True for none or one."""
     return all(_persistence_settings(pool) == _persistence_settings(pools[0]) for pool in pools)
 
 
 def sets_app_cookies(pools: Sequence[ServicePool]) -> bool:
-    """Whether the iRule must read and learn applications' cookies, because only some pools use one for persistence."""
+    """Whether the iRule must read and learn applications' cookies, because only some pools use one for
+    persistence. Raises :class:`Unrenderable` as :func:`persistence_words` if the pools differ.
+    """
     return not same_persistence(pools) and any(persistence_words(pool)[0] == APP_COOKIE for pool in pools)
 
 
 def persistence_words(pool: ServicePool) -> tuple[str, str]:
-    """Return the keyword by which the iRule selects the pool's persistence, and the cookie's name or an empty text.
+    """Return the keyword by which the iRule selects the pool's persistence, and the cookie's name; empty for
+    a default name, or without a cookie.
 
     Raises :class:`Unrenderable` for persistence that only a profile can provide.
     """

@@ -37,7 +37,9 @@ _PLAIN_PATTERN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
 
 
 def expressible_as_policy(routing: Routing) -> bool:
-    """Whether an LTM policy means exactly what these L7 policies do. Raises :class:`Unrenderable`."""
+    """Whether an LTM policy means exactly what these L7 policies do. Raises :class:`Unrenderable` for a rule
+    or redirect that no BIG-IP can implement.
+    """
     return (
         routing.default is not None
         and same_persistence(routing.pools)
@@ -64,7 +66,7 @@ def _is_comparable(wanted: Comparison) -> bool:
 
 
 def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """Build the LTM policy of the listener."""
+    """Build the LTM policy of the listener, for L7 policies of which :func:`expressible_as_policy` is true."""
     partition = names.partition(service.project_id)
     rules: list[dict[str, Any]] = []
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"

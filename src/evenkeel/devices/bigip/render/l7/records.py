@@ -48,7 +48,9 @@ Records = dict[str, str]
 
 
 def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """Build the data group that the listener's L7 iRule reads. Raises :class:`Unrenderable`."""
+    """Build the data group that the listener's L7 iRule reads, records sorted by name. Raises
+    :class:`Unrenderable` as :func:`l7_records`.
+    """
     return data_group(
         service, KIND, routing.listener.id, dict(sorted(l7_records(service, routing, names).items())), names
     )
@@ -58,7 +60,11 @@ def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpName
 
 
 def l7_records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Records:
-    """Return the records ``{name: data}`` for the L7 policies of a listener."""
+    """Return the records ``{name: data}`` for the L7 policies of a listener.
+
+    Raises :class:`Unrenderable` for rules, actions or persistence that a BIG-IP cannot implement, and for too
+    many rules or too large regular expressions.
+    """
     count = sum(len(each.rules) for each in routing.policies)
     if count > RULES_MAX:
         raise Unrenderable(f"listener {routing.listener.id}: {count} enabled l7rules: {RULES_MAX} are possible")
@@ -109,7 +115,9 @@ class _PoolChoiceRecords:
         self._tls = routing.uses_tls
 
     def records(self, number: int, pool: ServicePool) -> Records:
-        """Return the records of one policy's pool. ``number``: the policy's number."""
+        """Return the records by which the iRule chooses this pool. ``number``: the policy's number; 0 for the
+        default pool. Raises :class:`Unrenderable` for persistence that no iRule can set.
+        """
         partition = self._names.partition(self._service.project_id)
         found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.object_name(pool.id)}"}
         if self._persistence:

@@ -30,7 +30,9 @@ class RegexNotPossible(ValueError):
 
 
 def tcl_regex(text: str) -> str:
-    """Translate the expression for Tcl's ``regexp``. Raises :class:`RegexNotPossible`."""
+    """Translate the expression for Tcl's ``regexp``. Raises :class:`RegexNotPossible` for what Tcl does not
+    have, and for more than :data:`ATOMS_MAX` atoms.
+    """
     if not (text.isascii() and text.isprintable()):
         raise RegexNotPossible("regular expressions contain printable ASCII characters only")
     body = text.removeprefix("(?i)")

@@ -25,9 +25,11 @@ class RenderedL7(Value):
 
 
 def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses) -> RenderedL7:
-    """Render the L7 policies of a listener as an LTM policy or iRule. Raises :class:`Unrenderable`.
+    """Render the L7 policies of a listener as an LTM policy or, if that cannot express them, as iRule and
+    data group. ``responses``: renders responses that policies send instead of choosing a pool.
 
-    ``responses``: the responses that policies may send instead of choosing a pool.
+    Raises :class:`Unrenderable` for policies that a BIG-IP cannot implement, and for pools that differ in TLS
+    or the PROXY protocol.
     """
     if not routing.policies:
         return RenderedL7()

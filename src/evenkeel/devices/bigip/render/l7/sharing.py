@@ -8,10 +8,10 @@ from evenkeel.devices.bigip.render.transport import sends_proxy_header
 
 
 def shares_connections(routes: Routing) -> bool:
-    """Whether requests of different clients may share a connection with a member (OneConnect).
+    """Whether requests of different clients may share a connection with a member (OneConnect), so that each
+    request of a connection can choose its own pool.
 
-    Sharing also lets each request of a connection choose its own pool. False if a pool needs connections of its own, or
-    if L7 policies decide about TLS with members.
+    False if a pool needs connections of its own, or if L7 policies decide about TLS with members.
     """
     if any(reason_not_to_share(routes.listener, pool) for pool in routes.named):
         return False

@@ -1,4 +1,4 @@
-"""Validated operands of L7 rules, and answers of L7 policies. Pure.
+"""Validates L7 rules, and converts them to the comparisons that a BIG-IP makes. Pure.
 
 ===================  ==================================================================================
 Octavia              compared on a BIG-IP
@@ -65,8 +65,8 @@ class Comparison(Value):
 
 
 def parse_comparison(rule: ServiceL7Rule) -> Comparison:
-    """Validate the rule and return the comparison that the device makes. Raises :class:`Unrenderable` naming field,
-    value and alternatives.
+    """Validate the rule and return the comparison that the device makes. Raises :class:`Unrenderable` naming
+    field, value and alternatives.
     """
     if rule.type not in OPERANDS:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on a BIG-IP")

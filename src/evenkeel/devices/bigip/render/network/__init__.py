@@ -1,4 +1,4 @@
-"""Networks of a service definition -> the objects by which one device is attached to them. Pure.
+"""Converts the networks of a service definition to the objects by which one device is attached to them. Pure.
 
 ==================  ============================  ==============================================
 network             iControl REST                 name
@@ -17,7 +17,7 @@ SNAT addresses      ltm/snatpool                  ``<partition>``
 gateway             net/route                     ``default-<number>``
 ==================  ============================  ==============================================
 
-All of them are in the tenant's partition, and load balancers of the tenant share them. Those of networks that projects
-share are in /Common, without a route domain, and only their SNAT addresses are also in the tenant's pool. The names are
-those of F5's agent, except that of the route domain, of which a tenant may have several.
+All objects are in the tenant's partition, and load balancers of the tenant share them. Objects of networks that
+projects share are in /Common, without a route domain, and only their SNAT addresses are also in the tenant's pool. The
+names are those of F5's agent, except that of the route domain, of which a tenant may have several.
 """

@@ -1,7 +1,7 @@
 """Addresses of a load balancer in their route domains: ``10.0.0.1%7``. Pure.
 
-The project's own networks are in one route domain. Networks that projects share are in the common one, and so are
-networks to which an operator has attached the devices, which are not in the definition.
+The project's own networks are in one route domain. Networks that projects share are in the common one, and so
+are networks to which an operator has attached the devices, which are not in the definition.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,9 @@ from evenkeel.core.resources.model import Vip
 
 
 def service_route_domain(service: ServiceDefinition) -> int:
-    """Return the number of the route domain of the project's own networks."""
+    """Return the number of the route domain of the project's own networks; the common one's if the load
+    balancer has none.
+    """
     return next((each.route_domain for each in service.networks if not each.common), COMMON_ROUTE_DOMAIN)
 
 
@@ -25,7 +27,7 @@ def add_route_domain(address: str, route_domain: int) -> str:
 
 
 def address_in_member_domain(service: ServiceDefinition, address: str) -> str:
-    """Return the address of a server in the route domain in which a member with this address would be.
+    """Return the address, of any server, in the route domain in which a member with this address would be.
 
     ``service``: before or after :func:`place_in_route_domain`, which leaves its networks as they are.
     """

@@ -68,7 +68,8 @@ class DeviceAttachment(Value):
 
 
 def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> tuple[WantedObject, ...]:
-    """Build the objects that attach this device to the load balancer's networks.
+    """Build the objects that attach this device to the load balancer's networks; empty for a load balancer
+    that is deleted or has a problem or no networks.
 
     Raises :class:`Unrenderable` naming what the device lacks.
     """
@@ -78,7 +79,9 @@ def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: Big
 
 
 def add_network_objects(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpNames) -> RenderedObjects:
-    """Return the load balancer with the objects of its networks added, or with the problem that prevents them."""
+    """Return the load balancer with the objects of its networks added, or without objects and with the
+    problem that prevents them; never raises because of a definition.
+    """
     if rendered.problem:
         return rendered
     try:

@@ -12,8 +12,8 @@ from evenkeel.devices.bigip.objects import VIRTUAL, WantedObject
 def add_source_translation(
     item: WantedObject, service: ServiceDefinition, options: AttachmentOptions, names: BigIpNames
 ) -> WantedObject:
-    """Return the virtual server with the source address translation of its load balancer's networks, instead of
-    automap.
+    """Return the virtual server with the source address translation of its load balancer's networks. Other
+    objects, and virtual servers of load balancers without networks, are unchanged.
     """
     if item.key.type != VIRTUAL or not service.networks:
         return item

@@ -1,8 +1,8 @@
-"""Access logs of tenants: a pool of the log server, and parts of a listener's iRule that send it a line for each
-response of a member, or with TCP for each connection. Pure.
+"""Access logs of tenants: a pool of the log server, and parts of a listener's iRule that send it a line for
+each response of a member, or with TCP for each connection. Pure.
 
-A request-log profile would need no code, but its templates put what a client gave into a line as it is, where a quote
-ends the JSON value; so the iRule escapes it, and sends the line itself (``HSL::send``).
+A request-log profile would need no code, but its templates put a client's values into a line unchanged, where
+a quote ends the JSON value; so the iRule escapes values, and sends the line itself (``HSL::send``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,9 @@ _TIME_CODE = "[clock format [clock seconds] -gmt 1 -format %Y-%m-%dT%H:%M:%SZ]"
 def access_log_pool(
     service: ServiceDefinition, listener: ServiceListener, log: AccessLog, names: BigIpNames
 ) -> WantedObject:
-    """Return the pool with the tenant's log server, in the network in which the load balancer's members are."""
+    """Build the pool with the tenant's log server, in the route domain in which a member with the server's
+    address would be.
+    """
     name = names.helper_name(KIND, listener.id)
     address = address_in_member_domain(service, log.address)
     description = names.marked_description(KIND, service.load_balancer_id, listener.id)

@@ -1,8 +1,8 @@
 """Rate limits of a listener as parts of its iRule. Pure.
 
-Each counter is an entry of the device's session table for each key, which ends an interval after the key's first
-request. A request is counted by all counters before any limit judges it; those that are refused count, too. Bytes are
-those of the client's connection: they are counted with its next request, and when it ends.
+Each counter is an entry of the device's session table for each key, which ends an interval after the key's
+first request. A request is counted by all counters before any limit judges it; refused requests count, too.
+Bytes are those of the client's connection, counted with its next request, and when it ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,9 @@ _BYTES_SO_FAR = "[expr { [IP::stats bytes in] + [IP::stats bytes out] }]"
 def rate_limit_lines(
     listener: ServiceListener, limits: Sequence[ClientLimit], responses: RuleResponses
 ) -> Iterator[str]:
-    """Yield lines of the iRule's event ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a limit."""
+    """Yield lines of the iRule's event ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a
+    limit. Raises :class:`Unrenderable` for an action that a BIG-IP does not have.
+    """
     conditions, texts = conditions_of(limits), responses.texts
     for number, (counter, found) in enumerate(conditions.items()):
         if any(not condition.of_bytes for condition in found):
@@ -46,7 +48,9 @@ def rate_limit_lines(
 
 
 def byte_counting_parts(listener: ServiceListener, limits: Sequence[ClientLimit]) -> Iterator[RulePart]:
-    """Yield parts of the iRule that count the bytes which a connection carried after its last request."""
+    """Yield parts of the iRule that count the bytes which a connection carried after its last request;
+    nothing if no limit counts bytes.
+    """
     counters = [
         counter for counter, found in conditions_of(limits).items() if any(condition.of_bytes for condition in found)
     ]

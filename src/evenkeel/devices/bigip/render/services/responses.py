@@ -1,7 +1,8 @@
-"""Responses that a listener's iRule makes itself, with the pages and security headers of its enhanced services. Pure.
+"""Responses that a listener's iRule makes itself, with the pages and security headers of its enhanced
+services. Pure.
 
-The code of L7 policies, rate limits and enhanced services gets each command that responds from here. Where no member is
-available a BIG-IP resets the connection, unless the rule responds in the event of that.
+The code of L7 policies, rate limits and enhanced services gets each command that responds from here. Where no
+member is available a BIG-IP resets the connection, unless the rule responds to the event ``LB_FAILED``.
 """
 
 from collections.abc import Mapping
@@ -21,10 +22,11 @@ class RuleResponses:
     def respond_command(
         self, status: int | str, *headers: str, page: ResponsePage | None = None, html: str = ""
     ) -> str:
-        """Return Tcl code that responds to the request.
+        """Return Tcl code that responds to the request, and store the texts that the code uses in ``texts``.
 
-        ``status``: a number, or Tcl code of one; ``headers``: Tcl code of names and values in turn; ``page``: the body,
-        instead of the listener's error page for the status; ``html``: Tcl code of the body if there is no page.
+        ``status``: a number, or Tcl code of one; ``headers``: Tcl code of names and values in turn; ``page``:
+        the body, instead of the listener's error page for the status; ``html``: Tcl code of the body if there
+        is no page.
         """
         found = page or self._pages.get(str(status))
         words = ["HTTP::respond", str(status)]

@@ -41,7 +41,7 @@ from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 TEXTS = "services"
 NETWORKS = ("deny", "allow")
 COUNTED_SECONDS = 86_400
-"""Time after a client address's last new connection at which the count of its connections is forgotten."""
+"""Seconds after a client address's last new connection at which the count of its connections is forgotten."""
 _UUID = (
     '    binary scan [md5 "[clock clicks][IP::client_addr][TCP::client_port][expr { rand() }]"] H8H4H4H4H12 a b c d e',
     '    set service_request_id "$a-$b-$c-$d-$e"',
@@ -56,11 +56,12 @@ def service_objects(
     responses: RuleResponses | None = None,
     others: Sequence[RulePart] = (),
 ) -> tuple[list[WantedObject], list[RulePart]]:
-    """Return the data groups and log pool for a listener's enhanced services and rate limits, and the parts of its
-    iRule.
+    """Return the data groups and log pool for a listener's enhanced services and rate limits, and the parts
+    of its iRule.
 
-    ``others``: parts for the listener's L7 policies, which come first in the result; ``responses``: the responses that
-    they use. Raises :class:`Unrenderable`.
+    ``others``: parts for the listener's L7 policies, which come first in the result; ``responses``: the
+    responses that they use. Raises :class:`Unrenderable` for a member connection limit without HTTP, or an
+    unknown rate limit action.
     """
     if parts.member_connection_limit is not None and listener.protocol not in L7_PROTOCOLS:
         # F5's manual does not say whether a fastL4 virtual server has a queue
@@ -196,7 +197,7 @@ def _answer_lines(
 
 
 def _stored_value_lines(listener: ServiceListener, changes: Iterable[HeaderChanges]) -> Iterator[str]:
-    """Yield lines that store values of the request for use in header values later."""
+    """Yield lines that store those values of the request which the header values in ``changes`` use."""
     used = frozenset[str]().union(*(each.variables for each in changes))
     if "host" in used:
         yield "    set service_host [HTTP::host]"

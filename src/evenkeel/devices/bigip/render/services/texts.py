@@ -1,6 +1,7 @@
 """The data group with the texts of a listener's enhanced services, and how its iRule reads them. Pure.
 
-Texts are percent-encoded records, so that none becomes code; the code has the records' names only, which are numbers.
+Texts are percent-encoded records, so that no text becomes code; the code has only the records' names, which
+are numbers.
 """
 
 from evenkeel.config.esd.parts import Variable, template_words
@@ -20,7 +21,9 @@ class RuleTexts:
 
     @property
     def records(self) -> dict[str, str]:
-        """``{record name: stored text}`` of the data group."""
+        """Return ``{record name: stored text}`` of the data group, texts percent-encoded, in the order of
+        their first use.
+        """
         return {name: text for text, name in self._names.items()}
 
     def word(self, text: str) -> str:

@@ -1,7 +1,7 @@
 """Access logs of tenants as lines of a frontend, its log target and a table. Pure.
 
-A line of the log is one JSON object, of a request, or with TCP of a connection. What a client gave is shortened, so
-that no line is cut in the middle, and written by HAProxy's converter to JSON.
+A line of the log is one JSON object for one request, or for one connection with TCP. Values that a client
+sent are shortened, so that no line is cut in the middle, and escaped by HAProxy's converter ``json``.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,9 @@ def access_log_table(name: str) -> wire.Backend:
 
 
 def access_log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[str]:
-    """Yield the frontend's lines that prepare its access log; they must precede all rules that may answer a request."""
+    """Yield the lines of the frontend ``name`` that mark the requests or connections to be logged, at most
+    ``lines_per_second``, and store logged values. They must precede all rules that may answer a request.
+    """
     # the daemon sends what has this level, and nothing else
     few = f"if {{ {LOG_COUNTER}_gpc0_rate lt {log.lines_per_second} }}"
     rule = "http-request" if over_http else "tcp-request content"
@@ -61,7 +63,9 @@ def access_log_lines(name: str, log: AccessLog, *, over_http: bool) -> Iterator[
 
 
 def access_log_format(listener: ServiceListener, load_balancer_id: str) -> str:
-    """Return the ``log-format`` line of a listener's frontend: one JSON object for each request or connection."""
+    """Return the ``log-format`` line of a listener's frontend: one JSON object for each request or
+    connection. Raises :class:`Unrenderable` for ids that cannot be names.
+    """
     over_tls, over_http = listener.protocol == TLS_PROTOCOL, listener.protocol in L7_PROTOCOLS
     protocol = ("https" if over_tls else "http") if over_http else "tcp"
     fields = (

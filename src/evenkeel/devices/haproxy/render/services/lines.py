@@ -66,8 +66,11 @@ NO_SERVICES = ServiceLines()
 
 
 def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str = "") -> ServiceLines:
-    """Return the lines, files and stick tables for a listener's enhanced services and rate limits.
-    ``load_balancer_id``: needed for an access log.
+    """Return the lines, files and stick tables for a listener's enhanced services and rate limits;
+    :data:`NO_SERVICES` if it has none. ``load_balancer_id``: needed for an access log.
+
+    Raises :class:`Unrenderable` for an impossible id or rate limit action, and for more rate limit counters
+    than are free.
     """
     limits = rate_limits(listener, parts)
     if not (parts.names or limits):
@@ -101,11 +104,11 @@ def service_lines(listener: ServiceListener, parts: Parts, load_balancer_id: str
 
 
 def _operator_lines(parts: Parts, *, of_connections: bool) -> Iterator[str]:
-    """Yield the operators' own lines: with ``of_connections`` those that start with ``tcp-request`` or ``acl``, else
-    the others.
+    """Yield the operators' own lines: with ``of_connections`` those that start with ``tcp-request`` or
+    ``acl``, else the others.
 
-    HAProxy runs ``tcp-request`` rules before all others and warns if they stand later. ACLs stand with them because
-    such a rule may need one, and may be defined anywhere before their use.
+    HAProxy runs ``tcp-request`` rules before all others and warns if they stand later. ACLs stand with them
+    because such a rule may need an ACL, which may be defined anywhere before its use.
     """
     for line in parts.haproxy_lines or ():
         if line.lstrip().startswith(("tcp-request ", "acl ")) is of_connections:
@@ -118,7 +121,7 @@ def _log_lines(name: str, listener: ServiceListener, parts: Parts) -> Iterator[s
 
 
 def _free_stick_counters(parts: Parts) -> list[str]:
-    """Return HAProxy's stick counters that are free for rate limits."""
+    """Return HAProxy's stick counters that are free for rate limits, in order."""
     taken = {
         *([_CONNECTION_KEY] if parts.connection_limit_per_source is not None else []),
         *([LOG_COUNTER] if parts.access_log is not None else []),
@@ -174,7 +177,8 @@ def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str
 def _refusal_pages(
     name: str, parts: Parts, limits: Iterable[ClientLimit], files: dict[str, wire.File]
 ) -> dict[int, tuple[str, ...]]:
-    """Return the arguments that send a page in refusals by rate limits, by status, and add the pages to ``files``.
+    """Return ``{status: arguments that send the error page}`` for all statuses of refusals by rate limits,
+    empty arguments where there is no page, and add the pages to ``files``.
 
     HAProxy uses no error page for a response with a header of its own, so the page must be named in the rule.
     """

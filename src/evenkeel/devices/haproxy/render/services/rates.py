@@ -1,9 +1,9 @@
 """Rate limits of a listener as lines of its frontend, and stick tables. Pure.
 
-Each counter is a stick table in a backend of its own, which is named after the counter, so that counts survive changes
-of thresholds. A request is counted in all tables before any rule judges it; those that are refused count, too. Bytes of
-a request are counted when it ends. An address is looked up once a connection, and HAProxy counts each request in the
-entry that it found.
+Each counter is a stick table in a backend of its own, which is named after the counter, so that counts
+survive changes of thresholds. A request is counted in all tables before any rule judges it; refused requests
+count, too. Bytes of a request are counted when it ends. A client's address is looked up once for each
+connection, and HAProxy counts each request in the entry that it found.
 
 The tables are in the partition's ``peers`` section: counts survive reloads, and a pair shares them.
 """
@@ -49,7 +49,8 @@ def rate_limit_lines(
     """Return the lines, files and stick tables for rate limits of the frontend ``name``.
 
     ``slots``: free stick counters; ``pages``: arguments that send the body of a refusal, by status. Raises
-    :class:`Unrenderable` if the limits need more counters than are free.
+    :class:`Unrenderable` if the limits need more counters than are free, or an action that HAProxy does not
+    have.
     """
     conditions = conditions_of(limits)
     if len(conditions) > len(slots):
@@ -79,7 +80,9 @@ def rate_limit_lines(
 
 
 def stick_table_line(kind: str, interval_seconds: int, stored: Iterable[str]) -> str:
-    """Return the line that declares a stick table in the partition's ``peers`` section."""
+    """Return the line that declares a stick table in the partition's ``peers`` section. ``kind``: type of the
+    key; ``stored``: data of an entry, which expires after two intervals, at least 10 seconds.
+    """
     # An entry outlives the interval in which it counts; one of an open connection never expires.
     expire = max(2 * interval_seconds, 10)
     return (

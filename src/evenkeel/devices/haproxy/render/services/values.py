@@ -24,7 +24,9 @@ _LINES_THAT_STORE: Mapping[Variable, str] = {
 
 
 def header_log_format(value: str) -> str:
-    """Return a header value with variables as a HAProxy log format, not yet quoted as a word."""
+    """Return a header value, in which names of variables may stand, as a HAProxy log format, not yet quoted
+    as a word.
+    """
     return "".join(
         log_format_literal(literal) + (_SAMPLES_BY_VARIABLE[name] if name else "")  # type: ignore[index]
         for literal, name in template_words(value)
@@ -32,6 +34,8 @@ def header_log_format(value: str) -> str:
 
 
 def stored_variable_lines(*changes: HeaderChanges | None) -> Iterator[str]:
-    """Yield the lines that store values of the request which the header values need later."""
+    """Yield the lines that store the request's host and id in variables, as far as the header values in
+    ``changes`` use them.
+    """
     used = frozenset[str]().union(*(each.variables for each in changes if each is not None))
     yield from (line for name, line in _LINES_THAT_STORE.items() if name in used)
