@@ -108,7 +108,7 @@ class Bench:
         """Take a tenant over and send everything it holds, as after an agent's start."""
         daemon, name = self._group._devices[0].daemon, f"lab_tenant-{number}"
         session = SessionId(f"bench-{self._epoch}")
-        guard = await daemon.guard(name, wire.GuardState(epoch=self._epoch, session_id=session, owner="lab/1"))
+        guard = await daemon.set_guard(name, wire.GuardState(epoch=self._epoch, session_id=session, owner="lab/1"))
         change = wire.PartitionChange(
             epoch=self._epoch,
             session_id=session,

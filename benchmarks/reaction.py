@@ -93,7 +93,7 @@ class Partition:
     ) -> list[float]:
         """Seconds until each change is acknowledged. Raises :class:`RuntimeError` unless all were made as ``how``."""
         found = []
-        life = (await self._daemon.about()).state_id
+        life = (await self._daemon.read_about()).state_id
         owned = wire.PartitionChange(epoch=self._held.epoch, session_id=self._held.session_id, state_id=life)
         for number in range(count):
             wanted = change(self._balancer, number)

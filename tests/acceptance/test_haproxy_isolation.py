@@ -144,7 +144,7 @@ async def broken_certificate(street: Street, project_id: str, house: int, *traff
     held = await asyncio.to_thread(street.side.daemon.partitions)
     owned = next(one for one in held if one.name == name)
     async with street.agents_connection() as daemon:
-        life = (await daemon.about()).state_id
+        life = (await daemon.read_about()).state_id
         change = wire.PartitionChange(
             epoch=owned.epoch, session_id=owned.session_id, state_id=life, load_balancers=(bad,)
         )

@@ -11,7 +11,7 @@ from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
-from evenkeel.devices.group import DeviceGroup, GroupDevice, maximum_figures, run_on_all, service_outcomes
+from evenkeel.devices.group import DeviceGroup, GroupDevice, maximum_by_metric, run_on_all, service_outcomes
 
 
 class Client:
@@ -125,7 +125,7 @@ async def test_difference_of_devices_degrades_from_the_second_observation_on() -
 async def test_the_fullest_device_is_the_groups_and_all_are_closed() -> None:
     devices = [Device("a", "lb-1", "lb-2"), Device("b")]
     group = Group("x", HaType.PAIR, devices)
-    assert await group.capacity({"held"}) == {"held": 2.0} == maximum_figures([{"held": 2.0}, {"held": 1.0}])
+    assert await group.capacity({"held"}) == {"held": 2.0} == maximum_by_metric([{"held": 2.0}, {"held": 1.0}])
     await group.close()
     assert all(device.closed for device in devices)
 

@@ -62,7 +62,7 @@ async def test_waiting_for_a_turn_does_not_count_and_liveness_needs_none(
     await eventually(lambda: len(device.asked) == 1)
     queued = asyncio.create_task(transport.exchange("GET", "/queued", timeout_seconds=60))
     device.answer = text("here", 200)
-    assert await transport.answers("/alive", timeout_seconds=60)
+    assert await transport.is_responding("/alive", timeout_seconds=60)
     assert not queued.done()
     silent.cancel()
     assert await queued == (200, b"here")
@@ -89,11 +89,11 @@ async def test_another_authority_and_other_credentials_count_from_the_next_reque
     transport = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
     with pytest.raises(RequestNotSent):
         await transport.exchange("GET", "/", timeout_seconds=60)
-    transport.use(tls_context(Options(ca_file=str(device.ca_file))))
+    transport.use_tls_context(tls_context(Options(ca_file=str(device.ca_file))))
     await transport.exchange("GET", "/", timeout_seconds=60)
     transport.authenticate("Basic x")
     await transport.exchange("GET", "/", timeout_seconds=60)
-    transport.use(tls_context(Options(ca_file="")))
+    transport.use_tls_context(tls_context(Options(ca_file="")))
     with pytest.raises(RequestNotSent):
         await transport.exchange("GET", "/", timeout_seconds=60)
     assert authorizations == ["", "Basic x"]

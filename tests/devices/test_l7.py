@@ -31,6 +31,6 @@ def test_quotes_around_a_value_are_not_part_of_it() -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "1234567890", "x"])
 def test_a_verify_result_is_a_number_of_nine_digits(text: str) -> None:
-    assert l7.verify_result(rule(value="007")) == "7"
+    assert l7.verify_result_code(rule(value="007")) == "7"
     with pytest.raises(Unrenderable, match="0 to 999999999 are possible"):
-        l7.verify_result(rule(value=text))
+        l7.verify_result_code(rule(value=text))

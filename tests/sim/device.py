@@ -287,7 +287,7 @@ class Site:
         foreign = {project: part.foreign for project, part in box.memory.partitions.items()}
         self.watch.contents_lost(self.number, box.memory.partitions)
         box.memory.partitions = _copied(backup)
-        box.memory.changed_by_hand()
+        box.memory.reindex_addresses()
         for project, things in foreign.items():
             if things:
                 box.memory.partitions.setdefault(project, Partition()).foreign |= things
@@ -311,7 +311,7 @@ class Site:
             service = part.holds[victim]
             vip = replace(service.vip, address=f"198.51.100.{rng.randrange(1, 255)}")
             part.holds[new_id] = replace(service, load_balancer_id=new_id, vip=vip)
-            box.memory.changed_by_hand()
+            box.memory.reindex_addresses()
         elif part.epoch is not None:
             part.epoch += rng.randrange(1, 4)
             self.watch.guard_moved(box.name, project, part.epoch)

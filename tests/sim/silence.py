@@ -112,7 +112,7 @@ class ProbedDevice(SimDevice):
             return
         try:
             async with asyncio.timeout(PATIENCE_SECONDS if len(self._reaches) > 1 else None):
-                await reach.confirm()
+                await reach.require_answer()
         except (TimeoutError, DeviceUnavailable):
             return
 

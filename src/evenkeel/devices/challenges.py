@@ -13,7 +13,7 @@ PORT = 80
 """The port that authorities connect to (RFC 8555, 8.3)."""
 
 
-def own_listener(service: ServiceDefinition, *, needed: bool) -> ServiceListener | None:
+def challenge_only_listener(service: ServiceDefinition, *, needed: bool) -> ServiceListener | None:
     """Build an HTTP listener on port 80 that only answers challenges, with the load balancer's id as its id.
     None if it is not ``needed``, the load balancer is admin down, or a listener of another protocol than
     UDP and SCTP has port 80.
@@ -29,7 +29,7 @@ def answers_challenges(listener: ServiceListener) -> bool:
     return listener.protocol == "HTTP" and listener.protocol_port == PORT
 
 
-def answered_paths(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:
+def challenge_responses(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:
     """Return ``{path: content of the response}`` of the challenges that the listener answers, sorted by
     token; empty unless the listener is HTTP on port 80. Raises :class:`Unrenderable` for a token or
     content that RFC 8555 does not allow.

@@ -85,17 +85,17 @@ class GroupDevice(ABC, Generic[R]):
         try:
             return await self.reach.watch(work)
         except NoAnswer as error:
-            self.lost(error)
+            self.mark_doubted(error)
             raise
 
-    async def silence(self) -> str:
+    async def silence_reason(self) -> str:
         """Return the reason why the device does not answer now, and mark the device as doubted; empty if it
         answers, or did so within the last second.
         """
         error = await self.reach.silence_error()
         if error is None:
             return ""
-        self.lost(error)
+        self.mark_doubted(error)
         return error.reason
 
     @asynccontextmanager
@@ -107,15 +107,15 @@ class GroupDevice(ABC, Generic[R]):
         :class:`PartitionUnavailable`.
         """
         try:
-            await self.reach.confirm()
+            await self.reach.require_answer()
             yield
         except PartitionUnavailable:
             raise
         except DeviceUnavailable as error:
-            self.lost(error)
+            self.mark_doubted(error)
             raise
 
-    def lost(self, error: DeviceUnavailable) -> None:
+    def mark_doubted(self, error: DeviceUnavailable) -> None:
         """Mark the device as doubted (unreachable), with ``error`` as the newest reason; logged when the
         device was trusted.
         """
@@ -162,11 +162,11 @@ class DeviceGroup(ABC, Generic[D, R]):
         """Read the current state of each device, in the group's order; errors are problems in the states and
         not raised.
         """
-        return tuple(await asyncio.gather(*map(_state_with_name, self._devices)))
+        return tuple(await asyncio.gather(*map(_state_with_own_name, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
         """Return ``{host: reason}`` of the devices that do not answer now, and mark these as doubted."""
-        reasons = await asyncio.gather(*(device.silence() for device in self._devices))
+        reasons = await asyncio.gather(*(device.silence_reason() for device in self._devices))
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
     async def observe(self) -> Observation:
@@ -191,7 +191,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         devices report. Raises :class:`DeviceUnavailable` if none was reached.
         """
         done, _ = await run_on_all(self._devices, lambda device: device.capacity(metrics))
-        return maximum_figures(done.values())
+        return maximum_by_metric(done.values())
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove nothing, and return all devices as holding the partition: most device types keep an empty
@@ -271,14 +271,14 @@ async def run_on_all(
     return done, lost
 
 
-async def _state_with_name(device: GroupDevice[Any]) -> DeviceState:
-    state = await _state(device)
+async def _state_with_own_name(device: GroupDevice[Any]) -> DeviceState:
+    state = await _read_state(device)
     # A device out of reach keeps the name that it reported last.
     device.own_name = state.own_name or device.own_name
     return replace(state, own_name=device.own_name)
 
 
-async def _state(device: GroupDevice[Any]) -> DeviceState:
+async def _read_state(device: GroupDevice[Any]) -> DeviceState:
     try:
         # under the liveness probe: a check of a silent device must not last as long as its request's time-out
         return await device.run_watched(device.check())
@@ -301,13 +301,13 @@ async def plan_on_each(
     refuses, gets a plan with the reason as its problem.
     """
 
-    async def one(device: D) -> DevicePlan:
+    async def plan_device(device: D) -> DevicePlan:
         try:
             return await device.run_watched(work(device))
         except (DeviceUnavailable, DeviceRejected) as error:
             return DevicePlan(device=device.host, problem=str(error))
 
-    return tuple(await asyncio.gather(*(one(device) for device in devices)))
+    return tuple(await asyncio.gather(*(plan_device(device) for device in devices)))
 
 
 def service_outcomes(
@@ -336,7 +336,7 @@ def build_repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -
         yield repair(load_balancer_id, device, texts)
 
 
-def maximum_figures(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def maximum_by_metric(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Return the maximum of each metric over the readings: all devices hold the same objects and have the
     same limits, so the fullest device decides.
     """

@@ -105,7 +105,7 @@ class HttpsTransport:
         self._answered_at_seconds = now()
         self._session: aiohttp.ClientSession | None = None
 
-    def use(self, tls: ssl.SSLContext) -> None:
+    def use_tls_context(self, tls: ssl.SSLContext) -> None:
         """Use this TLS context for requests from now on.
 
         Idle connections made before are not used again; requests in progress end on the connections that they
@@ -202,7 +202,9 @@ class HttpsTransport:
             )
         return answer
 
-    async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
+    async def is_responding(
+        self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None
+    ) -> bool:
         """Whether the device responds to a GET of ``path``, with any status, within the time limit.
 
         The check uses its own connection, so it does not queue behind other requests; only one check runs at

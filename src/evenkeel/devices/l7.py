@@ -54,7 +54,7 @@ def check_compares_true(rule: ServiceL7Rule) -> None:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
 
 
-def verify_result(rule: ServiceL7Rule) -> str:
+def verify_result_code(rule: ServiceL7Rule) -> str:
     """Return the OpenSSL verification code that a rule of type SSL_VERIFY_RESULT compares with, without
     leading zeros. Raises :class:`Unrenderable` unless the value is 0 to 999999999.
     """

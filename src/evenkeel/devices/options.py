@@ -6,7 +6,7 @@ from typing import Any
 from oslo_config import cfg
 
 
-def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
+def https_client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
     """Declare the options of a driver's HTTPS client. ``servers``: the kind of server that the agent connects
     to, in the plural, for help texts; ``request_timeout``: default of the option of that name, in seconds.
     """
@@ -33,7 +33,7 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
     ]
 
 
-def credential(values: Mapping[str, Any], name: str) -> str:
+def required_credential(values: Mapping[str, Any], name: str) -> str:
     """Return the value of a mandatory option. Raises :class:`ValueError` naming the option if the value is
     empty or None.
     """

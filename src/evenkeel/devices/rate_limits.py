@@ -55,7 +55,7 @@ def rate_limits(listener: ServiceListener, parts: Parts) -> tuple[ClientLimit, .
     return (*own, *map(_policy_limit, listener.rate_limits))
 
 
-def conditions_of(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition]]:
+def conditions_by_counter(limits: Iterable[ClientLimit]) -> dict[Counter, list[Condition]]:
     """Group the conditions of all limits by counter, counters in order of first use."""
     found: dict[Counter, list[Condition]] = {}
     for limit in limits:

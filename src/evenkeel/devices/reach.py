@@ -67,7 +67,7 @@ class DeviceReach:
         self._probed_at_seconds = 0.0
         self._liveness_task: asyncio.Task[bool] | None = None
 
-    async def confirm(self) -> None:
+    async def require_answer(self) -> None:
         """Return if the device is trusted or answers a probe, which ends its doubt. Raises
         :class:`DeviceUnavailable` if the probe fails. Concurrent callers share one probe.
         """
@@ -115,7 +115,7 @@ class DeviceReach:
         """
         if self.doubt is not None:
             try:
-                await self.confirm()
+                await self.require_answer()
             except DeviceUnavailable as error:
                 return error
             return None

@@ -28,17 +28,17 @@ async def daemon(tmp_path: Path) -> AsyncIterator[FakeDaemon]:
 
 async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
     client = daemon.client()
-    await client.about()
+    await client.read_about()
     daemon.answer = json(wire.GuardState(epoch=3))
-    await client.guard("dev_p", wire.GuardState(epoch=3))
+    await client.set_guard("dev_p", wire.GuardState(epoch=3))
     daemon.answer = json(wire.Receipt(outcomes=(), how="nothing"))
     await client.put("dev_p", CHANGE)
     await client.patch("dev_p", CHANGE)
     daemon.answer = json(wire.DaemonObservation(event=7))
-    assert (await client.observation()).event == 7
-    assert (await client.observation(5.0)).event == 7
+    assert (await client.read_observation()).event == 7
+    assert (await client.read_observation(5.0)).event == 7
     daemon.answer = json(wire.DaemonEvents(newest=9))
-    assert (await client.events(7, 25)).newest == 9
+    assert (await client.wait_for_events(7, 25)).newest == 9
     assert daemon.asked == [
         ("GET", "/v1", b""),
         ("POST", "/v1/partitions/dev_p/guard", b'{"epoch":3}'),
@@ -92,7 +92,7 @@ async def test_failure_without_a_partition_makes_the_daemon_unavailable(daemon: 
     client = daemon.client()
     daemon.answer = refusal("failed", 500)
     with pytest.raises(DeviceUnavailable, match="because") as found:
-        await client.observation()
+        await client.read_observation()
     assert found.type is DeviceUnavailable
     await client.close()
 
@@ -101,7 +101,7 @@ async def test_silence_ends(daemon: FakeDaemon) -> None:
     client = daemon.client(request_timeout_seconds=0.2)
     daemon.answer = silence
     with pytest.raises(NoAnswer, match=r"no answer within 0\.2 s"):
-        await client.about()
+        await client.read_about()
     assert not await client.is_alive(0.2)
     await client.close()
 
@@ -112,23 +112,23 @@ async def test_refused_connection_makes_the_daemon_unavailable() -> None:
         port = taken.getsockname()[1]
         client = FakeDaemon(f"127.0.0.1:{port}", Path("/dev/null")).client(ca_file="")
         with pytest.raises(DeviceUnavailable, match="no connection"):
-            await client.about()
+            await client.read_about()
         await client.close()
 
 
 async def test_an_unknown_authoritys_certificate_is_refused_by_default(daemon: FakeDaemon) -> None:
     client = daemon.client(ca_file="")
     with pytest.raises(DeviceUnavailable, match="certificate"):
-        await client.about()
+        await client.read_about()
     await client.close()
     careless = daemon.client(ca_file="", verify_tls=False)
-    assert (await careless.about()).name == "one"
+    assert (await careless.read_about()).name == "one"
     await careless.close()
 
 
 async def test_a_kept_connection_that_was_closed_is_no_error(daemon: FakeDaemon) -> None:
     client = daemon.client()
-    await client.about()
+    await client.read_about()
     gone = False
 
     async def vanish(request: web.Request) -> web.StreamResponse:
@@ -140,7 +140,7 @@ async def test_a_kept_connection_that_was_closed_is_no_error(daemon: FakeDaemon)
         return await about(request)
 
     daemon.answer = vanish
-    assert (await client.about()).name == "one"
+    assert (await client.read_about()).name == "one"
     await client.close()
 
 
@@ -151,10 +151,10 @@ async def test_a_wait_for_events_holds_up_nothing_else(daemon: FakeDaemon) -> No
         return await (silence(request) if request.path == "/v1/events" else about(request))
 
     daemon.answer = events_wait
-    waiting = asyncio.create_task(client.events(0, 25))
+    waiting = asyncio.create_task(client.wait_for_events(0, 25))
     await eventually(lambda: daemon.asked)
     for _ in range(20):
-        await client.about()
+        await client.read_about()
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     await client.close()

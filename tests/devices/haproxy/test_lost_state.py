@@ -142,11 +142,11 @@ async def test_an_impossible_epoch_of_an_agents_credential_stops_no_owner(rig: H
     assert isinstance(agent, HaproxyGroup)
     thief = agent._devices[0].daemon
     with pytest.raises(DeviceRejected, match="allowed"):
-        await thief.guard(PARTITION, wire.GuardState(epoch=EPOCH_MAX, session_id="thief"))
+        await thief.set_guard(PARTITION, wire.GuardState(epoch=EPOCH_MAX, session_id="thief"))
     await agent.take_over(PROJECT, 1, session_of(1))
     for epoch in (EPOCH_MAX, 2**63 - 1, EPOCH_JUMP_MAX + 2):
         with pytest.raises(DeviceRejected, match="allowed"):
-            await thief.guard(PARTITION, wire.GuardState(epoch=epoch, session_id="thief"))
+            await thief.set_guard(PARTITION, wire.GuardState(epoch=epoch, session_id="thief"))
     await agent.take_over(PROJECT, 2, session_of(2))
     assert not (await agent.apply(batch(service(), epoch=2, complete=True))).outcomes[0].error
 

@@ -71,7 +71,7 @@ async def test_an_address_is_taken_as_long_as_its_load_balancer_has_it_whoever_c
     assert await error() == ""
     await owner.apply(batch(gone(2)))
     memory.partitions[PROJECT].holds["by hand"] = service(4, load_balancer_id="by hand", vip=vip(1))
-    memory.changed_by_hand()
+    memory.reindex_addresses()
     assert await error() == f"address {vip(1).address} is held by load balancer by hand"
     memory.partitions[PROJECT].holds.clear()
     assert await error() == ""

@@ -47,7 +47,7 @@ class EncryptedCookies(Value):
     digest: str
     """Digest of the secret from which the passphrase derives."""
 
-    def kind(self, word: str) -> str:
+    def object_kind(self, word: str) -> str:
         """Return ``word`` and the secret's digest, as the kind in the name of an object with the passphrase,
         so that another secret gives another name.
         """

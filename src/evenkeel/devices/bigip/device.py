@@ -50,7 +50,7 @@ from evenkeel.devices.bigip.observe.partition_reads import (
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
-from evenkeel.devices.bigip.ownership.giving_back import OwnershipSigns, read_signs, remove_mark, return_plan
+from evenkeel.devices.bigip.ownership.giving_back import OwnershipSigns, read_ownership_signs, remove_mark, return_plan
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import (
     find_removable_f5_objects,
@@ -144,7 +144,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         the state's ``problem`` and not raised.
         """
         try:
-            await self.reach.confirm()
+            await self.reach.require_answer()
             return self._add_save_problem(await self.run_watched(self._read_state()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
@@ -173,14 +173,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.required_reachable():
             return await self._capacity.read(metrics)
 
-    async def end_point(self) -> str:
+    async def read_tunnel_end_point(self) -> str:
         """Read the address of the device's tunnel end point; empty if it has none, or no tunnel types are
         configured. Raises :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
             return (await self._read_attachment()).vtep
 
-    async def common_objects(self, types: Collection[str]) -> CommonPaths:
+    async def read_common_objects(self, types: Collection[str]) -> CommonPaths:
         """Read the full paths of the objects of these types in /Common. Raises :class:`DeviceUnavailable`,
         :class:`DeviceRejected`.
         """
@@ -250,7 +250,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._missed.end(partition, owner)
             # The host takes VLANs back only after the pass has removed them from the guest.
             if self._guest is not None and view.observed is not None:
-                await self._guest.withdraw(vlans - vlan_tags(view.observed))
+                await self._guest.withdraw_vlans(vlans - vlan_tags(view.observed))
         if outcome.writes:
             self._saver.record_change()
         return outcome
@@ -274,9 +274,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             pending=self._pending_transactions(partition),
             uploads=self._uploads.setdefault(partition, set()),
             left=self._changes_left_under_guard(partition, view.guard),
-            also=self.journal.commands,
+            also=self.journal.change_commands,
             has_peers=has_peers,
-            sweeps=self._is_node_sweep_due,
+            sweeps=self._begin_due_node_sweep,
         )
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
@@ -345,7 +345,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
-            signs = await read_signs(self.icontrol, partition, self._names)
+            signs = await read_ownership_signs(self.icontrol, partition, self._names)
             observed, parts = await self._nodes_to_give_back(batch.project_id, partition, signs)
             if apply and (signs.marked or signs.guarded):
                 try:
@@ -396,7 +396,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         commands = [operation_command(step, partition) for step in steps]
         await commit_commands(
             self.icontrol,
-            [guard.touch_command(partition, mine, self._options.agent_host), *commands, *self.journal.commands()],
+            [
+                guard.touch_command(partition, mine, self._options.agent_host),
+                *commands,
+                *self.journal.change_commands(),
+            ],
             pending=self._pending_transactions(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
         )
@@ -513,7 +517,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 pending=self._pending_transactions(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
                 keep=keep,
-                also=(*also, *self.journal.commands()),
+                also=(*also, *self.journal.change_commands()),
             )
         except DeviceRejected as error:
             log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)
@@ -552,7 +556,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Discard the cached state of the project's partition, so that the next pass reads the device."""
         self._views.pop(self._names.partition(project_id), None)
 
-    def lost(self, error: DeviceUnavailable) -> None:
+    def mark_doubted(self, error: DeviceUnavailable) -> None:
         """Mark the device as doubted (unreachable), and discard all cached state: others may change the
         device meanwhile.
         """
@@ -562,7 +566,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._vtep = ""
         if self._guest is not None:
             self._guest.forget()
-        super().lost(error)
+        super().mark_doubted(error)
 
     async def close(self) -> None:
         """Save the configuration if a change is not saved, cancel probes, and disconnect."""
@@ -647,7 +651,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         if self._guest is None:
             return rendered
-        problems = await self._guest.provide(needed_vlans(rendered).values(), folder)
+        problems = await self._guest.provide_vlans(needed_vlans(rendered).values(), folder)
         return add_vlan_problems(rendered, problems) if problems else rendered
 
     async def _vlan_tags_in_folder(self, view: PartitionView, folder: str) -> frozenset[int]:
@@ -659,7 +663,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()
-        return await self._guest.tags_in(folder) if view.observed is None else vlan_tags(view.observed)
+        return await self._guest.vlan_tags_in(folder) if view.observed is None else vlan_tags(view.observed)
 
     # -- implementation
 
@@ -673,7 +677,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             try:
                 async with self.required_reachable():
                     yield partition
-            except BaseException:  # lost() has discarded all cached state, if the device is out of reach
+            except BaseException:  # mark_doubted() has discarded all cached state, if the device is out of reach
                 # After any error, also a cancellation, it is not known what the device holds.
                 self._views.pop(partition, None)
                 raise
@@ -702,7 +706,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         )
         return PartitionView(mine, new=found.new, first_guard=found.first_guard)
 
-    def _is_node_sweep_due(self) -> bool:
+    def _begin_due_node_sweep(self) -> bool:
         """Whether a pass after a takeover should look for unused nodes now. True at most once in
         ``full_read_interval_seconds``: the call counts as the beginning of the search.
         """

@@ -47,7 +47,7 @@ from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.esd.catalogue import Catalogue
-from evenkeel.devices.esd.selection import enhanced_names
+from evenkeel.devices.esd.selection import enhanced_service_names
 from evenkeel.devices.group import (
     DeviceGroup,
     build_repairs,
@@ -127,9 +127,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         # Raises for an unusable file before any device was changed.
         tls = tls_context(access)
         for device in self._devices:
-            device.icontrol.use(access, tls)
+            device.icontrol.use_credentials(access, tls)
         for host in self._vcmp_hosts:
-            host.icontrol.use(access, tls)
+            host.icontrol.use_credentials(access, tls)
         self._options, self._tls = access, tls
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
@@ -441,15 +441,15 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         enhanced = await self._enhanced.definitions_for(batch.services)
         attachment, secret = self._options.attachment, self._options.cookie_secret
 
-        def rendered(service: ServiceDefinition) -> RenderedObjects:
-            named = {name: enhanced[name] for name in enhanced_names(service) if name in enhanced}
-            return self._renderings.rendered(
+        def render_cached(service: ServiceDefinition) -> RenderedObjects:
+            named = {name: enhanced[name] for name in enhanced_service_names(service) if name in enhanced}
+            return self._renderings.get_or_render(
                 service,
                 (addresses, parent, attachment, named, secret),
                 lambda one: render_load_balancer(one, self._names, addresses, parent, named, attachment, secret),
             )
 
-        return tuple(map(rendered, batch.services))
+        return tuple(map(render_cached, batch.services))
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """Read the enhanced services from the files in the directory ``esd_dir`` if they changed; empty
@@ -459,7 +459,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return self._enhanced.take_changes()
 
     async def _common_objects(self, types: Collection[str]) -> dict[str, CommonPaths]:
-        done, _ = await run_on_all(self._devices, lambda device: device.common_objects(types))
+        done, _ = await run_on_all(self._devices, lambda device: device.read_common_objects(types))
         return done
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
@@ -479,7 +479,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
         if not options.adjacent or not options.tunnel_types:
             return Attachments(adjacent=options.adjacent, mappings=mappings)
-        done, _ = await run_on_all(self._devices, lambda device: device.end_point())
+        done, _ = await run_on_all(self._devices, lambda device: device.read_tunnel_end_point())
         found = tuple(done[device.host] for device in self._devices if done.get(device.host))
         types = tuple(each.value for each in options.tunnel_types)
         return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)

@@ -59,7 +59,7 @@ class SyncJournal:
         False while the device group has another program's changes, which must not look like this agent's.
         """
 
-    def commands(self) -> list[Command]:
+    def change_commands(self) -> list[Command]:
         """Return commands that record a change of tenants' objects, to be part of the change's transaction;
         empty while ``marking`` is off.
         """

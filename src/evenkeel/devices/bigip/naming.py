@@ -248,7 +248,7 @@ class MarkedSubnet(NamedTuple):
         return "@".join(parts[: 1 if not self.gateway else 3 if self.external else 2])
 
 
-def marked_subnet(text: str) -> MarkedSubnet:
+def parse_marked_subnet(text: str) -> MarkedSubnet:
     """Parse the text made by :meth:`MarkedSubnet.text`."""
     subnet_id, _, rest = text.partition("@")
     gateway, _, external = rest.partition("@")

@@ -18,7 +18,7 @@ from evenkeel.devices.bigip import attachment
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.bigip.cookie_secret import OPTION_NAME, CookieSecret, parse_cookie_secret
 from evenkeel.devices.esd.log_targets import OPTION, log_targets
-from evenkeel.devices.options import client_options, credential
+from evenkeel.devices.options import https_client_options, required_credential
 
 DEFAULT_PORT = 443
 _NOT_IN_HOSTS = frozenset("/@ \t")
@@ -74,7 +74,7 @@ OPTIONS = [
         help="UTC time, such as 2026-11-23T14:30Z, at most 24 h ahead: until then a device group with pending "
         "changes that no agent made is written, and these changes are overwritten.",
     ),
-    *client_options(servers="devices", request_timeout=30.0),
+    *https_client_options(servers="devices", request_timeout=30.0),
     cfg.FloatOpt(
         "commit_timeout",
         default=60.0,
@@ -222,13 +222,15 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
                 f"icontrol_hostname: {hosts[0]!r}: both devices of a pair must be named with f5_global_routed_mode"
                 " False, because controllers allocate addresses for each device"
             )
-        username = problems.collect_from(lambda: credential(values, "icontrol_username"))
-        password = problems.collect_from(lambda: credential(values, "icontrol_password"))
-        force_until = problems.collect_from(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
+        username = problems.collect_from(lambda: required_credential(values, "icontrol_username"))
+        password = problems.collect_from(lambda: required_credential(values, "icontrol_password"))
+        force_until = problems.collect_from(
+            lambda: _parse_force_until(values["sync_force_until"] or "", datetime.now(UTC))
+        )
         addresses = problems.collect_from(lambda: _parse_address_rules(values, hosts))
         targets = problems.collect_from(lambda: log_targets(values, addresses))
         secret = problems.collect_from(lambda: parse_cookie_secret(values))
-        vcmp_hosts = problems.collect_from(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
+        vcmp_hosts = problems.collect_from(lambda: _parse_vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
         attached = problems.collect_from(lambda: _parse_attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(
         hosts=hosts,
@@ -270,7 +272,7 @@ def _parse_attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> Attach
     return attachment.parse_attachment(values, hosts, synchronised=synchronised)
 
 
-def _force_until(text: str, now: datetime) -> datetime | None:
+def _parse_force_until(text: str, now: datetime) -> datetime | None:
     """Parse the time of ``sync_force_until``; None if the text is empty. Raises :class:`ValueError` for a
     text without a time and zone, and for a time more than 24 hours ahead.
 
@@ -327,7 +329,7 @@ def _parse_hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
     return hosts
 
 
-def _vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str, ...]:
+def _parse_vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str, ...]:
     name = "icontrol_vcmp_hostname"
     hosts = tuple(_parse_host(text.strip(), name) for text in texts if text.strip())
     shown = repr(",".join(texts))

@@ -18,7 +18,7 @@ from evenkeel.core.devices.device import EnhancedServices
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.enhanced_services import OPTIONAL, EnhancedService
-from evenkeel.devices.esd.selection import enhanced_names
+from evenkeel.devices.esd.selection import enhanced_service_names
 
 log = structlog.get_logger(__name__)
 
@@ -76,7 +76,7 @@ class Catalogue:
         """
         named: set[str] = set()
         for service in services:
-            names = enhanced_names(service)
+            names = enhanced_service_names(service)
             if names and not service.deleted:
                 plain = frozenset(name.removeprefix(OPTIONAL) for name in names)
                 self._users[service.load_balancer_id] = (service.project_id, plain)
@@ -90,7 +90,7 @@ class Catalogue:
             if known := self.definitions.get(name.removeprefix(OPTIONAL)):
                 found[name] = known
             elif not name.startswith(OPTIONAL):
-                found[name] = Definition(name=name, file="", problem=self._missing_text(name))
+                found[name] = Definition(name=name, file="", problem=self._missing_service_text(name))
         return found
 
     def take_changes(self) -> EnhancedServices:
@@ -108,7 +108,7 @@ class Catalogue:
 
     # -- implementation
 
-    def _missing_text(self, name: str) -> str:
+    def _missing_service_text(self, name: str) -> str:
         if self._directory is None:
             return f"enhanced service {name!r}: the agent has none; its option esd_dir is not set"
         unread = "; ".join(filter(None, (self._directory_problem, *self._parsed.problems.values())))

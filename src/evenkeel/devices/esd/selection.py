@@ -30,7 +30,7 @@ _IN_ANY_MODE = frozenset(
 """Parts that also apply to listeners without HTTP; of ``timeouts`` only ``tunnel``."""
 
 
-def enhanced_names(service: ServiceDefinition) -> frozenset[str]:
+def enhanced_service_names(service: ServiceDefinition) -> frozenset[str]:
     """Return the names of the enhanced services of a load balancer's listeners as written, with the prefix of
     optional ones.
     """

@@ -16,7 +16,7 @@ def check_supported_parts(definition: Definition, table: Capabilities) -> Defini
     """
     if definition.problem:
         return definition
-    parts = [_with_reason(name, table) for name in _unsupported_names(definition.parts, table)]
+    parts = [_name_with_reason(name, table) for name in _unsupported_names(definition.parts, table)]
     tags = list(definition.tags) if not table.service_tags else []
     if not (parts or tags):
         return definition
@@ -28,7 +28,7 @@ def check_supported_parts(definition: Definition, table: Capabilities) -> Defini
     return replace(definition, tags={}, types={}, parts=NO_PARTS, problem=problem)
 
 
-def _with_reason(name: str, table: Capabilities) -> str:
+def _name_with_reason(name: str, table: Capabilities) -> str:
     return f"{name} ({table.service_refusals[name]})" if name in table.service_refusals else name
 
 
@@ -50,7 +50,7 @@ def _supported_names(table: Capabilities) -> Iterator[str]:
         yield from (part,) if settings is None else (f"{part}.{name}" for name in settings)
 
 
-def usable_definition(definition: Definition, table: Capabilities, targets: LogTargets) -> Definition:
+def checked_definition(definition: Definition, table: Capabilities, targets: LogTargets) -> Definition:
     """Return the definition; if the device type cannot render it, or its access log has a forbidden target,
     with that problem and without content.
     """
@@ -74,4 +74,4 @@ class SupportVerifier:
         ``strict`` is ignored.
         """
         del strict  # there are no tags to discard
-        return {name: usable_definition(one, self._table, self._targets) for name, one in definitions.items()}
+        return {name: checked_definition(one, self._table, self._targets) for name, one in definitions.items()}

@@ -62,21 +62,21 @@ class DaemonClient:
         # duration.
         self._events_turn = asyncio.Semaphore(1)
 
-    def use(self, options: HaproxyOptions, tls: ssl.SSLContext) -> None:
+    def use_credentials(self, options: HaproxyOptions, tls: ssl.SSLContext) -> None:
         """Use the options' credentials and this TLS context for requests from now on."""
         self._options = options
-        self._https.use(tls)
+        self._https.use_tls_context(tls)
         self._https.authenticate(_basic_auth_header(options.username, options.password))
 
     # -- reads
 
-    async def about(self) -> wire.About:
+    async def read_about(self) -> wire.About:
         """Read versions and state of the daemon and of HAProxy on its host. Raises :class:`DeviceUnavailable`
         or :class:`DeviceRejected`.
         """
         return await self._read_document("/v1", wire.About)
 
-    async def observation(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
+    async def read_observation(self, within_seconds: float = 0.0) -> wire.DaemonObservation:
         """Read statuses and statistics of all partitions, also other owners'. Raises
         :class:`DeviceUnavailable` or :class:`DeviceRejected`.
 
@@ -95,7 +95,7 @@ class DaemonClient:
             return ()
         return self._decode_answer(status, body, wire.PartitionConfig, partition).load_balancers
 
-    async def events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
+    async def wait_for_events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
         """Return the events with a number above ``after``: as soon as there is one, or none after
         ``wait_seconds``. Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
@@ -107,7 +107,7 @@ class DaemonClient:
 
     # -- writes
 
-    async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
+    async def set_guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
         """Set the partition's guard to this owner, creating the partition if absent; return the guard that
         the daemon holds now.
 
@@ -151,7 +151,7 @@ class DaemonClient:
 
         The check uses its own connection, so it does not queue behind other requests.
         """
-        return await self._https.answers("/v1", timeout_seconds=timeout_seconds)
+        return await self._https.is_responding("/v1", timeout_seconds=timeout_seconds)
 
     async def close(self) -> None:
         """Close all connections."""

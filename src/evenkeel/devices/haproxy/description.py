@@ -15,7 +15,7 @@ from evenkeel.core.devices.plans import DevicePlan, PlannedOperation, attribute_
 from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig
 from evenkeel.haproxyd import wire
 
-Parts = Mapping[tuple[str, str], Mapping[str, Any]]
+PartAttributes = Mapping[tuple[str, str], Mapping[str, Any]]
 """``{(type, name): attributes}`` of the parts of a load balancer."""
 
 
@@ -67,7 +67,7 @@ def _planned_operations(
             yield PlannedOperation(verb="modify", type=key[0], name=key[1], attributes=shown)
 
 
-def _parts_by_name(config: wire.LoadBalancerConfig | None) -> Parts:
+def _parts_by_name(config: wire.LoadBalancerConfig | None) -> PartAttributes:
     """Return frontends, backends, servers and files of a load balancer, each with all its attributes; empty
     without a configuration. Contents of files are replaced by their SHA-256.
     """
@@ -92,7 +92,7 @@ def _struct_attributes(value: msgspec.Struct) -> dict[str, Any]:
     return {name: msgspec.to_builtins(getattr(value, name)) for name in value.__struct_fields__}
 
 
-def _running_servers(running: wire.PartitionStatus) -> Parts:
+def _running_servers(running: wire.PartitionStatus) -> PartAttributes:
     """Return, for each server of the partition, the weight and admin state with which HAProxy runs."""
     return {
         ("server", f"{backend.name}/{server.name}"): {"weight": server.weight, "admin_up": server.admin_up}

@@ -110,7 +110,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """
         try:
             async with self.required_reachable():
-                about = await self.daemon.about()
+                about = await self.daemon.read_about()
         except (DeviceUnavailable, DeviceRejected) as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
         return self._device_state(about)
@@ -123,7 +123,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self.seen_event = self._last = None
         within_seconds, self.has_events = RECENT_SECONDS if self.has_events else 0.0, False
         async with self.required_reachable():
-            about, seen = await self.daemon.about(), await self.daemon.observation(within_seconds)
+            about, seen = await self.daemon.read_about(), await self.daemon.read_observation(within_seconds)
         self.seen_event = seen.event
         state = self._device_state(about)
         # What belongs to another owner uses the device, but is none of ours.
@@ -141,7 +141,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         if (last := self._recent_reading()) is not None:
             return self._capacity.read(last.seen, metrics, last.at_seconds)
         async with self.required_reachable():
-            seen = await self.daemon.observation()
+            seen = await self.daemon.read_observation()
         return self._capacity.read(seen, metrics, time.monotonic())
 
     async def recent_reading(self) -> HaproxyReading:
@@ -188,7 +188,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
                 return await self._replace_partition(partition, change, wanted, problems, named)
-            removed = tuple(filter(_can_be_named, (one.load_balancer_id for one in batch.services if one.deleted)))
+            removed = tuple(
+                filter(_is_valid_object_id, (one.load_balancer_id for one in batch.services if one.deleted))
+            )
             return await self._patch_partition(partition, change, wanted, removed)
 
     async def plan(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DevicePlan:
@@ -199,7 +201,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """
         async with self.required_reachable():
             held = await self.daemon.held_load_balancers(partition)
-            statuses = (await self.daemon.observation()).partitions
+            statuses = (await self.daemon.read_observation()).partitions
         running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
         return describe_changes(self.host, rendered, held, running, complete=batch.removes_orphans)
 
@@ -253,12 +255,12 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
         """Raise the partition's guard to the wanted one, in steps if the daemon refuses the jump, and return
         the guard that the daemon holds then. Raises :class:`DeviceRejected` after :data:`GUARD_STEPS_MAX`
-        steps, and as :meth:`DaemonClient.guard`.
+        steps, and as :meth:`DaemonClient.set_guard`.
         """
         step = wanted
         for _ in range(GUARD_STEPS_MAX):
             try:
-                moved = await self.daemon.guard(partition, step)
+                moved = await self.daemon.set_guard(partition, step)
                 # A step may have moved the guard only a part of the way.
                 if moved.epoch >= wanted.epoch:
                     return moved
@@ -338,7 +340,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     async def _other_held_ids(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
         """Return the ids of load balancers in the partition on the daemon that are not in ``named``."""
-        seen = (await self.daemon.observation()).partitions
+        seen = (await self.daemon.read_observation()).partitions
         held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
         return tuple(one for one in held if one not in named)
 
@@ -391,7 +393,7 @@ def _same_reason_for_all(
     return {LoadBalancerId(each): reason for each in (*(one.id for one in wanted), *removed)}
 
 
-def _can_be_named(load_balancer_id: LoadBalancerId) -> bool:
+def _is_valid_object_id(load_balancer_id: LoadBalancerId) -> bool:
     """Whether the id can be a name on the daemon; if not, the daemon cannot hold the load balancer."""
     try:
         object_name("load balancer", load_balancer_id)

@@ -62,7 +62,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         # Raises for an unusable file before any device was changed.
         tls = tls_context(access)
         for device in self._devices:
-            device.daemon.use(access, tls)
+            device.daemon.use_credentials(access, tls)
         self._options = access
 
     async def check(self) -> tuple[DeviceState, ...]:
@@ -70,7 +70,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         problems in the states.
         """
         states = await super().check()
-        return tuple(_with_unique_names(states, [device.name for device in self._devices]))
+        return tuple(_flag_duplicate_names(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Set the partition's guard to this owner on every reachable device. Raises :class:`StaleOwner` if a
@@ -193,7 +193,7 @@ def _peers_for_host(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wi
     return tuple(peer for peer in peers if peer.certificate)
 
 
-def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
+def _flag_duplicate_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
     """Yield the states, with a problem where two daemons report the same name.
 
     Either the peers could not be distinguished, or both addresses reach one daemon.

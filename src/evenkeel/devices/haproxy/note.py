@@ -9,7 +9,7 @@ import msgspec
 from evenkeel.core.kit.values import Wire
 
 
-class Note(Wire):
+class LoadBalancerNote(Wire):
     """Intended state of one load balancer, stored on the daemon. ``addresses``: number of distinct member
     addresses.
     """
@@ -24,18 +24,18 @@ class Note(Wire):
     addresses: int = 0
 
 
-_DECODER = msgspec.json.Decoder(Note)
+_DECODER = msgspec.json.Decoder(LoadBalancerNote)
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def pack_note(note: Note) -> str:
+def pack_note(note: LoadBalancerNote) -> str:
     """Serialize the note as JSON; equal notes give equal text."""
     return _ENCODER.encode(note).decode()
 
 
-def unpack_note(text: str) -> Note:
+def unpack_note(text: str) -> LoadBalancerNote:
     """Parse a note; the default note if the text is not a valid one."""
     try:
         return _DECODER.decode(text)
     except msgspec.MsgspecError:
-        return Note()
+        return LoadBalancerNote()

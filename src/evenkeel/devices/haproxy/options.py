@@ -12,7 +12,7 @@ from evenkeel.config.values import checked_values
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.esd.log_targets import OPTION, log_targets
-from evenkeel.devices.options import client_options, credential
+from evenkeel.devices.options import https_client_options, required_credential
 
 DEFAULT_PORT = 9443
 
@@ -37,7 +37,7 @@ OPTIONS = [
     ),
     OPTION,
     # a change may wait for another change's reload and its own
-    *client_options(servers="daemons", request_timeout=60.0),
+    *https_client_options(servers="daemons", request_timeout=60.0),
 ]
 
 
@@ -75,7 +75,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     with Problems() as problems:
         hosts = problems.collect_from(lambda: _parse_hosts(values["haproxyd_url"], ha_type))
         username = problems.collect_from(lambda: _parse_username(values))
-        password = problems.collect_from(lambda: credential(values, "haproxyd_password"))
+        password = problems.collect_from(lambda: required_credential(values, "haproxyd_password"))
         # the daemon applies its rules for members
         targets = problems.collect_from(lambda: log_targets(values))
     return HaproxyOptions(
@@ -97,7 +97,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
 
 
 def _parse_username(values: Mapping[str, Any]) -> str:
-    username = credential(values, "haproxyd_username")
+    username = required_credential(values, "haproxyd_username")
     # HTTP basic authentication separates name and password by ":" (RFC 7617, 2).
     if ":" in username:
         raise ValueError(f"haproxyd_username: {username!r}: ':' is not allowed in a user's name")

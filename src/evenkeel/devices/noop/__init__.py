@@ -41,7 +41,7 @@ def open_group(options: Mapping[str, Any], *, environment: str, group_number: in
     return NoopGroup(NoopMemory(), alone=True)
 
 
-def _definition_problem(service: ServiceDefinition) -> str:
+def _vip_address_problem(service: ServiceDefinition) -> str:
     """Return a problem of the definition, worded as the other drivers word it; empty if there is none."""
     try:
         ipaddress.ip_address(service.vip.address)
@@ -102,7 +102,7 @@ class NoopGroup:
         before = dict(partition.holds)
         # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
-        outcomes = tuple(self._apply_one(batch.project_id, partition, service) for service in ordered)
+        outcomes = tuple(self._apply_service(batch.project_id, partition, service) for service in ordered)
         kept: set[LoadBalancerId] = set()
         orphans: set[LoadBalancerId] = set()
         if batch.complete:
@@ -121,15 +121,15 @@ class NoopGroup:
             orphans=tuple(sorted(orphans)),
         )
 
-    def _apply_one(self, project_id: ProjectId, partition: Partition, service: ServiceDefinition) -> Applied:
-        error = self._problem(partition, service)
+    def _apply_service(self, project_id: ProjectId, partition: Partition, service: ServiceDefinition) -> Applied:
+        error = self._service_problem(partition, service)
         if not error and service.deleted:
             partition.holds.pop(service.load_balancer_id, None)
         elif not error:
             self._memory.store_definition(project_id, service)
         return service_outcome(service, error)
 
-    def _problem(self, partition: Partition, service: ServiceDefinition) -> str:
+    def _service_problem(self, partition: Partition, service: ServiceDefinition) -> str:
         if service.project_id == COMMON_PROJECT:
             before = partition.holds.get(service.load_balancer_id)
             subnets = {subnet.id for network in service.networks for subnet in network.subnets}
@@ -139,7 +139,7 @@ class NoopGroup:
             return ""
         return (
             service.problem
-            or _definition_problem(service)
+            or _vip_address_problem(service)
             or self._conflict_text(service)
             or self._memory.missing_shared_network(service)
         )

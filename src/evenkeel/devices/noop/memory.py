@@ -146,7 +146,7 @@ class NoopMemory:
         service = self.partitions.get(project_id, Partition()).holds.get(load_balancer_id)
         return load_balancer_id if service is not None and where in _vip_addresses(service) else None
 
-    def changed_by_hand(self) -> None:
+    def reindex_addresses(self) -> None:
         """Rebuild the index of addresses, after a test changed the contents of partitions."""
         self._holders = {
             address: (project_id, LoadBalancerId(load_balancer_id))

@@ -7,7 +7,7 @@ from evenkeel.core.resources.capacity import Metric
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.options import parse_options
-from evenkeel.devices.group import maximum_figures
+from evenkeel.devices.group import maximum_by_metric
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, gone, service
 
@@ -161,7 +161,7 @@ async def test_nothing_is_reported_of_counters_that_began_again() -> None:
 
 
 def test_the_fullest_device_decides_metric_by_metric() -> None:
-    assert maximum_figures([{"node_count": 3, "ssltps": 1.0}, {"node_count": 2, "throughput": 9.0}]) == {
+    assert maximum_by_metric([{"node_count": 3, "ssltps": 1.0}, {"node_count": 2, "throughput": 9.0}]) == {
         "node_count": 3,
         "ssltps": 1.0,
         "throughput": 9.0,

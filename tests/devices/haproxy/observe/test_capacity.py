@@ -1,7 +1,7 @@
 """What the daemons say of a capacity policy's metrics."""
 
 from evenkeel.core.resources.capacity import Metric
-from evenkeel.devices.haproxy.note import Note, pack_note
+from evenkeel.devices.haproxy.note import LoadBalancerNote, pack_note
 from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.haproxyd import wire
 
@@ -19,7 +19,7 @@ def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.Da
         name="other_p",
         load_balancer_ids=("lb", "old"),
         frontends=(listener,),
-        notes={"lb": pack_note(Note(addresses=3))},
+        notes={"lb": pack_note(LoadBalancerNote(addresses=3))},
     )
     return wire.DaemonObservation(event=0, partitions=(used, wire.PartitionStatus(name="dev_emptied")))
 

@@ -6,7 +6,7 @@ from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.haproxy.naming import HaproxyNames
-from evenkeel.devices.haproxy.note import Note, pack_note
+from evenkeel.devices.haproxy.note import LoadBalancerNote, pack_note
 from evenkeel.devices.haproxy.observe.observation import HaproxyReading, find_absences, merge_readings
 from evenkeel.haproxyd import wire
 
@@ -26,7 +26,7 @@ def frontend(**changes: Any) -> wire.FrontendStatus:
 
 
 def partition(
-    *parts: wire.BackendStatus | wire.FrontendStatus, note: Note | None = None, **changes: Any
+    *parts: wire.BackendStatus | wire.FrontendStatus, note: LoadBalancerNote | None = None, **changes: Any
 ) -> wire.PartitionStatus:
     fields: dict[str, Any] = {
         "name": "dev_p",
@@ -94,7 +94,7 @@ def test_a_pool_without_a_member_that_works_is_in_error() -> None:
 
 
 def test_listener_or_pool_that_is_meant_to_be_down_is_offline_and_degrades_nothing() -> None:
-    note = Note(listeners_down=("l2",), pools_idle=("p2",))
+    note = LoadBalancerNote(listeners_down=("l2",), pools_idle=("p2",))
     idle = backend(server("m2", up=False), name="p2")
     found = statuses(together(partition(frontend(), backend(server()), idle, note=note)))
     assert found["l2"] == found["p2"] == "OFFLINE" and found["m2"] == "ERROR"
@@ -102,13 +102,13 @@ def test_listener_or_pool_that_is_meant_to_be_down_is_offline_and_degrades_nothi
 
 
 def test_a_load_balancer_that_is_admin_down_is_offline() -> None:
-    note = Note(admin_state_up=False, listeners_down=("l1",), pools_idle=("p1",))
+    note = LoadBalancerNote(admin_state_up=False, listeners_down=("l1",), pools_idle=("p1",))
     found = statuses(together(partition(backend(server()), note=note)))
     assert found == {"lb": "OFFLINE", "l1": "OFFLINE", "p1": "OFFLINE", "m1": "ONLINE"}
 
 
 def test_a_listener_at_its_limit_is_degraded_and_one_that_does_not_listen_in_error() -> None:
-    note = Note(connection_limits={"l1": 2})
+    note = LoadBalancerNote(connection_limits={"l1": 2})
     assert statuses(together(partition(frontend(active_connections=2), note=note)))["l1"] == "DEGRADED"
     assert statuses(together(partition(frontend(active_connections=1), note=note)))["l1"] == "ONLINE"
     assert statuses(together(partition(frontend(listening=False))))["lb"] == "ERROR"
@@ -176,8 +176,8 @@ def test_devices_that_hold_different_things_are_not_in_step() -> None:
 
 def test_devices_that_mean_different_things_are_not_in_step_either() -> None:
     readings = {
-        "a": reading(partition(frontend(), note=Note())),
-        "b": reading(partition(frontend(), note=Note(addresses=1))),
+        "a": reading(partition(frontend(), note=LoadBalancerNote())),
+        "b": reading(partition(frontend(), note=LoadBalancerNote(addresses=1))),
     }
     assert {one.device for one in find_absences(readings, NAMES)} == {"a", "b"}
 

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import Vip
-from evenkeel.devices.haproxy.note import Note, pack_note, unpack_note
+from evenkeel.devices.haproxy.note import LoadBalancerNote, pack_note, unpack_note
 from evenkeel.devices.haproxy.render import load_balancer
 from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from tests.devices.haproxy.configuration import rendered
@@ -135,6 +135,8 @@ def test_echoes_go_where_a_member_is_to_be_checked() -> None:
 
 
 def test_a_note_says_what_is_meant_and_an_unknown_one_nothing() -> None:
-    note = Note(admin_state_up=False, listeners_down=("a",), pools_idle=("b",), connection_limits={"c": 1}, addresses=2)
+    note = LoadBalancerNote(
+        admin_state_up=False, listeners_down=("a",), pools_idle=("b",), connection_limits={"c": 1}, addresses=2
+    )
     assert unpack_note(pack_note(note)) == note
-    assert unpack_note("") == unpack_note("[]") == unpack_note("{") == Note()
+    assert unpack_note("") == unpack_note("[]") == unpack_note("{") == LoadBalancerNote()

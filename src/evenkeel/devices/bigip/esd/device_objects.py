@@ -15,7 +15,7 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.cookie_secret import CookieSecret
 from evenkeel.devices.bigip.esd.verify import CommonPaths, check_cookie_secret, verify_definition
-from evenkeel.devices.esd.support import usable_definition
+from evenkeel.devices.esd.support import checked_definition
 
 log = structlog.get_logger(__name__)
 
@@ -61,11 +61,11 @@ class DeviceObjects:
         Device errors are not raised. ``strict``: as for :func:`.verify.verify_definition`.
         """
         await self._read_common_objects(object_types(definitions.values()))
-        usable = {name: self._usable_definition(one) for name, one in definitions.items()}
+        usable = {name: self._checked_definition(one) for name, one in definitions.items()}
         return {name: verify_definition(one, self._devices, strict=strict) for name, one in usable.items()}
 
-    def _usable_definition(self, definition: Definition) -> Definition:
-        return check_cookie_secret(usable_definition(definition, CAPABILITIES, self._targets), self._cookie_secret())
+    def _checked_definition(self, definition: Definition) -> Definition:
+        return check_cookie_secret(checked_definition(definition, CAPABILITIES, self._targets), self._cookie_secret())
 
     async def _read_common_objects(self, types: tuple[str, ...]) -> None:
         verified_at = self._verified_at_seconds

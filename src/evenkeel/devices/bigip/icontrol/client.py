@@ -72,13 +72,13 @@ class IControl:
 
     # -- public methods
 
-    def use(self, options: BigIpOptions, tls: ssl.SSLContext) -> None:
+    def use_credentials(self, options: BigIpOptions, tls: ssl.SSLContext) -> None:
         """Use these credentials and this TLS context from now on; a token that the device still accepts stays
         in use.
         """
         self._options = options
-        self._https.use(tls)
-        self._login.use(options)
+        self._https.use_tls_context(tls)
+        self._login.use_credentials(options)
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Read one document; retries while the device is busy or the connection breaks, within
@@ -89,7 +89,7 @@ class IControl:
         """
         return await self._run_with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
-    async def observed(self, path: str) -> dict[str, Any]:
+    async def get_remembered(self, path: str) -> dict[str, Any]:
         """Read one document as :meth:`get`. If the response equals the previous one, the same object is
         returned, which callers must not change.
         """
@@ -112,7 +112,7 @@ class IControl:
         read = self.get if documents is None else functools.partial(self._read_remembered, documents)
         return await self._read_collection(read, path, partition, query, expand=expand)
 
-    async def observed_collection(self, path: str, *, expand: bool = False) -> list[Any]:
+    async def remembered_collection(self, path: str, *, expand: bool = False) -> list[Any]:
         """Read a collection as :meth:`collection`. Items of a page that equals the previous one are the same
         objects, which callers must not change.
         """
@@ -256,11 +256,11 @@ class IControl:
         """
         # Without a token the device answers 401, which also shows that it is alive.
         headers = self._login.current_headers()
-        return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
+        return await self._https.is_responding(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
         """Delete the token and disconnect. A failing device raises nothing here."""
-        await self._login.end()
+        await self._login.log_out()
         await self._https.close()
 
     # -- implementation

@@ -69,7 +69,7 @@ class DeviceLogin:
         self._password_works = True
         """False once the device refused a request with the password, as it does for users who are not local."""
 
-    def use(self, options: BigIpOptions) -> None:
+    def use_credentials(self, options: BigIpOptions) -> None:
         """Use these credentials from now on; a token that the device still accepts stays in use."""
         self._options = options
         self._refused_until_seconds = 0.0
@@ -101,7 +101,7 @@ class DeviceLogin:
         elif headers == self.current_headers():
             self._token = None
 
-    async def end(self) -> None:
+    async def log_out(self) -> None:
         """Delete the token on the device. A failing device raises nothing here."""
         token, self._token = self._token, None
         if token is not None:

@@ -37,7 +37,7 @@ def is_self_ip(name: str) -> bool:
     return is_self_ip_of(name, name[-_UUID_LENGTH:]) and _UUID_PATTERN.fullmatch(name[-_UUID_LENGTH:]) is not None
 
 
-def is_link(name: str) -> bool:
+def is_vlan_or_tunnel_name(name: str) -> bool:
     """Whether F5's agent gives this name to the VLAN or tunnel of a network."""
     return _LINK_PATTERN.fullmatch(name) is not None
 

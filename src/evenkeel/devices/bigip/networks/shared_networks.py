@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
+from evenkeel.devices.bigip.naming import BigIpNames, parse_marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, RenderedObjects
 
 
@@ -41,6 +41,6 @@ def own_subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, st
     found = {}
     for key, seen in observed.items():
         if key.type == SELF_IP and seen.mark is not None and names.is_own_mark(seen.mark):
-            subnet_id = marked_subnet(seen.mark.object_id).id
+            subnet_id = parse_marked_subnet(seen.mark.object_id).id
             found[subnet_id] = str(seen.attributes.get("address", ""))
     return found

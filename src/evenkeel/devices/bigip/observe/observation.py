@@ -55,9 +55,9 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
     """
     judged = before.judged if before else ResultCache()
     addresses, virtuals, pools, statistics = await gather_all_results(
-        device.observed_collection(VIRTUAL_ADDRESS),
-        device.observed_collection(VIRTUAL),
-        device.observed_collection(POOL, expand=True),
+        device.remembered_collection(VIRTUAL_ADDRESS),
+        device.remembered_collection(VIRTUAL),
+        device.remembered_collection(POOL, expand=True),
         _read_virtual_statistics(device, judged),
     )
     cluster = await read_cluster(device)
@@ -74,7 +74,7 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
 
 async def _read_virtual_statistics(device: IControl, judged: ResultCache) -> list[Any]:
     path = f"{VIRTUAL}/stats"
-    answer = await device.observed(f"/mgmt/tm/{path}")
+    answer = await device.get_remembered(f"/mgmt/tm/{path}")
     return [judged.result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
 
 
@@ -181,11 +181,11 @@ def _object_statuses(
         )
         below.setdefault(_owning_load_balancer(own, names), []).append(status)
         listeners.append(ObservedStatus(kind="listener", id=listener_id, status=status))
-    balancers = tuple(_balancer_statuses(addresses, below, names))
+    balancers = tuple(_load_balancer_statuses(addresses, below, names))
     return (*found, *listeners, *balancers)
 
 
-def _balancer_statuses(
+def _load_balancer_statuses(
     addresses: Items, below: Mapping[str, list[OperatingStatus]], names: BigIpNames
 ) -> Iterator[ObservedStatus]:
     for load_balancer_id, own in _group_items_by_object(addresses, "loadbalancer", names).items():

@@ -23,9 +23,9 @@ from evenkeel.devices.bigip.objects import SELF_IP, SNAT_ADDRESS, Observed
 from evenkeel.devices.bigip.observe.partition_reads import read_all_objects
 from evenkeel.devices.bigip.ownership.route_domains import (
     NotAdoptable,
-    adoptable_domains,
+    adoptable_route_domains,
     check_virtual_addresses,
-    numbers_by_network,
+    route_domains_by_network,
 )
 
 
@@ -54,7 +54,7 @@ async def find_networks(
         return None
     observed, _ = await read_all_objects(device, partition, adjacent=True)
     try:
-        numbers = adoptable_domains(observed, partition)
+        numbers = adoptable_route_domains(observed, partition)
         _check_layout(observed, numbers, layout)
         if default := item.get("defaultRouteDomain"):
             raise NotAdoptable(f"its default route domain is {default}: set it to 0 first, addresses name theirs")
@@ -82,7 +82,7 @@ def _networks_found(
     """Return the networks' route domains, still without addresses. Raises :class:`NotAdoptable`."""
     if len(numbers) <= 1:
         return FoundNetworks(route_domain=next(iter(numbers), COMMON_ROUTE_DOMAIN))
-    found = numbers_by_network(services, observed, names)
+    found = route_domains_by_network(services, observed, names)
     used = set(found.values())
     check_virtual_addresses(observed, used)
     if len(used) > layout.route_domains_max:

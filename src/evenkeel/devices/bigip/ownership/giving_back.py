@@ -31,7 +31,7 @@ class OwnershipSigns(Value):
         return bool(self.guards.held or self.guards.sentinel)
 
 
-async def read_signs(device: IControl, partition: str, names: BigIpNames) -> OwnershipSigns:
+async def read_ownership_signs(device: IControl, partition: str, names: BigIpNames) -> OwnershipSigns:
     """Read the partition's signs of ownership; none if the partition does not exist. Raises
     :class:`DeviceRejected` if the partition is another owner's, :class:`DeviceUnavailable`.
     """

@@ -36,7 +36,7 @@ from evenkeel.devices.bigip.networks.f5_agent import is_route_domain
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
-from evenkeel.devices.bigip.ownership.replaced import record_replaced
+from evenkeel.devices.bigip.ownership.replaced import record_replaced_f5_objects
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.waiting import gather_all_results
 
@@ -160,7 +160,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
     if mark is None:
         await _refuse_route_domains(device, partition, adjacent=adjacent)
         # Before the mark: a partition that is ours has the record.
-        await record_replaced(device, partition, names)
+        await record_replaced_f5_objects(device, partition, names)
         body = {"description": names.marked_description("partition")}
         await device.write("PATCH", f"{PARTITIONS}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)

@@ -69,7 +69,7 @@ class MinimumEpoch:
         if newest != NO_MINIMUM and mine.epoch <= newest.epoch and mine != newest:
             self._found = None  # it is read again before the next attempt
             raise StaleOwner(partition, newest.epoch)
-        return self._keep_newest(found)
+        return self._keep_newest_commands(found)
 
     async def raise_commands(self, mine: Guard) -> list[Command]:
         """Return commands that raise the minimum epoch to the guard ``mine``, which the same transaction removes.
@@ -80,7 +80,7 @@ class MinimumEpoch:
         found = await self._read_guards()
         newest = _newest_guard(found)
         if mine.epoch <= newest.epoch:
-            return self._keep_newest(found)
+            return self._keep_newest_commands(found)
         # Whether the transaction is committed is not known here, so the floor is read again.
         self._found = None
         first = [] if self._sentinel else [self._create_data_group_command(self._names.floor_sentinel)]
@@ -90,7 +90,7 @@ class MinimumEpoch:
             self._create_data_group_command(self._names.floor_name(mine)),
         ]
 
-    def _keep_newest(self, found: tuple[Guard, ...]) -> list[Command]:
+    def _keep_newest_commands(self, found: tuple[Guard, ...]) -> list[Command]:
         newest = _newest_guard(found)
         if newest in found:
             return [self._touch_guard_command(newest)]

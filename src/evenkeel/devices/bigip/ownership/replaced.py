@@ -27,7 +27,7 @@ from evenkeel.devices.waiting import gather_all_results
 KIND = "replaced"
 
 
-async def record_replaced(device: IControl, partition: str, names: BigIpNames) -> None:
+async def record_replaced_f5_objects(device: IControl, partition: str, names: BigIpNames) -> None:
     """Record which objects in /Common the partition's listeners of F5's agent use; writes nothing if they use none.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.

@@ -21,7 +21,7 @@ class NotAdoptable(Exception):
     """A partition cannot be adopted; the exception's text gives the reason."""
 
 
-def adoptable_domains(observed: Observed, partition: str) -> frozenset[int]:
+def adoptable_route_domains(observed: Observed, partition: str) -> frozenset[int]:
     """Return the numbers of the partition's route domains. Raises :class:`NotAdoptable` if one has a name that F5's
     agent never gives.
     """
@@ -36,7 +36,9 @@ def adoptable_domains(observed: Observed, partition: str) -> frozenset[int]:
     return frozenset(domains.values())
 
 
-def numbers_by_network(services: Iterable[ServiceDefinition], observed: Observed, names: BigIpNames) -> dict[str, int]:
+def route_domains_by_network(
+    services: Iterable[ServiceDefinition], observed: Observed, names: BigIpNames
+) -> dict[str, int]:
     """Return ``{network id: route domain number}``, for networks to which the device is attached and networks
     that load balancers join to them.
 

@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import (
     Key,
     Observed,
 )
-from evenkeel.devices.bigip.reconcile.networks import addresses_in_use, is_in_place, self_ip_places
+from evenkeel.devices.bigip.reconcile.networks import addresses_in_use, is_in_subnet, self_ip_subnets
 
 Attributes = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ def abandoned_objects(
         for key in theirs
         if key.type == SELF_IP
         and f5_agent.is_self_ip(key.name)
-        and not any(is_in_place(place, *each) for place in self_ip_places(left[key]) for each in used)
+        and not any(is_in_subnet(place, *each) for place in self_ip_subnets(left[key]) for each in used)
     ]
     freed = {canonical.full_path(left[key].get("vlan") or "") for key in gone}
     freed -= {
@@ -52,7 +52,7 @@ def abandoned_objects(
         if key.type == VIRTUAL
         for each in attributes.get("vlans") or ()
     }
-    links = (key for key in theirs if key.type in (VLAN, TUNNEL) and f5_agent.is_link(key.name))
+    links = (key for key in theirs if key.type in (VLAN, TUNNEL) and f5_agent.is_vlan_or_tunnel_name(key.name))
     return [*gone, *(key for key in links if f"/{partition}/{key.name}" in freed)]
 
 

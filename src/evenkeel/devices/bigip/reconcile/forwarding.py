@@ -12,7 +12,7 @@ from typing import Any
 
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
-from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
+from evenkeel.devices.bigip.naming import BigIpNames, parse_marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import add_route_domain
 
@@ -59,7 +59,9 @@ def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names
                 "translatePort": "disabled",
                 "vlansEnabled": True,
                 "vlans": [str(attributes.get("vlan", ""))],
-                "description": names.marked_description(KIND, LoadBalancerId(""), marked_subnet(mark.object_id).id),
+                "description": names.marked_description(
+                    KIND, LoadBalancerId(""), parse_marked_subnet(mark.object_id).id
+                ),
             },
         )
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, marked_subnet
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, parse_marked_subnet
 from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks
 from evenkeel.devices.bigip.objects import (
     FORWARDING_TABLE,
@@ -108,7 +108,7 @@ def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSu
     the subnet has no gateway.
     """
     mark = names.own_mark(attributes.get("description")) if key.type == SELF_IP else None
-    subnet = None if mark is None else marked_subnet(mark.object_id)
+    subnet = None if mark is None else parse_marked_subnet(mark.object_id)
     return subnet if subnet is not None and subnet.gateway else None
 
 
@@ -129,9 +129,9 @@ def default_routes(
     subnets: dict[tuple[int, str], dict[str, MarkedSubnet]] = {}
     for key, attributes in left.items():
         subnet = _own_subnet(key, attributes, names)
-        for place in self_ip_places(attributes) if subnet is not None else ():
+        for place in self_ip_subnets(attributes) if subnet is not None else ():
             is_common = place[0] == COMMON_ROUTE_DOMAIN
-            if subnet is not None and (external if is_common else any(is_in_place(place, *vip) for vip in vips)):
+            if subnet is not None and (external if is_common else any(is_in_subnet(place, *vip) for vip in vips)):
                 destination = "default-inet6" if ":" in subnet.gateway else "default"
                 subnets.setdefault((place[0], destination), {})[subnet.id] = subnet
     return [
@@ -164,7 +164,7 @@ def _default_route(
 # -- unused objects
 
 
-def spare_snat_addresses(
+def unneeded_snat_addresses(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
 ) -> frozenset[str]:
     """Return the paths of SNAT addresses in Even Keel's SNAT pool that are in /Common and whose subnets nothing uses
@@ -181,8 +181,12 @@ def spare_snat_addresses(
         folder, _, name = path.removeprefix("/").partition("/")
         subnet = name.rpartition("_")[0]
         cidrs = [cidr for subnet_id, cidr in shared.subnets.items() if subnet.endswith(f"-{subnet_id}")]
-        places = [place for cidr in cidrs for place in self_ip_places({"address": cidr})]
-        if folder == COMMON and places and not any(is_in_place(place, *each) for place in places for each in addresses):
+        places = [place for cidr in cidrs for place in self_ip_subnets({"address": cidr})]
+        if (
+            folder == COMMON
+            and places
+            and not any(is_in_subnet(place, *each) for place in places for each in addresses)
+        ):
             found.add(path)
     return frozenset(found)
 
@@ -194,7 +198,7 @@ def unused_objects(
     mark names a network are left out.
 
     ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``:
-    result of :func:`spare_snat_addresses`.
+    result of :func:`unneeded_snat_addresses`.
     """
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
@@ -262,7 +266,7 @@ def _is_subnet_used(
     if key.type in NEIGHBOURS:
         return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
     places = _subnet_places(key, left, marked)
-    return any(is_in_place(place, number, host) for place in places for number, host in addresses)
+    return any(is_in_subnet(place, number, host) for place in places for number, host in addresses)
 
 
 def _subnet_places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
@@ -270,17 +274,17 @@ def _subnet_places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -
     self IP.
     """
     if key.type == SELF_IP:
-        return list(self_ip_places(left[key]))
+        return list(self_ip_subnets(left[key]))
     subnet = _marked_subnet_id(marked[key])
     return [
         place
         for other, seen in marked.items()
         if other.type == SELF_IP and other in left and _marked_subnet_id(seen) == subnet
-        for place in self_ip_places(left[other])
+        for place in self_ip_subnets(left[other])
     ]
 
 
-def self_ip_places(attributes: Attributes) -> Iterator[Place]:
+def self_ip_subnets(attributes: Attributes) -> Iterator[Place]:
     text = str(attributes.get("address", ""))
     host, number = canonical.split_address(text)
     try:
@@ -289,7 +293,7 @@ def self_ip_places(attributes: Attributes) -> Iterator[Place]:
         return
 
 
-def is_in_place(place: Place, number: int, host: str) -> bool:
+def is_in_subnet(place: Place, number: int, host: str) -> bool:
     try:
         return number == place[0] and ip_address(host) in place[1]
     except ValueError:
@@ -297,10 +301,10 @@ def is_in_place(place: Place, number: int, host: str) -> bool:
 
 
 def _marked_subnet_id(seen: ObservedObject) -> str:
-    return marked_subnet(seen.mark.object_id if seen.mark is not None else "").id
+    return parse_marked_subnet(seen.mark.object_id if seen.mark is not None else "").id
 
 
-def list_reductions(
+def reference_removals(
     left: Mapping[Key, Attributes], gone: Collection[Key], partition: str, spare: Collection[str]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Yield ``(key, attributes)`` changes that take references to objects in ``gone`` out of lists, before these
@@ -317,7 +321,7 @@ def list_reductions(
             yield key, {name: kept}
 
 
-def table_reductions(
+def forwarding_record_removals(
     left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Yield ``(key, attributes)`` changes that remove the records of vanished hosts from forwarding tables.

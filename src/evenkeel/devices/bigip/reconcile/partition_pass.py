@@ -73,9 +73,9 @@ from evenkeel.devices.bigip.reconcile.plan import (
     SHARED,
     Plan,
     is_planned_again,
+    is_still_unused,
     plan_operations,
     predict_observed,
-    still_unused,
 )
 from evenkeel.devices.bigip.reconcile.taking_over import keys_replaced_later
 
@@ -424,7 +424,7 @@ class PartitionPass:
             await self._settle_owners(owners, shared if len(parts) == 1 else ())
         if any(is_in_common(step.key.name) and step.key not in self._removed for step in shared):
             await self._remove_unused_nodes()
-        left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
+        left = [step for step in shared if is_still_unused(step, self._view.observed or {}, self._folder)]
         left += [
             step
             for step in self._plan_remaining_work().owners_operations(frozenset({SHARED}))

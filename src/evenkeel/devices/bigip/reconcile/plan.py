@@ -77,11 +77,11 @@ from evenkeel.devices.bigip.reconcile.forwarding import existing_forwarder_keys,
 from evenkeel.devices.bigip.reconcile.networks import (
     default_routes,
     drop_link_from_observed,
+    forwarding_record_removals,
     keep_others_items,
-    list_reductions,
     merge_network_objects,
-    spare_snat_addresses,
-    table_reductions,
+    reference_removals,
+    unneeded_snat_addresses,
     unused_objects,
 )
 from evenkeel.devices.bigip.reconcile.nodes import assign_nodes, member_node_name, removable_nodes
@@ -267,7 +267,7 @@ def _shared_removals(
         if not _foreign_object_problem((item,), observed, partition, names) and not has_foreign_route(item, observed):
             yield from _object_operations(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
-    spare = spare_snat_addresses(left, wanted, shared)
+    spare = unneeded_snat_addresses(left, wanted, shared)
     unused = [key for key in unused_objects(left, observed, names, partition, spare) if key not in stay]
     # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
@@ -286,8 +286,8 @@ def _shared_removals(
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     removed = {*gone, *unused}
     for key, body in (
-        *list_reductions(shown, unused, partition, spare),
-        *table_reductions(shown, observed, removed, names),
+        *reference_removals(shown, unused, partition, spare),
+        *forwarding_record_removals(shown, observed, removed, names),
     ):
         yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_RANK_OF_SHORTENED)
 
@@ -432,7 +432,7 @@ def _unused_nodes(
     return [_delete_operation(key, SHARED) for key in removable_nodes(freed, used, observed, names)]
 
 
-def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
+def is_still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
     """Whether the file, or node in the partition, that this operation would remove still exists and is still
     unused; False for objects whose removal is planned again (:func:`is_planned_again`).
     """

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, marked_subnet, parse_mark
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_subnet
 from evenkeel.devices.bigip.networks import f5_agent
 from evenkeel.devices.bigip.objects import (
     NEIGHBOURS,
@@ -192,7 +192,7 @@ def _has_name_by_f5(seen: ObservedObject, item: WantedObject, partition: str) ->
 
 def _marked_subnet_id(item: WantedObject) -> str:
     mark = parse_mark(item.attributes.get("description"))
-    return marked_subnet(mark.object_id if mark else "").id
+    return parse_marked_subnet(mark.object_id if mark else "").id
 
 
 def _tunnel_profile_path(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:

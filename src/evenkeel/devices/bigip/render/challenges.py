@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.render.l7.effective import effective_routing
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.virtual import virtual_server
-from evenkeel.devices.challenges import answered_paths, own_listener
+from evenkeel.devices.challenges import challenge_only_listener, challenge_responses
 
 KIND = "challenges"
 # The connection ends with the response, because it is left without its later requests' events.
@@ -44,7 +44,7 @@ def own_virtual_servers(
     The result is (objects needed, virtual servers). Raises :class:`Unrenderable` for a challenge that RFC
     8555 does not allow.
     """
-    listener = own_listener(service, needed=bool(service.challenges))
+    listener = challenge_only_listener(service, needed=bool(service.challenges))
     if listener is None:
         return [], []
     routes = effective_routing(listener, {})
@@ -60,7 +60,7 @@ def challenge_objects(service: ServiceDefinition, listener: ServiceListener, nam
     """Build the data group of the challenges; empty if the listener answers none. Raises
     :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
     """
-    paths = answered_paths(service, listener)
+    paths = challenge_responses(service, listener)
     return [data_group(service, KIND, listener.id, paths, names)] if paths else []
 
 
@@ -68,7 +68,7 @@ def challenge_parts(service: ServiceDefinition, listener: ServiceListener, names
     """Build the part of the iRule that answers challenges; empty if the listener answers none. Raises
     :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
     """
-    if not answered_paths(service, listener):
+    if not challenge_responses(service, listener):
         return []
     code = _ANSWER_CODE.replace("@GROUP@", data_group_path(service, KIND, listener.id, names))
     return [RulePart(event="HTTP_REQUEST", order=Order.CHALLENGE, lines=tuple(code.splitlines()))]

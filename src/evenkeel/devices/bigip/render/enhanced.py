@@ -83,31 +83,31 @@ class _VirtualDraft:
         self.partition = str(virtual.attributes["destination"]).split("/")[1]
         self.profiles: list[dict[str, str]] = [dict(one) for one in virtual.attributes["profiles"]]
         theirs = (one["name"] for one in self.profiles if one["context"] == "serverside")
-        self.encrypts_again = any(self.type_of(name) != _TCP for name in theirs)
+        self.encrypts_again = any(self.profile_type(name) != _TCP for name in theirs)
         """Whether connections to members use TLS because of a pool's settings."""
 
     # -- profiles
 
-    def type_of(self, path: str) -> str:
+    def profile_type(self, path: str) -> str:
         """Return the type of one of the listener's profiles; empty: a type that enhanced services do not change."""
         types = {f"/{self.partition}/{item.key.name}": item.key.type for item in self.own}
         return types.get(path) or _BUILT_IN.get(path, "")
 
     def has_profile(self, type_: str) -> bool:
-        return any(self.type_of(one["name"]) == type_ for one in self.profiles)
+        return any(self.profile_type(one["name"]) == type_ for one in self.profiles)
 
     def own_profile(self, type_: str) -> WantedObject | None:
         return next((item for item in self.own if item.key.type == type_), None)
 
-    def remove(self, type_: str) -> None:
+    def remove_profiles(self, type_: str) -> None:
         """Remove the virtual server's profiles of this type, and the listener's own profile objects of this type."""
-        self.profiles = [one for one in self.profiles if self.type_of(one["name"]) != type_]
+        self.profiles = [one for one in self.profiles if self.profile_type(one["name"]) != type_]
         self.own = [item for item in self.own if item.key.type != type_]
 
-    def add(self, path: str, context: str = "all") -> None:
+    def add_profile(self, path: str, context: str = "all") -> None:
         self.profiles.append({"name": path, "context": context})
 
-    def derive(self, type_: str, parent: str, attributes: Mapping[str, Any] | None = None) -> None:
+    def derive_profile(self, type_: str, parent: str, attributes: Mapping[str, Any] | None = None) -> None:
         """Make the listener's own profile of this type inherit from another parent; no effect if the listener
         has none.
 
@@ -134,16 +134,16 @@ class _VirtualDraft:
         if not self.has_profile(_FAST_L4):
             return
         old = self.own_profile(_FAST_L4)
-        self.remove(_FAST_L4)
+        self.remove_profiles(_FAST_L4)
         if old is None:
-            self.add("/Common/tcp")
+            self.add_profile("/Common/tcp")
             return
         idle = idle_settings(self.listener, "tcp", self.tunnel)
         connect = connect_settings(self.listener, "tcp")
         path = self._add_tcp_profile(old, "tcp", idle) if idle else "/Common/tcp"
-        self.add(path, "clientside" if connect else "all")
+        self.add_profile(path, "clientside" if connect else "all")
         if connect:
-            self.add(self._add_tcp_profile(old, MEMBER_SIDE, idle | connect), "serverside")
+            self.add_profile(self._add_tcp_profile(old, MEMBER_SIDE, idle | connect), "serverside")
 
     def _add_tcp_profile(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
         """Add a tcp profile that replaces the fastL4 profile ``old`` to the listener's objects, and return
@@ -157,7 +157,7 @@ class _VirtualDraft:
 
     # -- problems
 
-    def refuse(self, tag: str, setting: _TagSetting, reason: str) -> Unrenderable:
+    def refusal(self, tag: str, setting: _TagSetting, reason: str) -> Unrenderable:
         named = ", ".join(setting.paths) or "none"
         return Unrenderable(
             f"listener {self.listener.id}: enhanced service {setting.definition.name!r}: {tag} {named}: {reason}"
@@ -227,7 +227,7 @@ def _check_protocol(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> No
             allowed = _TCP_BASED
         if setting.paths and protocol not in allowed:
             words = ", ".join(sorted(allowed))
-            raise made.refuse(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
+            raise made.refusal(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
 
 
 def _needs_full_proxy(found: Mapping[str, _TagSetting]) -> bool:
@@ -251,19 +251,19 @@ def _apply_transport_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetti
     for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
         if tag in found and found[tag].paths and made.has_profile(type_):
             _refuse_times(made, tag, found[tag])
-            made.remove(type_)
-            made.add(found[tag].path)
+            made.remove_profiles(type_)
+            made.add_profile(found[tag].path)
     client, server = found.get(t.CLIENT_TCP), found.get(t.SERVER_TCP)
     for tag, setting in ((t.CLIENT_TCP, client), (t.SERVER_TCP, server)):
         if setting is not None:
             _refuse_times(made, tag, setting)
     if client is None and server is None:
         return
-    made.remove(_TCP)
+    made.remove_profiles(_TCP)
     # as F5's agent: without a profile for the members, the clients' is used for both
-    made.add(client.path if client else "/Common/tcp", "clientside" if server else "all")
+    made.add_profile(client.path if client else "/Common/tcp", "clientside" if server else "all")
     if server:
-        made.add(server.path, "serverside")
+        made.add_profile(server.path, "serverside")
 
 
 def _refuse_times(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
@@ -274,9 +274,9 @@ def _refuse_times(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
         value = getattr(made.listener, name)
         if value != getattr(_DEFAULT_LISTENER, name):
             reason = f"{name} {value} cannot be set beside it; only {getattr(_DEFAULT_LISTENER, name)} is allowed"
-            raise made.refuse(tag, setting, reason)
+            raise made.refusal(tag, setting, reason)
     if made.tunnel is not None:
-        raise made.refuse(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")
+        raise made.refusal(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")
 
 
 def _apply_http_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
@@ -284,28 +284,30 @@ def _apply_http_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -
     if setting is None:
         return
     if made.own_profile(_HTTP) is not None:
-        made.derive(_HTTP, setting.path)
+        made.derive_profile(_HTTP, setting.path)
         return
-    made.remove(_HTTP)
-    made.add(setting.path)
+    made.remove_profiles(_HTTP)
+    made.add_profile(setting.path)
 
 
 def _apply_tls_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     client, server = found.get(t.CLIENT_TLS), found.get(t.SERVER_TLS)
     if client is not None:
         if made.listener.protocol == TLS_PROTOCOL:
-            raise made.refuse(t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)")
+            raise made.refusal(t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)")
         if made.listener.protocol == "HTTPS" and server is None:
-            raise made.refuse(
+            raise made.refusal(
                 t.CLIENT_TLS, client, f"members of an HTTPS listener expect TLS; {t.SERVER_TLS} is needed"
             )
-        made.add(client.path, "clientside")
+        made.add_profile(client.path, "clientside")
     if server is not None:
         if made.encrypts_again:
-            raise made.refuse(t.SERVER_TLS, server, "a pool of the listener has TLS settings of its own (tls_enabled)")
+            raise made.refusal(t.SERVER_TLS, server, "a pool of the listener has TLS settings of its own (tls_enabled)")
         if made.listener.protocol == "HTTPS" and client is None:
-            raise made.refuse(t.SERVER_TLS, server, f"clients of an HTTPS listener bring TLS; {t.CLIENT_TLS} is needed")
-        made.add(server.path, "serverside")
+            raise made.refusal(
+                t.SERVER_TLS, server, f"clients of an HTTPS listener bring TLS; {t.CLIENT_TLS} is needed"
+            )
+        made.add_profile(server.path, "serverside")
 
 
 def _apply_one_connect(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
@@ -313,32 +315,32 @@ def _apply_one_connect(made: _VirtualDraft, found: Mapping[str, _TagSetting]) ->
     if setting is None:
         return
     shared = made.has_profile(_ONE_CONNECT)
-    made.remove(_ONE_CONNECT)
+    made.remove_profiles(_ONE_CONNECT)
     if not setting.paths:
         if shared and made.listener.l7policies:
-            raise made.refuse(t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request")
+            raise made.refusal(t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request")
         return
     if made.listener.protocol in L7_PROTOCOLS and not shared and made.listener.l7policies:
-        raise made.refuse(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
+        raise made.refusal(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
     if reason := reason_not_to_share(made.listener, made.pool):
-        raise made.refuse(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
+        raise made.refusal(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
     _require_http(made, t.ONE_CONNECT, setting, found)
-    made.add(setting.path)
+    made.add_profile(setting.path)
 
 
 def _apply_compression_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.COMPRESSION)
     if setting is None:
         return
-    made.remove(COMPRESSION_PROFILE)
+    made.remove_profiles(COMPRESSION_PROFILE)
     if setting.paths:
         _require_http(made, t.COMPRESSION, setting, found)
-        made.add(setting.path)
+        made.add_profile(setting.path)
 
 
 def _require_http(made: _VirtualDraft, tag: str, setting: _TagSetting, found: Mapping[str, _TagSetting]) -> None:
     if made.listener.protocol not in L7_PROTOCOLS and t.HTTP not in found:
-        raise made.refuse(tag, setting, f"a {made.listener.protocol} listener needs {t.HTTP} too")
+        raise made.refusal(tag, setting, f"a {made.listener.protocol} listener needs {t.HTTP} too")
 
 
 def _apply_persistence_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
@@ -347,13 +349,13 @@ def _apply_persistence_profiles(made: _VirtualDraft, found: Mapping[str, _TagSet
         if made.attributes.get("persist") or (made.pool and made.pool.lb_algorithm == "SOURCE_IP_PORT"):
             pool = made.pool.id if made.pool else ""
             reason = f"pool {pool} has session persistence of its own, by session_persistence or lb_algorithm"
-            raise made.refuse(t.PERSISTENCE, setting, reason)
+            raise made.refusal(t.PERSISTENCE, setting, reason)
         if setting.definition.types.get(t.PERSISTENCE) == "ltm/persistence/cookie":
             _require_http(made, t.PERSISTENCE, setting, found)
         made.attributes["persist"] = [{"name": setting.path, "tmDefault": "yes"}]
     if fallback is not None:
         if not made.attributes.get("persist"):
-            raise made.refuse(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
+            raise made.refusal(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
         made.attributes["fallbackPersistence"] = fallback.path
 
 

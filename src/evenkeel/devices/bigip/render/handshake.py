@@ -34,12 +34,12 @@ def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> 
     """
     if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)
-    if any(passes_server_name_on(listener, pool) for pool in pools):
+    if any(forwards_server_name(listener, pool) for pool in pools):
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.INSERTION, lines=_KEEP_NAME)
         yield RulePart(event="SERVERSSL_CLIENTHELLO_SEND", order=Order.INSERTION, lines=_ASK_FOR_NAME)
 
 
-def passes_server_name_on(listener: ServiceListener, pool: ServicePool) -> bool:
+def forwards_server_name(listener: ServiceListener, pool: ServicePool) -> bool:
     """Whether members receive the client's server name (SNI). If so, clients must not share connections with
     members.
     """

@@ -24,7 +24,7 @@ class RenderingCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def rendered(
+    def get_or_render(
         self, service: ServiceDefinition, settings: object, render: Callable[[ServiceDefinition], RenderedObjects]
     ) -> RenderedObjects:
         """Return the load balancer's objects; calls ``render`` if definition or ``settings`` differ from the

@@ -53,18 +53,20 @@ _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
 _PORT_OF_CLIENT = {"UDP": "UDP::client_port", "SCTP": "SCTP::client_port"}
 
 
-def different_weights(pool: ServicePool) -> bool:
+def has_different_weights(pool: ServicePool) -> bool:
     """Whether members that get clients (weight above 0) have different weights."""
     return len({member.weight for member in pool.members if member.weight}) > 1
 
 
-def chooses_for_connections(pool: ServicePool) -> bool:
+def chooses_member_per_connection(pool: ServicePool) -> bool:
     """Whether all requests of a connection must go to one member, chosen without a hash of the client's port."""
     return pool.lb_algorithm == "SOURCE_IP_PORT" and not _hashes_port(pool)
 
 
 def _hashes_port(pool: ServicePool) -> bool:
-    return pool.lb_algorithm == "SOURCE_IP_PORT" and pool.session_persistence is None and not different_weights(pool)
+    return (
+        pool.lb_algorithm == "SOURCE_IP_PORT" and pool.session_persistence is None and not has_different_weights(pool)
+    )
 
 
 # -- objects
@@ -95,7 +97,7 @@ def _cookie_profiles(
     if named:
         yield _persistence_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", named, names)
     if encryption is not None:
-        kind = encryption.kind(COOKIE_KIND)
+        kind = encryption.object_kind(COOKIE_KIND)
         settings = {"cookieEncryption": "required"} | named
         made = _persistence_profile(service, pool, COOKIE_PERSISTENCE, kind, "/Common/cookie", settings, names)
         yield replace(made, secrets={"cookieEncryptionPassphrase": encryption.passphrase})
@@ -171,7 +173,7 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
     if pool.lb_algorithm != "SOURCE_IP":
         return {}
     # The CARP hash knows no weights: members of different weights need a table of clients.
-    weighted = different_weights(pool)
+    weighted = has_different_weights(pool)
     return {
         "timeout": str(TABLE_SECONDS) if weighted else "180",
         "mask": "none",
@@ -288,7 +290,7 @@ def _cookie_profile_location(
     if wanted is not None and wanted.type == "APP_COOKIE":
         return names.helper_name(APP_COOKIE_KIND, pool.id), partition
     if encryption is not None:
-        return names.helper_name(encryption.kind(COOKIE_KIND), pool.id), partition
+        return names.helper_name(encryption.object_kind(COOKIE_KIND), pool.id), partition
     if wanted is not None and wanted.cookie_name:
         return names.helper_name(COOKIE_KIND, pool.id), partition
     return "cookie", COMMON

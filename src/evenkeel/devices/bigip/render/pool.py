@@ -11,7 +11,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, Serv
 from evenkeel.devices.bigip.naming import BigIpNames, canonical_address, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.monitor import EVERYWHERE, active_monitor, monitor_destination, monitor_name
-from evenkeel.devices.bigip.render.persistence import different_weights
+from evenkeel.devices.bigip.render.persistence import has_different_weights
 from evenkeel.devices.errors import Unrenderable
 
 PRIMARY_GROUP, BACKUP_GROUP = 10, 5
@@ -44,7 +44,7 @@ def pool_object(
         key=Key(type=POOL, name=names.object_name(pool.id)),
         owner=service.load_balancer_id,
         attributes={
-            "loadBalancingMode": _BALANCING_MODES[pool.lb_algorithm, different_weights(pool)],
+            "loadBalancingMode": _BALANCING_MODES[pool.lb_algorithm, has_different_weights(pool)],
             "minActiveMembers": 1 if backups else 0,
             # always there, so that they end with the service
             "queueOnConnectionLimit": "disabled" if limit is None else "enabled",

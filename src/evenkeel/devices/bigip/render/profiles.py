@@ -33,7 +33,7 @@ def http_profile(
     encrypted = () if encryption is None else encryption.cookies
     if not (plan.forwarded_for or plan.profile_header or listener.hsts_max_age is not None or encrypted):
         return []
-    kind = "http" if encryption is None else encryption.kind("http")
+    kind = "http" if encryption is None else encryption.object_kind("http")
     return [
         WantedObject(
             key=Key(type="ltm/profile/http", name=names.helper_name(kind, listener.id)),

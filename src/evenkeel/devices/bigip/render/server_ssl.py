@@ -37,7 +37,7 @@ def server_ssl_profiles(
                 "defaultsFrom": PARENT,
                 **tls_attributes(service, pool, names),
                 **_verification_settings(pool, references),
-                **_own_certificate(pool, references),
+                **_client_certificate_settings(pool, references),
                 "description": names.marked_description("serverssl", service.load_balancer_id, pool.id),
             },
             immutables=frozenset({"defaultsFrom"}),
@@ -65,7 +65,7 @@ def _verification_settings(pool: ServicePool, references: CertificateReferences)
     }
 
 
-def _own_certificate(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:
+def _client_certificate_settings(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:
     if pool.tls_container_ref is None:
         return {"cert": "none", "key": "none", "chain": "none"}
     paths = references.certificate(f"pool {pool.id}: tls_container_ref", pool.tls_container_ref)

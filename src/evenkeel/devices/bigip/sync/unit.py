@@ -147,7 +147,7 @@ class SyncUnit:
             if peer is not writer:
                 await self._check_peer(writer, peer, batch)
         # a push cannot be taken back, so every device that may receive it is checked first
-        await self._check_unknown(writer)
+        await self._check_unreached_devices(writer)
         return await self._wait_for_push(writer)
 
     # -- before a write
@@ -264,7 +264,7 @@ class SyncUnit:
             self._writer = None  # elect again: this one has changes that the others do not have
             raise PartitionUnavailable(peer.host, "it has changes of an agent that were not synchronised yet")
 
-    async def _check_unknown(self, writer: BigIpDevice) -> None:
+    async def _check_unreached_devices(self, writer: BigIpDevice) -> None:
         """Raise :class:`DeviceUnavailable` if the push could reach a named device that was never reached and
         may belong to this sync-failover group.
         """

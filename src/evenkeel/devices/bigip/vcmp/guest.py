@@ -53,7 +53,7 @@ class VcmpGuest:
         self._reconciled_at_seconds = -RECONCILE_SECONDS
         self._left_since: dict[int, float] = {}
 
-    async def tags_in(self, partition: str) -> frozenset[int]:
+    async def vlan_tags_in(self, partition: str) -> frozenset[int]:
         """Read the tags of the VLANs in the guest's partition; in /Common only VLANs of shared networks
         count.
 
@@ -62,7 +62,7 @@ class VcmpGuest:
         vlans = await read_vlans(self._device)
         return frozenset(each.tag for each in vlans if each.partition == partition and each.is_used)
 
-    async def provide(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
+    async def provide_vlans(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
         """Have the host assign these VLANs to the guest. Returns ``{tag: reason}`` for VLANs that the guest
         cannot have.
 
@@ -74,7 +74,7 @@ class VcmpGuest:
             return {}
         async with self._turn:
             # One at a time, because passes over several partitions may need the same VLAN.
-            there = await self.tags_in(partition)
+            there = await self.vlan_tags_in(partition)
             # assigned before, even if the host's list no longer has them
             self._assigned |= {tag: missing[tag] for tag in there & missing.keys()}
             problems = {}
@@ -86,7 +86,7 @@ class VcmpGuest:
                     self._assigned[tag] = missing[tag]
             return problems
 
-    async def withdraw(self, tags: Collection[int]) -> None:
+    async def withdraw_vlans(self, tags: Collection[int]) -> None:
         """Withdraw those of these VLANs from the guest that no partition uses, after a pass removed them from
         a tenant's.
 
@@ -156,7 +156,7 @@ class VcmpGuest:
             network = wanted.physical_network
             text = f"f5_external_physical_mappings has no interface with tags of physical network {network!r} for it"
             raise DeviceRejected(host.name, text)
-        await host.assign(guest, wanted, interface.name)
+        await host.assign_vlan(guest, wanted, interface.name)
 
     async def _find_vlan(self, tag: int) -> FoundVlan | None:
         until = self._now() + APPEAR_SECONDS
@@ -173,7 +173,7 @@ class VcmpGuest:
         if not gone:
             return
         host, guest = await self._find_host()
-        await host.withdraw(guest, gone)
+        await host.withdraw_vlans(guest, gone)
         for each in vlans:
             if each.tag in gone:  # it appeared, and was never used
                 await delete_vlan(self._device, each.path)
@@ -192,7 +192,7 @@ class VcmpGuest:
         for tag in sorted((self._assigned.keys() & used) - {tags.get(path) for path in mine.vlans}):
             log.warning("VLAN missing on guest; assigned again", vcmp_host=host.name, guest=guest, tag=tag)
             await self._assign_vlan(host, guest, self._assigned[tag])
-        left = _left_over(at_host, guests, mine, used | self._assigned.keys())
+        left = _left_over_tags(at_host, guests, mine, used | self._assigned.keys())
         now = self._now()
         self._left_since = {tag: self._left_since.get(tag, now) for tag in left}
         due = {tag for tag, since in self._left_since.items() if now - since >= LEFTOVER_SECONDS}
@@ -205,7 +205,7 @@ class VcmpGuest:
         return self._place
 
     async def _search_hosts(self) -> tuple[VcmpHost, str]:
-        addresses, hostname = await self._own_names()
+        addresses, hostname = await self._management_addresses_and_hostname()
         unreachable = ""
         for host in self._hosts:
             try:
@@ -219,7 +219,7 @@ class VcmpGuest:
         text = f"no vCMP host has a guest with management address {' or '.join(sorted(addresses))} (queried: {names})"
         raise DeviceRejected(self._device.host, text + unreachable)
 
-    async def _own_names(self) -> tuple[set[str], str]:
+    async def _management_addresses_and_hostname(self) -> tuple[set[str], str]:
         """Return the device's management addresses, and its host name."""
         devices = await self._device.collection("cm/device")
         own: Mapping[str, object] = next(
@@ -229,7 +229,7 @@ class VcmpGuest:
         return {named, str(own.get("managementIp", named)).partition("/")[0]}, str(own.get("hostname", ""))
 
 
-def _left_over(
+def _left_over_tags(
     at_host: Iterable[FoundVlan], guests: Iterable[FoundGuest], mine: FoundGuest, used: Collection[int]
 ) -> set[int]:
     """Return the tags of Even Keel's VLANs at the host that this guest has and does not use, or that no guest

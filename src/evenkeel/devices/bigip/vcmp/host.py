@@ -87,7 +87,7 @@ class VcmpHost:
         """Read all VLANs of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         return await read_vlans(self.icontrol)
 
-    async def assign(self, guest: str, wanted: HostVlan, interface: str) -> None:
+    async def assign_vlan(self, guest: str, wanted: HostVlan, interface: str) -> None:
         """Create the VLAN on the interface, with tags, if no VLAN of the host has its tag, and assign it to
         the guest.
 
@@ -106,7 +106,7 @@ class VcmpHost:
             await self._set_vlans(guest, (*found.vlans, path))
             log.info("VLAN assigned to vCMP guest", vcmp_host=self.name, guest=guest, vlan=path)
 
-    async def withdraw(self, guest: str, tags: Iterable[int]) -> None:
+    async def withdraw_vlans(self, guest: str, tags: Iterable[int]) -> None:
         """Withdraw Even Keel's VLANs with these tags from the guest, and delete those that no guest has.
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """

@@ -16,7 +16,7 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
 from evenkeel.devices.absence import Absence, degraded_status, out_of_step_statuses
 from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
-from evenkeel.devices.haproxy.note import Note, unpack_note
+from evenkeel.devices.haproxy.note import LoadBalancerNote, unpack_note
 from evenkeel.haproxyd import wire
 
 S = OperatingStatus
@@ -113,7 +113,7 @@ def _partition_statuses(host: str, partition: wire.PartitionStatus) -> Iterator[
 
 
 def _part_statuses(
-    partition: wire.PartitionStatus, notes: Mapping[LoadBalancerId, Note]
+    partition: wire.PartitionStatus, notes: Mapping[LoadBalancerId, LoadBalancerNote]
 ) -> Iterator[tuple[LoadBalancerId, ObservedStatus]]:
     """Yield ``(load balancer id, status)`` for members, pools and listeners; listeners that should not listen
     are OFFLINE.
@@ -123,13 +123,13 @@ def _part_statuses(
         if pool_id == backend.name:  # the same pool in the other mode has the same members
             members = [_member_status(server) for server in backend.servers]
             status = health.pool_status(
-                [one.status for one in members], in_use=pool_id not in notes.get(owner, Note()).pools_idle
+                [one.status for one in members], in_use=pool_id not in notes.get(owner, LoadBalancerNote()).pools_idle
             )
             yield from ((owner, one) for one in members)
             yield owner, ObservedStatus(kind="pool", id=pool_id, status=status)
     for frontend in _listener_frontends(partition):
         owner = LoadBalancerId(frontend.load_balancer_id)
-        yield owner, _listener_status(frontend, notes.get(owner, Note()))
+        yield owner, _listener_status(frontend, notes.get(owner, LoadBalancerNote()))
     for owner, note in notes.items():
         for listener_id in note.listeners_down:
             yield owner, ObservedStatus(kind="listener", id=listener_id, status=S.OFFLINE)
@@ -147,7 +147,7 @@ def _member_status(server: wire.ServerStatus) -> ObservedStatus:
     return ObservedStatus(kind="member", id=object_id(server.name), status=status)
 
 
-def _listener_status(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
+def _listener_status(frontend: wire.FrontendStatus, note: LoadBalancerNote) -> ObservedStatus:
     status = health.listener_status(
         enabled=True,
         connections=frontend.active_connections,

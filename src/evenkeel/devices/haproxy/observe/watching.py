@@ -50,17 +50,17 @@ async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> N
             if after is None:
                 await asyncio.sleep(RETRY.nominal_seconds(tries))
             # After a failure it only matters whether the daemon answers, so that poll does not wait for an event.
-            news = await device.daemon.events(after or 0, 0 if after is None else WAIT_SECONDS)
+            news = await device.daemon.wait_for_events(after or 0, 0 if after is None else WAIT_SECONDS)
         except (DeviceUnavailable, DeviceRejected):
             after, tries = None, tries + 1
             continue
-        if after is None or _concern_environment(news, after, names):
+        if after is None or _may_concern_environment(news, after, names):
             device.has_events = after is not None and not news.missed and news.newest >= after
             return
         after = news.newest
 
 
-def _concern_environment(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
+def _may_concern_environment(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
     """Whether the events may concern this environment.
 
     An event number below ``after`` comes from a restarted daemon, which may concern any environment.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.devices.challenges import answered_paths, answers_challenges, own_listener
+from evenkeel.devices.challenges import answers_challenges, challenge_only_listener, challenge_responses
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.listener import build_frontend
 from evenkeel.devices.haproxy.render.quoting import quote_line
@@ -25,7 +25,7 @@ def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tu
     answer requests. Empty for a listener other than HTTP on port 80, and for a load balancer that is not
     prepared for challenges.
     """
-    if not _prepared(service) or not answers_challenges(listener):
+    if not _is_prepared_for_challenges(service) or not answers_challenges(listener):
         return ()
     known = f"path,map_str({_map_name(service)})"
     response = ("status", "200", "content-type", "application/octet-stream", "lf-string", f"%[{known}]")
@@ -36,7 +36,7 @@ def challenge_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> 
     """Return a list with the frontend that only answers ACME challenges, on port 80 of ``addresses``; empty if the load
     balancer needs none.
     """
-    listener = _own_listener(service)
+    listener = _challenge_only_listener(service)
     if listener is None:
         return []
     lines = (*challenge_lines(service, listener), _NOT_FOUND)
@@ -51,19 +51,19 @@ def challenge_files(service: ServiceDefinition, listening: Sequence[ServiceListe
 
     Raises :class:`Unrenderable` for texts that are no challenge.
     """
-    own = _own_listener(service)
+    own = _challenge_only_listener(service)
     answering = next(filter(answers_challenges, (*listening, *([own] if own else []))), None)
-    if answering is None or not _prepared(service):
+    if answering is None or not _is_prepared_for_challenges(service):
         return []
-    content = "".join(f"{path} {answer}\n" for path, answer in answered_paths(service, answering).items())
+    content = "".join(f"{path} {answer}\n" for path, answer in challenge_responses(service, answering).items())
     return [wire.File(name=_map_name(service), kind="map", content=content)]
 
 
-def _own_listener(service: ServiceDefinition) -> ServiceListener | None:
-    return own_listener(service, needed=_prepared(service))
+def _challenge_only_listener(service: ServiceDefinition) -> ServiceListener | None:
+    return challenge_only_listener(service, needed=_is_prepared_for_challenges(service))
 
 
-def _prepared(service: ServiceDefinition) -> bool:
+def _is_prepared_for_challenges(service: ServiceDefinition) -> bool:
     return service.prepared_for_challenges or bool(service.challenges)
 
 

@@ -38,7 +38,7 @@ from evenkeel.devices.l7 import (
     redirect_code,
     redirect_url,
     unquoted_value,
-    verify_result,
+    verify_result_code,
 )
 
 CHOSEN = "l7.chosen"
@@ -80,7 +80,7 @@ def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> Poli
     """
     if listener.l7policies and listener_mode(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
-    found = [policy for policy in listener.l7policies if _is_enabled(policy) and _leads_somewhere(policy, backends)]
+    found = [policy for policy in listener.l7policies if _is_enabled(policy) and _has_usable_target(policy, backends)]
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
     judging = [f"acl {CHOSEN} var(txn.pool) -m found"] if chooses else []
     for place, policy in enumerate(found, start=1):
@@ -93,7 +93,7 @@ def _is_enabled(policy: ServiceL7Policy) -> bool:
     return policy.admin_state_up and any(rule.admin_state_up for rule in policy.rules)
 
 
-def _leads_somewhere(policy: ServiceL7Policy, backends: Mapping[str, str]) -> bool:
+def _has_usable_target(policy: ServiceL7Policy, backends: Mapping[str, str]) -> bool:
     return policy.action != "REDIRECT_TO_POOL" or (policy.redirect_pool_id or "") in backends
 
 
@@ -166,14 +166,14 @@ def _cookie_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
 
 
 def _certificate_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
-    _refuse_comparing(rule)
+    _require_equal_to(rule)
     check_compares_true(rule)
     return ("ssl_c_used", "-m", "int", "1")
 
 
 def _verify_result_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
-    _refuse_comparing(rule)
-    return ("ssl_c_err", "-m", "int", verify_result(rule))
+    _require_equal_to(rule)
+    return ("ssl_c_err", "-m", "int", verify_result_code(rule))
 
 
 def _dn_field_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def _dn_field_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     return (f"ssl_c_s_dn({rule.key})", "-m", _match_method(rule), _rule_value(rule))
 
 
-def _refuse_comparing(rule: ServiceL7Rule) -> None:
+def _require_equal_to(rule: ServiceL7Rule) -> None:
     if rule.compare_type != "EQUAL_TO":
         raise Unrenderable(f"l7rule {rule.id}: compare_type {rule.compare_type}: EQUAL_TO is possible")
 

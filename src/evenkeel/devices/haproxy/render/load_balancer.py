@@ -34,7 +34,7 @@ from evenkeel.devices.errors import Unrenderable, render_problem
 from evenkeel.devices.esd.selection import Definitions, listener_parts
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
-from evenkeel.devices.haproxy.note import Note, pack_note
+from evenkeel.devices.haproxy.note import LoadBalancerNote, pack_note
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.challenges import challenge_files, challenge_frontend, challenge_lines
 from evenkeel.devices.haproxy.render.datagrams import datagram_listener, forwarded_protocols
@@ -164,9 +164,9 @@ def _listeners_using_pool(listeners: Iterable[ServiceListener], pool: ServicePoo
     )
 
 
-def _load_balancer_note(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> Note:
+def _load_balancer_note(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> LoadBalancerNote:
     used = {listener.default_pool_id for listener in listening}.union(*map(pools_in_use, listening))
-    return Note(
+    return LoadBalancerNote(
         admin_state_up=service.admin_state_up,
         listeners_down=tuple(listener.id for listener in service.listeners if listener not in listening),
         pools_idle=tuple(pool.id for pool in service.pools if pool.id not in used or not pool.admin_state_up),

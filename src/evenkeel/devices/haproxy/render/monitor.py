@@ -36,7 +36,7 @@ RETRIES_MAX = 100
 _HOST_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 
 
-class Checks(Value):
+class HealthChecks(Value):
     """Health checks of one backend's servers: lines of the backend, and arguments of each ``server`` line; or
     ``ping``, if the daemon makes the checks.
     """
@@ -46,7 +46,7 @@ class Checks(Value):
     ping: wire.Ping | None = None
 
 
-def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
+def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> HealthChecks:
     """Render the health checks of a monitor; empty if the monitor is None or admin down. Raises
     :class:`Unrenderable` for a monitor that HAProxy cannot implement.
 
@@ -54,12 +54,12 @@ def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls:
     member has its own ``monitor_address`` or ``monitor_port``.
     """
     if monitor is None or not monitor.admin_state_up:
-        return Checks()
+        return HealthChecks()
     if monitor.type not in TYPES:
         raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
     _check_number_ranges(monitor)
     if monitor.type in BY_DAEMON:
-        return Checks(
+        return HealthChecks(
             ping=wire.Ping(
                 delay=monitor.delay,
                 timeout=monitor.timeout,
@@ -69,7 +69,7 @@ def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls:
             )
         )
     over_http = monitor.type in ("HTTP", "HTTPS")
-    return Checks(
+    return HealthChecks(
         lines=(f"timeout check {monitor.timeout}s", *(_http_lines(monitor, vip_address) if over_http else ())),
         arguments=(*_timing_arguments(monitor), *_tls_arguments(monitor, over_tls=over_tls)),
     )

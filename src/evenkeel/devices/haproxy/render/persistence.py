@@ -57,11 +57,15 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
         return (
             # `indirect` hides the cookie from members; `nocache` keeps caches from storing a response that sets it.
             quote_line(
-                "cookie", _cookie_directive(pool, wanted.cookie_name or DEFAULT_COOKIE), "insert", "indirect", "nocache"
+                "cookie",
+                _checked_cookie_name(pool, wanted.cookie_name or DEFAULT_COOKIE),
+                "insert",
+                "indirect",
+                "nocache",
             ),
         )
     if wanted.type == "APP_COOKIE":
-        name = quote_argument(_cookie_directive(pool, wanted.cookie_name or ""))
+        name = quote_argument(_checked_cookie_name(pool, wanted.cookie_name or ""))
         return (
             quote_line("stick-table", "type", "string", "len", str(APP_COOKIE_CHARACTERS_MAX), *TABLE),
             quote_line("stick", "store-response", f"res.cook({name})"),
@@ -78,7 +82,7 @@ def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...
     return ("cookie", member.id) if wanted is not None and wanted.type == "HTTP_COOKIE" else ()
 
 
-def _cookie_directive(pool: ServicePool, name: str) -> str:
+def _checked_cookie_name(pool: ServicePool, name: str) -> str:
     if not _COOKIE_NAME.fullmatch(name):
         raise Unrenderable(f"pool {pool.id}: cookie_name {name!r} is no name of a cookie")
     return name

@@ -27,7 +27,7 @@ from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, Forwarded, datagram_balance, refuse_mixed_pool
 from evenkeel.devices.haproxy.render.listener import timeout_text
 from evenkeel.devices.haproxy.render.modes import backend_name, pool_modes
-from evenkeel.devices.haproxy.render.monitor import Checks, render_checks
+from evenkeel.devices.haproxy.render.monitor import HealthChecks, render_checks
 from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
 from evenkeel.devices.haproxy.render.reencryption import tls_server_arguments
 from evenkeel.devices.haproxy.render.services.backends import (
@@ -150,7 +150,7 @@ def _refuse_duplicate_members(pool: ServicePool) -> None:
 
 
 def _build_server(
-    pool: ServicePool, member: ServiceMember, how: Checks, connection: tuple[str, ...]
+    pool: ServicePool, member: ServiceMember, how: HealthChecks, connection: tuple[str, ...]
 ) -> wire.BackendServer:
     """Build the ``server`` of a member; disabled if the pool or the member is admin down. ``connection``:
     arguments that set up each connection to a member. Raises :class:`Unrenderable` for a weight, address

@@ -29,7 +29,7 @@ def tls_server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -
     return (
         "ssl",
         *_verification_arguments(pool, files),
-        *_own_certificate(pool, files),
+        *_client_certificate_arguments(pool, files),
         *("sni", "ssl_fc_sni"),
         *tls_arguments(what, pool.tls_versions, pool.tls_ciphers),
         *(("alpn", alpn_value(what, pool.alpn_protocols)) if mode == "http" else ()),
@@ -47,7 +47,7 @@ def _verification_arguments(pool: ServicePool, files: ReferencedFiles) -> tuple[
     return ("verify", "required", "ca-file", ca, "crl-file", crl)
 
 
-def _own_certificate(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ...]:
+def _client_certificate_arguments(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ...]:
     if pool.tls_container_ref is None:
         return ()
     name = object_name("pool", pool.id)

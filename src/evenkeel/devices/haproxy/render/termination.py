@@ -49,8 +49,8 @@ def tls_bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tup
     _certificate_names(listener, files)  # raises Unrenderable for unknown references
     return (
         "ssl",
-        *("crt-list", _list_name(listener)),
-        *_client_verification(listener, files),
+        *("crt-list", _crt_list_name(listener)),
+        *_client_verification_arguments(listener, files),
         *tls_arguments(f"listener {what}", listener.tls_versions, listener.tls_ciphers),
         *("alpn", alpn_value(f"listener {what}", listener.alpn_protocols)),
     )
@@ -64,7 +64,7 @@ def certificate_list_files(listener: ServiceListener, files: ReferencedFiles) ->
     """
     if listener.protocol == TLS_PROTOCOL:
         content = "".join(f"{name}\n" for name in _certificate_names(listener, files))
-        yield wire.File(name=_list_name(listener), kind="crt_list", content=content)
+        yield wire.File(name=_crt_list_name(listener), kind="crt_list", content=content)
 
 
 def hsts_lines(listener: ServiceListener) -> list[str]:
@@ -81,7 +81,7 @@ def hsts_lines(listener: ServiceListener) -> list[str]:
     return [quote_line("http-after-response", "set-header", "Strict-Transport-Security", value)]
 
 
-def _list_name(listener: ServiceListener) -> str:
+def _crt_list_name(listener: ServiceListener) -> str:
     return auxiliary_name(object_name("listener", listener.id), "crt_list")
 
 
@@ -100,7 +100,7 @@ def _certificate_names(listener: ServiceListener, files: ReferencedFiles) -> lis
     return [files.file_name(name, field, one, CertificateKind.CERTIFICATE) for one, field in references.items()]
 
 
-def _client_verification(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
+def _client_verification_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
     if listener.client_authentication == "NONE":
         return ()
     if listener.client_authentication not in VERIFY:

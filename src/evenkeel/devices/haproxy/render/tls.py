@@ -34,7 +34,7 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
     HAProxy cannot use.
     """
     old, new = _split_ciphers(what, ciphers)
-    spoken = _version_words(what, versions, only_newest=bool(new) and not old)
+    spoken = _enabled_versions(what, versions, only_newest=bool(new) and not old)
     if old and _OLD_VERSIONS & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
         old = [*old, "@SECLEVEL=0"]
     return (
@@ -79,7 +79,7 @@ def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
     return old, newest
 
 
-def _version_words(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
+def _enabled_versions(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
     for version in versions:
         if version not in VERSIONS:
             raise Unrenderable(f"{what}: tls_versions {version}: {', '.join(VERSIONS)} are possible")

@@ -8,7 +8,7 @@ can.
 from collections.abc import Sequence
 
 from evenkeel.core.devices.service import ServicePool
-from evenkeel.devices.bigip.render.persistence import different_weights
+from evenkeel.devices.bigip.render.persistence import has_different_weights
 from evenkeel.devices.errors import Unrenderable
 
 NONE, SOURCE, COOKIE, APP_COOKIE, HASH, PORT_HASH = "none", "source", "cookie", "app_cookie", "hash", "port_hash"
@@ -23,18 +23,18 @@ def same_persistence(pools: Sequence[ServicePool]) -> bool:
 
 def sets_app_cookies(pools: Sequence[ServicePool]) -> bool:
     """Whether the iRule must read and learn applications' cookies, because only some pools use one for
-    persistence. Raises :class:`Unrenderable` as :func:`persistence_words` if the pools differ.
+    persistence. Raises :class:`Unrenderable` as :func:`persistence_keyword_and_cookie` if the pools differ.
     """
-    return not same_persistence(pools) and any(persistence_words(pool)[0] == APP_COOKIE for pool in pools)
+    return not same_persistence(pools) and any(persistence_keyword_and_cookie(pool)[0] == APP_COOKIE for pool in pools)
 
 
-def persistence_words(pool: ServicePool) -> tuple[str, str]:
+def persistence_keyword_and_cookie(pool: ServicePool) -> tuple[str, str]:
     """Return the keyword by which the iRule selects the pool's persistence, and the cookie's name; empty for
     a default name, or without a cookie.
 
     Raises :class:`Unrenderable` for persistence that only a profile can provide.
     """
-    wanted, weighted = pool.session_persistence, different_weights(pool)
+    wanted, weighted = pool.session_persistence, has_different_weights(pool)
     if wanted is None:
         by_source = SOURCE if weighted else HASH
         by_port = NONE if weighted else PORT_HASH
@@ -52,4 +52,4 @@ def persistence_words(pool: ServicePool) -> tuple[str, str]:
 
 def _persistence_settings(pool: ServicePool) -> object:
     by_client = pool.lb_algorithm if pool.lb_algorithm in _CHOOSES_BY_CLIENT else ""
-    return pool.session_persistence, by_client, bool(by_client) and different_weights(pool)
+    return pool.session_persistence, by_client, bool(by_client) and has_different_weights(pool)

@@ -26,7 +26,7 @@ from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import same_persistence
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
 from evenkeel.devices.bigip.render.l7.values import Comparison, parse_comparison
-from evenkeel.devices.challenges import answered_paths
+from evenkeel.devices.challenges import challenge_responses
 from evenkeel.devices.l7 import redirect_code, redirect_url
 
 CHALLENGES_RULE, DEFAULT_RULE = "challenges", "default"
@@ -71,7 +71,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
     rules: list[dict[str, Any]] = []
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"
     # The iRule answers them afterwards, which it could not after a redirect.
-    if default and (challenges := list(answered_paths(service, routing.listener))):
+    if default and (challenges := list(challenge_responses(service, routing.listener))):
         matching = {**_rule_condition(0, Comparison(operand="path", how="equal", value="")), "values": challenges}
         rules.append(
             {"name": CHALLENGES_RULE, "ordinal": 0, "conditions": [matching], "actions": [_forward_action(default)]}

@@ -25,7 +25,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.data_groups import data_group, encode_record
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
-from evenkeel.devices.bigip.render.l7.persistence import persistence_words, same_persistence
+from evenkeel.devices.bigip.render.l7.persistence import persistence_keyword_and_cookie, same_persistence
 from evenkeel.devices.bigip.render.l7.values import (
     ABOUT_CERTIFICATES,
     parse_comparison,
@@ -121,7 +121,7 @@ class _PoolChoiceRecords:
         partition = self._names.partition(self._service.project_id)
         found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.object_name(pool.id)}"}
         if self._persistence:
-            word, cookie = persistence_words(pool)
+            word, cookie = persistence_keyword_and_cookie(pool)
             found[f"{number}.persist"] = word
             found |= {f"{number}.cookie": encode_record(cookie)} if cookie else {}
         if self._tls and pool.tls_enabled:

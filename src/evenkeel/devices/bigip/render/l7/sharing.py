@@ -1,9 +1,9 @@
 """Whether clients may share connections with members (OneConnect). Pure."""
 
 from evenkeel.core.devices.service import ServiceListener, ServicePool
-from evenkeel.devices.bigip.render.handshake import passes_server_name_on
+from evenkeel.devices.bigip.render.handshake import forwards_server_name
 from evenkeel.devices.bigip.render.l7.effective import Routing
-from evenkeel.devices.bigip.render.persistence import chooses_for_connections
+from evenkeel.devices.bigip.render.persistence import chooses_member_per_connection
 from evenkeel.devices.bigip.render.transport import sends_proxy_header
 
 
@@ -24,10 +24,10 @@ def reason_not_to_share(listener: ServiceListener, pool: ServicePool | None) -> 
     """
     if pool is None:
         return ""
-    if passes_server_name_on(listener, pool):
+    if forwards_server_name(listener, pool):
         return "members get the clients' server names (SNI)"
     if sends_proxy_header(pool):
         return f"members get the clients' addresses (pool protocol {pool.protocol})"
-    if chooses_for_connections(pool):
+    if chooses_member_per_connection(pool):
         return f"the members are chosen by connection (lb_algorithm {pool.lb_algorithm})"
     return ""

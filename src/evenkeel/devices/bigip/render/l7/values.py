@@ -23,7 +23,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.render.l7.regexes import RegexNotPossible, count_atoms, tcl_regex
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.l7 import check_compare_type, check_compares_true, check_regex, unquoted_value, verify_result
+from evenkeel.devices.l7 import check_compare_type, check_compares_true, check_regex, unquoted_value, verify_result_code
 
 COMPARISONS = {
     "EQUAL_TO": "equal",
@@ -85,7 +85,7 @@ def _rule_value(rule: ServiceL7Rule) -> str:
         check_compares_true(rule)
         return "1"
     if rule.type == "SSL_VERIFY_RESULT":
-        return verify_result(rule)
+        return verify_result_code(rule)
     if rule.compare_type == "REGEX":
         return _rule_regex(rule)
     value = unquoted_value(rule)

@@ -13,7 +13,7 @@ from evenkeel.devices.bigip.naming import plain_or_digest
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.responses import RuleResponses
 from evenkeel.devices.bigip.render.services.texts import RuleTexts
-from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command, conditions_of
+from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command, conditions_by_counter
 
 _ACTIONS = {"REJECT": "reject", "SILENT_DROP": "drop"}
 Conditions = Mapping[Counter, Sequence[Condition]]
@@ -27,7 +27,7 @@ def rate_limit_lines(
     """Yield lines of the iRule's event ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a
     limit. Raises :class:`Unrenderable` for an action that a BIG-IP does not have.
     """
-    conditions, texts = conditions_of(limits), responses.texts
+    conditions, texts = conditions_by_counter(limits), responses.texts
     for number, (counter, found) in enumerate(conditions.items()):
         if any(not condition.of_bytes for condition in found):
             yield from _request_count_lines(listener, counter, number, found, texts)
@@ -52,7 +52,9 @@ def byte_counting_parts(listener: ServiceListener, limits: Sequence[ClientLimit]
     nothing if no limit counts bytes.
     """
     counters = [
-        counter for counter, found in conditions_of(limits).items() if any(condition.of_bytes for condition in found)
+        counter
+        for counter, found in conditions_by_counter(limits).items()
+        if any(condition.of_bytes for condition in found)
     ]
     if counters:
         begins = ("    set service_carried 0",)

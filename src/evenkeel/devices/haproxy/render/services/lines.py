@@ -158,10 +158,10 @@ def _settings_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Ite
         yield "compression algo gzip"
         yield quote_line("compression", "type", *(each.partition(";")[0] for each in parts.compression.types))
     for status, page in sorted((parts.error_pages or {}).items()):
-        yield quote_line("http-error", "status", status, *_page_words(name, f"error{status}", page, files))
+        yield quote_line("http-error", "status", status, *_page_arguments(name, f"error{status}", page, files))
 
 
-def _page_words(name: str, what: str, page: ResponsePage | None, files: dict[str, wire.File]) -> tuple[str, ...]:
+def _page_arguments(name: str, what: str, page: ResponsePage | None, files: dict[str, wire.File]) -> tuple[str, ...]:
     """Return the arguments that send a page as the body, and add its file to ``files``; empty without a page.
 
     The file's name has a digest of the content, so that a change of the page changes the line, and HAProxy reloads.
@@ -184,12 +184,12 @@ def _refusal_pages(
     """
     pages = {int(status): page for status, page in (parts.error_pages or {}).items()}
     statuses = {limit.status for limit in limits if limit.action == "DENY"}
-    return {status: _page_words(name, f"error{status}", pages.get(status), files) for status in sorted(statuses)}
+    return {status: _page_arguments(name, f"error{status}", pages.get(status), files) for status in sorted(statuses)}
 
 
 def _answer_lines(name: str, parts: Parts, files: dict[str, wire.File]) -> Iterator[str]:
     if parts.maintenance is not None:
-        page = _page_words(name, "maintenance", parts.maintenance, files)
+        page = _page_arguments(name, "maintenance", parts.maintenance, files)
         after = str(parts.maintenance.retry_after)
         yield quote_line("http-request", "return", "status", "503", *page, "hdr", "Retry-After", after)
     if parts.https_redirect is not None:

@@ -15,7 +15,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.quoting import quote_line
-from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command, conditions_of
+from evenkeel.devices.rate_limits import ClientLimit, Condition, action_command, conditions_by_counter
 from evenkeel.haproxyd import wire
 
 TABLE_ENTRIES = "100k"
@@ -52,7 +52,7 @@ def rate_limit_lines(
     :class:`Unrenderable` if the limits need more counters than are free, or an action that HAProxy does not
     have.
     """
-    conditions = conditions_of(limits)
+    conditions = conditions_by_counter(limits)
     if len(conditions) > len(slots):
         raise Unrenderable(
             f"listener {name}: rate limits with {len(conditions)} different counters ({named_counters(conditions)}),"
