@@ -1,5 +1,6 @@
-"""Neutron's controller of ``/v2.0/lbaas``. It has no resource, so that Neutron's own policy, quotas and notifications
-leave the requests alone: the controllers of Even Keel have theirs."""
+"""Neutron's controller of ``/v2.0/lbaas``. It has no resource, so Neutron's own policy, quotas and
+notifications do not apply to the requests: the controllers of Even Keel have their own.
+"""
 
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from evenkeel_neutron.forwarding import Forwarder, Inquiry
 
 
 class LbaasController:
-    """Forwards whatever is asked below its path."""
+    """Forwards every request for a path below ``/v2.0/lbaas``."""
 
     collection = None
     resource = None

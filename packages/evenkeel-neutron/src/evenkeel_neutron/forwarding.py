@@ -54,7 +54,7 @@ class Reply(NamedTuple):
 
 
 class _AnswerTooLarge(Exception):
-    """A controller's answer is larger than what is forwarded."""
+    """A controller's response is larger than :data:`BYTES_MAX`."""
 
 
 class Forwarder:
@@ -66,8 +66,9 @@ class Forwarder:
         self._preferred = 0
 
     def forward(self, inquiry: Inquiry) -> Reply:
-        """Return a controller's answer; 503 if there is none, 413 or 502 if a body is too large, 404 for a path with
-        ``..``, by which another API would be reached. Does not raise.
+        """Return a controller's response; 503 if there is none, 413 or 502 if a body is too large, 404 for a
+        path with ``..``, by which another API would be reached. Does not raise. Writes are sent to a
+        second controller only if the first got no connection.
         """
         if any(unquote(part) in (".", "..") for part in inquiry.path.split("/")):
             return _error(404, "NotFound", "There is no such path.")
@@ -127,7 +128,9 @@ class Forwarder:
 
 
 def with_links(body: bytes, root: str, wanted: str) -> bytes:
-    """Return the body of a list with links to further pages below ``wanted`` in place of ``root``."""
+    """Return the body of a list with links to further pages below ``wanted`` in place of ``root``; any other
+    body unchanged.
+    """
     if b'_links"' not in body:
         return body
     try:
@@ -144,7 +147,7 @@ def with_links(body: bytes, root: str, wanted: str) -> bytes:
 
 
 def _was_not_sent(error: requests.RequestException) -> bool:
-    """Whether no connection was made."""
+    """Whether the request failed because no connection could be made."""
     reason = getattr(error.args[0] if error.args else None, "reason", None)
     return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
 

@@ -33,7 +33,9 @@ def register_opts(conf: Any) -> None:
 
 
 def settings_of(conf: Any) -> Settings:
-    """Return the settings. Raises :class:`ValueError` for a controller that is no root URL."""
+    """Return the settings. Raises :class:`ValueError` without a controller, and for a controller that is no
+    root URL.
+    """
     options = conf[GROUP]
     urls = tuple(_root_url(url) for url in options.controllers)
     if not urls:

@@ -11,7 +11,9 @@ PLUGIN_TYPE = "LOADBALANCERV2"
 
 
 class EvenKeelPlugin(base.ServicePluginBase):  # type: ignore[misc]
-    """Announces the extension ``lbaasv2``, and has what its controller forwards with."""
+    """Announces the extension ``lbaasv2``, and makes the forwarder that the extension's controller uses.
+    Raises :class:`ValueError` for wrong options.
+    """
 
     supported_extension_aliases = (ALIAS,)
 

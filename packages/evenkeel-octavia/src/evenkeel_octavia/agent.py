@@ -91,7 +91,9 @@ class RecurringTask:
         self.due_at = 0.0
 
     def run(self, now: Callable[[], float]) -> None:
-        """Run the task if it is due."""
+        """Run the task if it is due; ``now``: monotonic time in seconds. An exception is logged, and delays
+        the next run by a pause that doubles up to :data:`MAX_PAUSE_SECONDS`.
+        """
         if now() < self.due_at:
             return
         try:
@@ -200,7 +202,9 @@ class Agent:
         self._reporters.shutdown(wait=False, cancel_futures=True)
 
     def step(self) -> float:
-        """Run each recurring task that is due; return the seconds until the next one is due."""
+        """Run each recurring task that is due; return the seconds until the next one is due. Without any
+        lease drop what is queued and run nothing.
+        """
         if self._active_providers():
             for part in self._parts:
                 part.run(self._now)
@@ -217,10 +221,10 @@ class Agent:
     # -- pending load balancers
 
     def _work_on_pending(self) -> float:
-        # before the list is read: a load balancer whose report ends in between may be on it, and is left for the next
-        """Write pending load balancers to the controllers, and queue reports of those that are settled; return the
-        seconds until the next call.
+        """Write pending load balancers to the controllers, and queue reports of those that are settled;
+        return the seconds until the next call.
         """
+        # before the list is read: a load balancer whose report ends in between may be on it, and is left for the next
         reported = self._outcomes.ids
         waiting = self._source.pending(self._active_providers())
         waiting |= dict.fromkeys(self._stuck, "PENDING_UPDATE")
@@ -259,10 +263,11 @@ class Agent:
         return self.write(snapshot)
 
     def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> Mapping[str, _Outcome]:
-        """Write load balancers to the controllers, or delete them there. Returns those that the controllers refuse for
-        good.
+        """Write load balancers to the controllers, or delete them there. Returns, by id, those that the
+        controllers refuse for good.
 
-        ``is_drift``: no client waits for them, so their results are not reported. Raises ControllerError if all fail.
+        ``is_drift``: no client waits for them, so their results are not reported. Raises the first error
+        (ControllerError) if all fail; otherwise failed ones are tried again later.
         """
         self._ahead_of_refused = self._ahead_seconds
         seconds = snapshot.seconds + self._ahead_seconds
@@ -313,7 +318,7 @@ class Agent:
         return self._settings.environments[str(tree.loadbalancer["provider"])]
 
     def content_digest(self, tree: Tree) -> str:
-        """Return the digest of the load balancer's content as it is written to the controllers."""
+        """Return the digest of the load balancer's content as the agent writes it to the controllers."""
         return convert.body_digest(self._mirror_body(tree))
 
     def _handle_refusal(self, tree: Tree, seconds: float, refusal: RequestRefused) -> _Refusal | None:
@@ -375,7 +380,7 @@ class Agent:
     def _build_reports(self, outcomes: Mapping[str, _Outcome]) -> list[Report]:
         """Build the reports of load balancers, from rows that are read again now.
 
-        Only load balancers whose rows are still what the controllers have are reported.
+        Only load balancers whose rows still have the content that the controllers have are reported.
         """
         found: list[Report] = []
         for ids in _split_into_batches(outcomes, BATCH):
@@ -398,8 +403,10 @@ class Agent:
         return self._settings.statuses_seconds > 0
 
     def _send_reports(self, found: Iterable[Report], one_by_one: Iterable[Report]) -> None:
-        """Send reports to Octavia in batches. If Octavia refuses a record, the reports ``one_by_one`` are sent instead,
-        each built from rows that are read just before, so that one load balancer does not block the others.
+        """Send reports to Octavia in batches. If Octavia refuses a record, the reports ``one_by_one`` are
+        sent instead, each built from rows that are read just before, so that one load balancer does not
+        block the others. Nothing is sent without a lease, and after any other failure the load balancers
+        are written again later.
         """
         for batch in reports.merge_reports(listed := [report for report in found if report]):
             if not self._active_providers():
@@ -443,7 +450,9 @@ class Agent:
         return self._settings.statuses_seconds or 5.0
 
     def report_operating(self, snapshot: Snapshot) -> None:
-        """Report the operating statuses of load balancers that differ from those in Octavia's database."""
+        """Report the operating statuses of load balancers that differ from those in Octavia's database, of
+        load balancers whose content is the controllers'. Raises ControllerError and ReportError.
+        """
         found = self._mirror.statuses(list(snapshot.trees))
         listed = [
             reports.report_operating(tree, found[id], with_operating=self._reports_operating)

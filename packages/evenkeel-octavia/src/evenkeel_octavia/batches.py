@@ -40,12 +40,14 @@ class WorkBatches(Generic[Item]):
 
     @property
     def ids(self) -> frozenset[str]:
-        """Ids of the load balancers that wait for a batch or are in a running one."""
+        """Return the ids of the load balancers that wait for a batch or are in a running one."""
         with self._lock:
             return frozenset(self._waiting).union(*(ids for _, ids in self._under_way.values()))
 
     def add(self, items: Mapping[str, Item]) -> None:
-        """Queue items by load balancer id; a new item replaces one of the same load balancer that waits."""
+        """Queue items by load balancer id, and start a batch if possible; a new item replaces one of the same
+        load balancer that waits.
+        """
         with self._lock:
             self._waiting.update(items)
         self.begin()

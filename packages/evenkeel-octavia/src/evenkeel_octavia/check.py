@@ -62,7 +62,12 @@ def check_versions() -> Iterator[Finding]:
 def check_entry_points(
     environments: Mapping[str, str], found: Callable[[str], set[str]], enabled: Mapping[str, object], agents: list[str]
 ) -> Iterator[Finding]:
-    """Check that each provider can be loaded and is enabled. ``found``: names of entry points in a group."""
+    """Yield a finding for each provider, whether it can be loaded and is enabled, and one for the provider
+    agent.
+
+    ``environments``: by provider; ``found``: returns the names of entry points in a group; ``enabled``: by
+    provider; ``agents``: names of enabled provider agents.
+    """
     drivers = found(DRIVERS)
     for provider in environments:
         if provider not in drivers:
@@ -80,7 +85,7 @@ def check_entry_points(
 
 
 def check_controllers(endpoint: Endpoint) -> Iterator[Finding]:
-    """Check that each controller answers and takes the credential."""
+    """Yield a finding for each controller: whether it answers and accepts the credential."""
     for url in endpoint.urls:
         client = Controllers(Endpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential))
         try:
@@ -96,7 +101,7 @@ def check_controllers(endpoint: Endpoint) -> Iterator[Finding]:
 
 
 def check_environment(client: Controllers, provider: str, name: str) -> Iterator[Finding]:
-    """Check that the controllers have an environment and let Octavia use the mirror API."""
+    """Yield a finding: whether the controllers have the environment and let Octavia use the mirror API."""
     try:
         query = {"provider": name}
         client.call("GET", "/loadbalancers", seconds=SECONDS, query={**query, "limit": 1})
@@ -111,7 +116,9 @@ def check_environment(client: Controllers, provider: str, name: str) -> Iterator
 
 
 def all_findings(conf: Any) -> Iterator[Finding]:
-    """Run all checks. Raises :class:`~evenkeel_octavia.settings.MisconfiguredError`."""
+    """Run all checks and yield their findings. Raises :class:`~evenkeel_octavia.settings.MisconfiguredError`
+    for wrong options.
+    """
     from evenkeel_octavia import options
 
     yield from check_versions()

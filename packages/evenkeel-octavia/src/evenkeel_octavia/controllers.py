@@ -55,7 +55,9 @@ class _Answer:
 
     @property
     def message(self) -> str:
-        """Text of the error in the response, for users."""
+        """Return the text of the error in the response, for users, at most 2000 characters; a general one if
+        it has none.
+        """
         body = self.body if isinstance(self.body, dict) else {}
         error = body.get("error")
         found = body.get("faultstring") or (error.get("message") if isinstance(error, dict) else None)
@@ -63,7 +65,7 @@ class _Answer:
 
     @property
     def reason(self) -> str:
-        """Code of the error in the response; empty if it has none."""
+        """Return the code of the error in the response; empty if it has none."""
         body = self.body if isinstance(self.body, dict) else {}
         return str(body.get("debuginfo") or "")
 
@@ -81,7 +83,7 @@ class Controllers:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """Root URLs of the controllers."""
+        """Return the root URLs of the controllers, in the configured order."""
         return self._endpoint.urls
 
     def call(

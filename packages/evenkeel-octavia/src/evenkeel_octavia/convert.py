@@ -222,7 +222,9 @@ def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = T
 
 
 def vip_port_body(project_id: str, vip: Mapping[str, Any], more: Iterable[Mapping[str, Any]]) -> Body:
-    """Build the request for a VIP's port from the dictionaries that Octavia passes to ``create_vip_port``."""
+    """Build the request for a VIP's port from the dictionaries that Octavia passes to ``create_vip_port``:
+    the VIP's, and those of the additional VIPs.
+    """
     body = {"project_id": project_id, **_present_attributes(vip, ("vip_address", "vip_qos_policy_id", "vip_sg_ids"))}
     # Octavia completes a request for a subnet with its network
     body |= _present_attributes(vip, ("vip_subnet_id",)) or _present_attributes(vip, ("vip_network_id",))
@@ -231,8 +233,8 @@ def vip_port_body(project_id: str, vip: Mapping[str, Any], more: Iterable[Mappin
 
 
 def complete_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body, list[Body]]:
-    """Return Octavia's dictionaries of the VIP and the additional VIPs, completed by the addresses and ids of the
-    created port.
+    """Return Octavia's dictionary of the VIP and those of the additional VIPs, completed by the addresses and
+    ids of the created port.
     """
     ids = {"port_id": port["port_id"], "network_id": port["network_id"]}
     made = {

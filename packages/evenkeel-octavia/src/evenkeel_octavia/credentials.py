@@ -52,7 +52,9 @@ class KeystoneCredential:
         return bool(conf[group].auth_type or conf[group].auth_section)
 
     def headers(self) -> Mapping[str, str]:
-        """Return a valid token's header; logs in at Keystone if there is none. Raises ConnectionError."""
+        """Return a valid token's header; logs in at Keystone if there is none. Raises ConnectionError if
+        Keystone gives no token.
+        """
         from keystoneauth1.exceptions import ClientException
 
         with self._lock:
@@ -62,6 +64,8 @@ class KeystoneCredential:
                 raise ConnectionError(f"Keystone gives no token: {error}") from error
 
     def renew(self) -> bool:
-        """Discard the token: Keystone may have revoked it."""
+        """Discard the token, which Keystone may have revoked. Returns whether there was one, so that another
+        attempt may help.
+        """
         with self._lock:
             return bool(self._auth.invalidate())

@@ -31,9 +31,12 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     def create_vip_port(
         self, loadbalancer_id: str, project_id: str, vip_dictionary: Any, additional_vip_dicts: Any = None
     ) -> Any:
-        """Have a controller create the VIP's port, if ``vip_ports`` is set and the tenant has not named a port.
+        """Have a controller create the VIP's port, and return Octavia's dictionaries of the VIPs, completed
+        by it.
 
-        A repetition creates no second port. The port of a load balancer that Octavia does not commit is deleted later.
+        A repetition creates no second port. The port of a load balancer that Octavia does not commit is
+        deleted later. Raises octavia-lib's NotImplementedError unless ``vip_ports`` is set, and if the tenant
+        has named a port; other exceptions of octavia-lib if the controllers refuse or do not answer.
         """
         if not self._makes_vip_ports or vip_dictionary.get("vip_port_id"):
             raise exceptions.NotImplementedError(
@@ -63,7 +66,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         self._check_object("failover", "loadbalancer", {})
 
     def loadbalancer_failover_with_flavor(self, loadbalancer_id: str, flavor_id: str) -> None:
-        """Refuse to change the flavor of a load balancer."""
+        """Refuse to change the flavor of a load balancer: always raises octavia-lib's NotImplementedError."""
         raise exceptions.NotImplementedError(
             user_fault_string="The flavor of a load balancer can't be changed by a failover.",
             operator_fault_string="failover with a flavor is not implemented",
@@ -146,14 +149,18 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
     # -- flavors and availability zones
 
     def get_supported_flavor_metadata(self) -> dict[str, str]:
-        """Return the keys that flavors may have, with descriptions."""
+        """Return ``{key: description}`` of the keys that flavors may have. Raises DriverError if no
+        controller answers.
+        """
         return self._read_metadata_keys("flavor")
 
     def validate_flavor(self, flavor_metadata: Any) -> None:
         self._call_controllers("POST", "/check-flavor", {"provider": self._environment(), "metadata": flavor_metadata})
 
     def get_supported_availability_zone_metadata(self) -> dict[str, str]:
-        """Return the keys that availability zones may have, with descriptions."""
+        """Return ``{key: description}`` of the keys that availability zones may have. Raises DriverError if
+        no controller answers.
+        """
         return self._read_metadata_keys("availability-zone")
 
     def validate_availability_zone(self, availability_zone_metadata: Any) -> None:
@@ -218,8 +225,11 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         query: dict[str, object] | None = None,
         seconds: float | None = None,
     ) -> Any:
-        """Send a request to the controllers and return the decoded answer. ``seconds``: time limit; None: that of
-        checks.
+        """Send a request to the controllers and return the decoded response. ``seconds``: time limit; None:
+        that of checks.
+
+        Raises octavia-lib's Conflict or UnsupportedOptionError if a controller refuses for that reason, else
+        DriverError.
         """
         try:
             client = controllers.shared_client(options.parse_endpoint(cfg.CONF))

@@ -24,10 +24,11 @@ Processes = frozenset[tuple[int, str]]
 
 
 def report_processes(socket: Path | None = None, proc: Path = Path("/proc")) -> Processes:
-    """Return the processes on this machine in which a driver-agent is carrying out reports: children of its listener.
+    """Return the processes on this machine in which a driver-agent is carrying out reports: children of its
+    listener.
 
     ``socket``: path of the driver-agent's socket for reports, also if the socket was replaced; None: of all
-    driver-agents.
+    driver-agents. ``proc``: where the proc file system is mounted.
     """
     parents: dict[int, int] = {}
     starts: dict[int, str] = {}
@@ -90,8 +91,8 @@ class EarlierReports:
         self._left: Processes = frozenset()
 
     def number(self) -> int:
-        """Wait for earlier reports to end, and return how many may still be under way. Raises the errors of the
-        barrier.
+        """Wait, at most the patience, for earlier reports to end, and return how many may still be under way.
+        Raises the errors of the barrier.
         """
         with self._lock:
             if self._is_unknown:

@@ -46,7 +46,7 @@ class Leases:
         return self._until.get(environment, 0.0) > self._now()
 
     def renew(self) -> None:
-        """Take or renew each lease once."""
+        """Take or renew each lease once. Failures are logged; a lease that is not renewed runs out by itself."""
         for environment in self._environments:
             asked = self._now()
             try:
@@ -66,7 +66,9 @@ class Leases:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop renewing the leases and give them up, so that another agent takes over at once."""
+        """Stop renewing the leases and give them up, so that another agent takes over at once. Failures are
+        only logged.
+        """
         self._ended.set()
         if self._thread is not None:
             self._thread.join(timeout=self._seconds)

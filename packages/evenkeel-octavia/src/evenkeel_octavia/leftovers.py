@@ -1,7 +1,7 @@
 """``evenkeel-octavia leftovers``: load balancers that the controllers have and Octavia does not know.
 
-The agent deletes none of them: a database that was restored from a backup, or another Octavia with the same
-environment by mistake, looks the same to it as load balancers that nobody wants any more.
+The agent deletes none of them: it cannot distinguish load balancers that are no longer wanted from those of a
+database that was restored from a backup, or of another Octavia with the same environment.
 """
 
 from collections.abc import Collection, Iterator, Mapping

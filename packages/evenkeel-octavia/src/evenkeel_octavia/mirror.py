@@ -28,7 +28,9 @@ class WrittenState(NamedTuple):
 
 
 class StatusChanges(NamedTuple):
-    """The load balancers whose statuses changed, as the controllers answer."""
+    """The load balancers whose statuses changed. ``cursor``: for the next request, which returns later
+    changes; ``ids``: of the load balancers.
+    """
 
     cursor: str
     ids: tuple[str, ...]
@@ -70,7 +72,9 @@ class ControllersMirror:
         self._call_mirror("PUT", _load_balancer_path(id), body={**written._asdict(), "loadbalancer": body})
 
     def delete(self, id: str, environment: str, snapshot: float) -> None:
-        """Begin to remove a load balancer with all its children."""
+        """Begin to remove a load balancer with all its children. ``snapshot``: time of the state of Octavia's
+        database in which it is deleted, in seconds since 1970.
+        """
         self._call_mirror("DELETE", _load_balancer_path(id), query={"provider": environment, "snapshot": snapshot})
 
     def statuses(self, ids: Sequence[str]) -> dict[str, MirroredStatus]:
@@ -78,14 +82,16 @@ class ControllersMirror:
         return {str(each["id"]): parse_status(each) for each in self._raw_statuses(ids)}
 
     def snapshot_of(self, id: str) -> float | None:
-        """Return the time of the snapshot from which a load balancer was last written; None if the controllers do not
-        have it.
+        """Return the time of the snapshot from which a load balancer was last written, in seconds since 1970;
+        None if the controllers do not have the load balancer.
         """
         found = [each.get("snapshot") for each in self._raw_statuses([id])]
         return float(found[0]) if found and found[0] is not None else None
 
     def listing(self, environment: str) -> dict[str, ListedLoadBalancer]:
-        """Return ``{id: load balancer}`` of all load balancers of an environment."""
+        """Return ``{id: load balancer}`` of all load balancers of an environment that are not DELETED. Raises
+        RequestRefused also for more than :data:`MAX_PAGES` pages.
+        """
         found: dict[str, ListedLoadBalancer] = {}
         marker: str | None = None
         for _ in range(MAX_PAGES):

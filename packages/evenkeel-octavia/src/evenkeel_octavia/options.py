@@ -129,7 +129,9 @@ def register_options(conf: Any) -> Any:
 
 
 def parse_endpoint(conf: Any) -> Endpoint:
-    """Return the controllers' addresses and credential. Raises :class:`MisconfiguredError`."""
+    """Return the controllers' addresses and credential. Raises :class:`MisconfiguredError` for a missing or
+    impossible URL; the credential's options are checked when it is made.
+    """
     group = register_options(conf)
     urls = tuple(url.rstrip("/") for url in group.controllers)
     if not urls:
@@ -156,7 +158,9 @@ def _credential_factory(conf: Any) -> Any:
 
 
 def parse_environments(conf: Any) -> Mapping[str, str]:
-    """Return ``{provider: environment}``. Raises :class:`MisconfiguredError`."""
+    """Return ``{provider: environment}``. Raises :class:`MisconfiguredError` for an empty name, or an
+    environment of two providers.
+    """
     providers: dict[str, str] = dict(register_options(conf).providers)
     for provider, environment in providers.items():
         if not provider or not environment:
@@ -169,7 +173,7 @@ def parse_environments(conf: Any) -> Mapping[str, str]:
 
 
 def parse_agent_settings(conf: Any) -> AgentSettings:
-    """Return the agent's settings. Raises :class:`MisconfiguredError`."""
+    """Return the agent's settings. Raises :class:`MisconfiguredError` as :func:`parse_environments`."""
     group = register_options(conf)
     return AgentSettings(
         environments=parse_environments(conf),

@@ -43,7 +43,9 @@ class DatabaseReporter:
         """Return at once, because no report outlives the call that makes it."""
 
     def statuses(self, report: Report) -> None:
-        """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
+        """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError` if
+        Octavia refuses a record.
+        """
         updater = driver_updater.DriverUpdater()
         try:
             _raise_unless_success(
@@ -53,7 +55,9 @@ class DatabaseReporter:
             updater.db_session.close()
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None:
-        """Set totals in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
+        """Set listeners' totals in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`
+        if Octavia refuses them.
+        """
         updater = driver_updater.DriverUpdater()
         try:
             _raise_unless_success(updater.update_listener_statistics({"listeners": listeners}))
@@ -73,14 +77,16 @@ class DriverAgentReporter:
         )
 
     def settle(self) -> None:
-        """Wait until no report whose outcome is unknown can be under way. Raises
+        """Wait a moment until no report whose outcome is unknown can be under way. Raises
         :class:`~evenkeel_octavia.reports.ReportError` if one still may be.
         """
         if number := self._earlier.number():
             raise UnreportedError(f"{number} earlier reports are still under way in driver-agent")
 
     def statuses(self, report: Report) -> None:
-        """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
+        """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError` if
+        driver-agent does not accept them, or an earlier report may be under way.
+        """
         if self._earlier.may_be_under_way:
             raise UnreportedError("an earlier report has not been answered")
         self._send_report(report)
@@ -97,15 +103,17 @@ class DriverAgentReporter:
             raise UnreportedError(str(error.fault_string)) from error
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None:
-        """Set the totals of listeners in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError`."""
+        """Set the totals of listeners in Octavia's database. Raises
+        :class:`~evenkeel_octavia.reports.ReportError` if driver-agent does not accept them.
+        """
         try:
             self._driver_library().update_listener_statistics({"listeners": listeners})
         except exceptions.UpdateStatisticsError as error:
             raise UnreportedError(str(error.fault_string)) from error
 
     def _driver_library(self) -> driver_lib.DriverLibrary:
-        """Return octavia-lib's client, made without its constructor, which would wait minutes for sockets that are
-        missing.
+        """Return octavia-lib's client. Raises :class:`UnreportedError` if a socket is missing, for which the
+        client's constructor would wait minutes.
         """
         if self._library is None:
             paths = self._options

@@ -45,7 +45,9 @@ class MirroredStatus:
     """Statuses by object id, including the load balancer's own."""
 
     def is_deleted(self, id: str) -> bool:
-        """Whether these statuses show that the load balancer ``id`` is deleted."""
+        """Whether these statuses show that the load balancer ``id`` is deleted. Raises KeyError if they are
+        another's.
+        """
         return self.objects[id].provisioning == "DELETED"
 
 
@@ -67,7 +69,8 @@ def parse_status(answer: Mapping[str, Any]) -> MirroredStatus:
 
 
 def report_applied(tree: Tree, status: MirroredStatus, *, with_operating: bool) -> Report:
-    """Build the report of a load balancer whose content, equal to the tree's, is settled at the controllers.
+    """Build the report of a load balancer whose content, equal to the tree's, is settled at the controllers:
+    PENDING objects become ACTIVE, ERROR or DELETED, and objects that left ERROR become ACTIVE.
     ``with_operating``: include operating statuses.
     """
     failed = status.objects[tree.id].provisioning == "ERROR"
@@ -113,8 +116,8 @@ def report_deleted(tree: Tree) -> Report:
 
 
 def report_operating(tree: Tree, status: MirroredStatus, *, with_operating: bool) -> Report:
-    """Build the report of operating statuses that differ, of objects that are not PENDING; and of objects that left
-    ERROR.
+    """Build the report of objects that are not PENDING or DELETED: operating statuses that differ, and ACTIVE
+    for objects that left ERROR. ``with_operating``: include operating statuses.
     """
     recovered = status.is_settled and status.objects[tree.id].provisioning == "ACTIVE"
     records = []

@@ -24,10 +24,12 @@ MAX_PENDING = 10_000
 
 
 class OctaviaRows:
-    """Reads load balancers from Octavia's database. It connects when it first reads, so never before a fork."""
+    """Reads load balancers from Octavia's database; connects at the first read, so never before a fork."""
 
     def pending(self, providers: Collection[str]) -> dict[str, str]:
-        """Return ``{id: provisioning status}`` of the PENDING load balancers of these providers, oldest first."""
+        """Return ``{id: provisioning status}`` of the PENDING load balancers of these providers, the least
+        recently updated first, at most :data:`MAX_PENDING`.
+        """
         table = models.LoadBalancer.__table__
         query = (
             sqlalchemy.select(table.c.id, table.c.provisioning_status)
@@ -39,14 +41,16 @@ class OctaviaRows:
             return {row.id: row.provisioning_status for row in connection.execute(query)}
 
     def trees(self, ids: Collection[str]) -> Snapshot:
-        """Read load balancers with all their objects in one transaction."""
+        """Read load balancers with all their objects in one transaction; ids without a row are left out. The
+        time of an empty result is 0.
+        """
         if not ids:
             return Snapshot(seconds=0.0, trees={})
         return self._read_snapshot(models.LoadBalancer.__table__.c.id.in_(list(ids)), None)
 
     def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot:
-        """Read up to ``limit`` load balancers of these providers after the id ``marker``, sorted by id, without DELETED
-        ones.
+        """Read up to ``limit`` load balancers of these providers after the id ``marker``, sorted by id,
+        without DELETED ones. The time of an empty result is 0.
         """
         table = models.LoadBalancer.__table__
         chosen = sqlalchemy.and_(
@@ -55,8 +59,9 @@ class OctaviaRows:
         return self._read_snapshot(chosen, limit)
 
     def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]:
-        """Return the database's time, and ``{id: provisioning status}`` of all load balancers of these providers.
-        DELETED ones are included until Octavia's housekeeping removes their rows.
+        """Return the database's time in seconds since 1970, and ``{id: provisioning status}`` of all load
+        balancers of these providers. DELETED ones are included until Octavia's housekeeping removes their
+        rows.
         """
         table = models.LoadBalancer.__table__
         query = sqlalchemy.select(table.c.id, table.c.provisioning_status).where(table.c.provider.in_(list(providers)))
@@ -82,7 +87,9 @@ class OctaviaRows:
 
 
 def _database_time(connection: Any) -> Any:
-    """Return the database's time in UTC, with microseconds."""
+    """Return the SQL expression for the database's time in UTC, with microseconds; in databases other than
+    MySQL and MariaDB this process's time.
+    """
     if connection.dialect.name in ("mysql", "mariadb"):
         return sqlalchemy.func.utc_timestamp(sqlalchemy.text("6"))
     return sqlalchemy.literal(time.time())

@@ -18,7 +18,7 @@ class Credential(Protocol):
         ...
 
     def renew(self) -> bool:
-        """Discard a cached login after a 401; False if a new attempt can't help."""
+        """Discard a cached login after a 401; False if another attempt cannot help."""
         ...
 
 

@@ -51,11 +51,11 @@ class WatchedProcess:
 
 
 class StopSignal:
-    """Whether driver-agent is ending, or has ended.
+    """Shows whether driver-agent is ending, or has ended.
 
-    Its event is never waited for, and read rarely: a process that is killed in ``wait()`` makes driver-agent's
-    ``set()`` hang for ever (CPython's ``multiprocessing.Condition`` counts it among those to wake up), and one that is
-    killed in ``is_set()`` keeps the lock.
+    Its event is never waited for, and read rarely: a process that is killed in ``wait()`` makes
+    driver-agent's ``set()`` hang for ever (CPython's ``multiprocessing.Condition`` counts it among those to
+    wake up), and one that is killed in ``is_set()`` keeps the lock.
     """
 
     def __init__(self, exit_event: ExitEvent, driver_agent: WatchedProcess) -> None:
@@ -66,7 +66,7 @@ class StopSignal:
 
     @property
     def is_over(self) -> bool:
-        """Whether all processes of the agent have to end."""
+        """Whether all processes of the agent have to end; looked up at most every :data:`CHECK_SECONDS`."""
         if not self._is_over and time.monotonic() >= self._look_at:
             self._is_over = not self._driver_agent.is_alive or self._exit_event.is_set()
             self._look_at = time.monotonic() + CHECK_SECONDS
@@ -97,8 +97,8 @@ def provider_agent(exit_event: ExitEvent) -> None:
 
 
 def supervise_worker(stop: StopSignal, work: Work) -> None:
-    """Keep one worker process running until ``stop``. Also returns in the worker, which this function forks, when the
-    worker has ended its work.
+    """Keep one worker process running until ``stop``; a worker that ends is replaced after a pause that
+    doubles. Also returns in the worker, which this function forks, when the worker has ended its work.
     """
     pause = 0.0
     while not stop.is_over:
@@ -141,7 +141,9 @@ def _run_worker(stop: StopSignal, supervisor_pid: int, work: Work) -> None:
 
 
 def _wait_for_worker(pid: int, stop: StopSignal) -> None:
-    """Wait until the worker has ended. On a stop, it gets some time to end and is then killed."""
+    """Wait until the worker has ended. After a stop, a worker that does not end in :data:`STOP_SECONDS` is
+    killed.
+    """
     deadline: float | None = None
     while os.waitpid(pid, os.WNOHANG)[0] == 0:
         if not stop.wait(CHECK_SECONDS):
@@ -171,7 +173,9 @@ def _run_configured_agent(wait: Callable[[float], bool], holder: str) -> None:
 
 
 def run_agent(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
-    """Run the agent in this process until ``wait(seconds)`` returns True. ``holder``: its name for leases."""
+    """Run the agent in this process until ``wait(seconds)`` returns True. ``holder``: its name for leases.
+    Raises MisconfiguredError for wrong options.
+    """
     # Octavia's models take seconds to import; what only checks or supervises does without them
     from evenkeel_octavia import controllers, options
     from evenkeel_octavia.agent import Agent

@@ -135,9 +135,11 @@ class AmphoraTakeOver:
         return f"{title}: becomes one of provider {self._provider}{flavor}; amphorae that fall silent: {ports}"
 
     def over(self, id: str) -> float:
-        """Take a load balancer over. Returns the seconds from silencing the amphorae to the devices' confirmation.
+        """Take a load balancer over. Returns the seconds from silencing the amphorae to the devices'
+        confirmation; repeats what is missing if it was taken over before.
 
-        Raises :class:`TakeOverError` or ControllerError; then everything is as before.
+        Raises :class:`TakeOverError` or ControllerError; then everything is as before, unless giving back
+        failed, which the error shows.
         """
         found = self._get_balancer(id)
         self._check_ports(found)
@@ -163,8 +165,8 @@ class AmphoraTakeOver:
         return time.monotonic() - begun
 
     def back(self, id: str) -> None:
-        """Give a load balancer back to its amphorae. Raises :class:`TakeOverError` or ControllerError; then repeat the
-        call.
+        """Give a load balancer back to its amphorae. Raises :class:`TakeOverError` or ControllerError; then a
+        repetition completes it.
 
         Its status is ACTIVE at once, because Octavia's amphora driver serves it from then on.
         """
@@ -179,10 +181,11 @@ class AmphoraTakeOver:
         self._database.set_busy(tuple(found.amphorae), False)
 
     def finish(self, id: str) -> tuple[str, ...]:
-        """Set the amphorae of a load balancer that was taken over to ERROR, because Octavia's API deletes only such
-        amphorae.
+        """Set the amphorae of a load balancer that was taken over to ERROR, because Octavia's API deletes
+        only such amphorae.
 
-        Returns their ids. Raises :class:`TakeOverError`.
+        Returns their sorted ids. Raises :class:`TakeOverError` if the load balancer is not ACTIVE of this
+        provider.
         """
         found = self._get_balancer(id)
         if (found.provider, found.status) != (self._provider, ACTIVE):

@@ -45,12 +45,14 @@ class Tree:
 
     @property
     def status(self) -> str:
-        """The load balancer's own provisioning status."""
+        """Return the load balancer's own provisioning status."""
         return str(self.loadbalancer["provisioning_status"])
 
     @property
     def change(self) -> str | None:
-        """Identity of the operation for which the load balancer is PENDING; None if it is not PENDING."""
+        """Return the identity of the operation for which the load balancer is PENDING; None if it is not
+        PENDING.
+        """
         if self.status not in PENDING:
             return None
         row = self.loadbalancer

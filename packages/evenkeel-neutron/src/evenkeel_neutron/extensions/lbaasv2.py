@@ -11,7 +11,7 @@ from evenkeel_neutron.plugin import ALIAS, PLUGIN_TYPE
 
 
 class Lbaasv2(extensions.ExtensionDescriptor):  # type: ignore[misc]
-    """Description of the extension."""
+    """Description of the API extension ``lbaasv2`` for Neutron."""
 
     @classmethod
     def get_name(cls) -> str:
