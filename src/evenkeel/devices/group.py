@@ -298,7 +298,7 @@ async def plan_on_each(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, DevicePlan]]
 ) -> tuple[DevicePlan, ...]:
     """Plan on each device, and return the plans in the devices' order. A device that cannot be read, or
-    refuses, gets a plan with the reason as its problem.
+    refuses, gets a plan with the reason as its problem; other errors of ``work`` are raised.
     """
 
     async def plan_device(device: D) -> DevicePlan:

@@ -370,6 +370,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
         """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one
         transaction for each list item. Both empty if the partition is not Even Keel's.
+
+        Drops pending transactions first. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         if not (signs.marked or signs.guarded):
             return {}, []
@@ -496,7 +498,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _remove_guard(self, partition: str, mine: Guard, *, record: bool) -> bool:
         """Remove the guard ``mine`` and the cached state of an empty partition; ``record``: also the
         partition's record of an adoption. False: the device refused, because the guard is not there any
-        more.
+        more. Raises :class:`DeviceUnavailable`.
         """
         also = [record_removal_command(partition)] if record else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
@@ -646,8 +648,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(at, vtep=self._vtep, vtep_problem=problem)
 
     async def _provide_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
-        """Have the vCMP host assign the load balancers' VLANs to this guest; load balancers get a problem where the
-        host cannot.
+        """Have the vCMP host assign the load balancers' VLANs to this guest; load balancers get a problem
+        where the host cannot. Raises :class:`DeviceUnavailable` if the guest cannot be read.
         """
         if self._guest is None:
             return rendered
@@ -688,8 +690,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return view if view is not None and view.guard == mine else None
 
     async def _take_over_partition(self, partition: str, mine: Guard, *, defers: bool) -> PartitionView:
-        """Make ``mine`` the partition's guard, and return the initial cached state. ``defers``: leave a new partition's
-        guard to its first transaction.
+        """Make ``mine`` the partition's guard, and return the initial cached state. ``defers``: leave a new
+        partition's guard to its first transaction, except in sync mode.
+
+        Raises :class:`StaleOwner`, :class:`DeviceRejected` if another owner has the partition, and
+        :class:`DeviceUnavailable`.
         """
         await self.journal.record_guard()
         found = await guard.take_over_partition(

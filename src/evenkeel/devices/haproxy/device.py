@@ -284,6 +284,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     ) -> DeviceResult:
         """Send the changes in one request; if the daemon refuses the request as a whole, retry each half,
         down to the load balancer at fault, whose reason is in the result's ``errors``.
+
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
         self._empty.discard(partition)
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
@@ -311,7 +313,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         Load balancers with problems keep their current configuration, and so do all that are not in
         ``named``; ``named`` None: these are removed. If the daemon refuses the request as a whole (it is too
         large), changes and then removals are sent in parts; load balancers at fault are kept, and the rest is
-        sent as a complete request again.
+        sent as a complete request again. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        :class:`DeviceUnavailable`.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.
         keeps = bool(problems) or named is not None
@@ -339,7 +342,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         )
 
     async def _other_held_ids(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
-        """Return the ids of load balancers in the partition on the daemon that are not in ``named``."""
+        """Return the ids of load balancers in the partition on the daemon that are not in ``named``. Raises
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         seen = (await self.daemon.read_observation()).partitions
         held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
         return tuple(one for one in held if one not in named)

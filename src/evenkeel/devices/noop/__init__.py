@@ -140,11 +140,11 @@ class NoopGroup:
         return (
             service.problem
             or _vip_address_problem(service)
-            or self._conflict_text(service)
+            or self._address_conflict(service)
             or self._memory.missing_shared_network(service)
         )
 
-    def _conflict_text(self, service: ServiceDefinition) -> str:
+    def _address_conflict(self, service: ServiceDefinition) -> str:
         """Describe the first VIP address that another load balancer has in the same network; empty if there
         is none.
         """

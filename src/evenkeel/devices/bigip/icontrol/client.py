@@ -90,8 +90,8 @@ class IControl:
         return await self._run_with_retries(lambda: self.send("GET", path, query=query), _read_again)
 
     async def get_remembered(self, path: str) -> dict[str, Any]:
-        """Read one document as :meth:`get`. If the response equals the previous one, the same object is
-        returned, which callers must not change.
+        """Read one document; returns and raises as :meth:`get`. If the response equals the previous one, the
+        same object is returned, which callers must not change.
         """
         return await self._read_remembered(self._remembered, path)
 
@@ -113,8 +113,8 @@ class IControl:
         return await self._read_collection(read, path, partition, query, expand=expand)
 
     async def remembered_collection(self, path: str, *, expand: bool = False) -> list[Any]:
-        """Read a collection as :meth:`collection`. Items of a page that equals the previous one are the same
-        objects, which callers must not change.
+        """Read a collection; returns and raises as :meth:`collection`. Items of a page that equals the
+        previous one are the same objects, which callers must not change.
         """
         return await self.collection(path, expand=expand, documents=self._remembered)
 
@@ -270,6 +270,7 @@ class IControl:
     ) -> T:
         """Run ``work`` and return its result; after a :class:`DeviceUnavailable` repeat it, with growing
         pauses, while ``again(error, attempts)`` is true and the deadline of ``retry_seconds`` allows.
+        Raises the last error.
         """
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):

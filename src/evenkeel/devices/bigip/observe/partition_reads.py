@@ -85,7 +85,9 @@ async def read_guards(device: IControl, partition: str) -> Guards:
 
 
 def parse_guards(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
-    """Find the partition's guards among the items of a collection of data groups."""
+    """Find the partition's guards among the items of a collection of data groups; guards are sorted by epoch
+    and session.
+    """
     groups = {
         str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
     }
@@ -147,7 +149,9 @@ async def read_partition(
 
 
 async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
-    """Read the objects in /Common that attach the device to networks, and the guards of ``partition``."""
+    """Read the objects in /Common that attach the device to networks, and the guards of ``partition``. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     guards = await read_guards(device, partition)
     kinds = (*NETWORK_TYPES, VIRTUAL)  # forwarding virtual servers
     return collect_observed(await _read_collections(device, kinds, COMMON), kinds, COMMON), guards

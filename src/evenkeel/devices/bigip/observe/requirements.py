@@ -61,7 +61,9 @@ def device_state(host: str, cluster: ClusterView) -> DeviceState:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """Parse ``16.1.2`` into numbers, without parts that are none; empty if the text is no version."""
+    """Parse ``16.1.2`` into numbers, leaving out parts that are not numeric; empty if the first part is not
+    numeric.
+    """
     parts = text.split(".")
     return tuple(int(part) for part in parts if part.isdigit()) if parts[0].isdigit() else ()
 

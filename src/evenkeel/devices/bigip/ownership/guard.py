@@ -192,7 +192,9 @@ async def partition_mark(device: IControl, partition: str, names: BigIpNames) ->
 
 
 async def _is_filled(device: IControl, partition: str) -> bool:
-    """Whether the partition holds objects that serve, or could serve, traffic."""
+    """Whether the partition holds objects that serve, or could serve, traffic. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     kinds = (VIRTUAL_ADDRESS, VIRTUAL, POOL)
     return any(await gather_all_results(*(device.collection(kind, partition=partition) for kind in kinds)))
 

@@ -288,7 +288,9 @@ class PartitionPass:
     # -- read
 
     async def _safe_plan(self) -> Plan:
-        """Return the plan, after as few reads as are safe."""
+        """Return the plan, after as few reads as are safe. Raises :class:`StaleOwner`, :class:`GuardLost` if
+        a full read shows another owner, and device errors.
+        """
         if self._must_read():
             await self._read_partition()
             return self._plan_remaining_work()
@@ -351,8 +353,8 @@ class PartitionPass:
         self._read_fully = True
 
     async def _read_tables(self) -> None:
-        """Read the forwarding tables again: they are written as a whole, and must keep records that others added
-        meanwhile.
+        """Read the forwarding tables again: they are written as a whole, and must keep records that others
+        added meanwhile. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         seen = await read_forwarding_tables(self._device, self._folder)
         others = {key: item for key, item in (self._view.observed or {}).items() if key.type != FORWARDING_TABLE}
@@ -460,7 +462,8 @@ class PartitionPass:
         """Remove Even Keel's nodes in /Common that no member of any partition names; a refusal is only
         logged.
 
-        A node that stays does no harm: a member uses it, or the next agent to do this removes it.
+        A node that stays does no harm: a member uses it, or the next agent to do this removes it. Raises
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
         pools = await self._device.collection(POOL, expand=True)
         named = {
@@ -482,7 +485,8 @@ class PartitionPass:
 
     async def _remove_replaced(self) -> None:
         """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it
-        any more; at the end also the record of it. Refusals are only logged.
+        any more; at the end also the record of it. Refusals are only logged. Raises :class:`StaleOwner`,
+        :class:`GuardLost`, :class:`DeviceUnavailable`.
         """
         recorded = parse_key_records(self._view.replaced, self._names.prefix)
         gone, nothing_left = await find_removable_f5_objects(self._device, recorded)
@@ -514,6 +518,9 @@ class PartitionPass:
     async def _settle_owners(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, split the owners into
         halves and try each. A single owner's refusal is recorded as its error.
+
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, also after too many
+        unknown outcomes.
         """
         all_steps = self._plan_remaining_work().owners_operations(frozenset(owners))
         steps = self._first_transaction_steps(all_steps)
@@ -584,8 +591,9 @@ class PartitionPass:
         return await self._read_nodes()
 
     async def _read_nodes(self) -> bool:
-        """Read, once in a pass, the nodes in /Common that are not Even Keel's, because members have to use them. True:
-        read just now.
+        """Read, once in a pass, the nodes in /Common that are not Even Keel's, because members have to use
+        them. True: read just now; False: before, or not needed. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
         """
         if self._nodes is not None or not any(item.members for one in self._rendered for item in one.objects):
             return False

@@ -129,7 +129,7 @@ class _VirtualDraft:
 
     def make_full_proxy(self) -> None:
         """Turn a fastL4 virtual server into a full proxy, with the listener's time-outs in tcp profiles; no
-        effect on others.
+        effect on others. Raises :class:`Unrenderable` for impossible time-outs.
         """
         if not self.has_profile(_FAST_L4):
             return

@@ -165,6 +165,8 @@ def _listener_objects(
     """Build the objects that the listener's virtual servers refer to, except client-ssl profiles. ``pool``:
     the default pool; ``parts``: settings from enhanced services; ``encryption``: that of the listener's
     cookies.
+
+    Raises :class:`Unrenderable` for values that a BIG-IP cannot implement.
     """
     listener = routes.listener
     responses = listener_responses(service, listener, parts, names)

@@ -147,7 +147,8 @@ def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
 
 def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
     """Return the attributes for the text that the monitor sends and the answer that it expects; empty for
-    kinds without text.
+    kinds without text. Raises :class:`Unrenderable` for an impossible method, path, domain name or status
+    code.
     """
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}

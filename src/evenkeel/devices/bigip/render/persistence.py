@@ -158,7 +158,9 @@ def _source_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpN
 
 
 def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str, str]:
-    """Return the attributes that differ from the built-in source-addr profile; empty: none do."""
+    """Return the attributes that differ from the built-in source-addr profile; empty: none do. Raises
+    :class:`Unrenderable` for an impossible ``persistence_granularity``.
+    """
     wanted = pool.session_persistence
     if wanted is not None and wanted.type == "SOURCE_IP":
         if wanted.persistence_timeout is None and wanted.persistence_granularity is None:

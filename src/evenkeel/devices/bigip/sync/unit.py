@@ -211,7 +211,9 @@ class SyncUnit:
         return writer
 
     async def _is_explained_by_journal(self, writer: BigIpDevice) -> bool:
-        """Whether a journal on another device than the written one explains the pending changes."""
+        """Whether a journal on another reachable device than the written one explains the pending changes.
+        Devices that fail meanwhile explain nothing.
+        """
         for device in self.devices:
             if device is not writer and device.reach.doubt is None:
                 try:

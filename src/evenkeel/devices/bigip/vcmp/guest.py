@@ -149,7 +149,8 @@ class VcmpGuest:
     async def _assign_vlan(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
         """Have the host assign the VLAN on the interface of its network.
 
-        Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+        Raises :class:`DeviceRejected` if the options name no interface with tags, or the host refuses;
+        :class:`DeviceUnavailable`.
         """
         interface = self._options.interface(wanted.physical_network, host.name)
         if interface is None or not interface.tagged:
@@ -220,7 +221,9 @@ class VcmpGuest:
         raise DeviceRejected(self._device.host, text + unreachable)
 
     async def _management_addresses_and_hostname(self) -> tuple[set[str], str]:
-        """Return the device's management addresses, and its host name."""
+        """Return the device's management addresses (the configured one and its own), and its host name; empty
+        if not reported. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         devices = await self._device.collection("cm/device")
         own: Mapping[str, object] = next(
             (each for each in devices if str(each.get("selfDevice")).lower() == "true"), {}

@@ -33,8 +33,8 @@ def challenge_lines(service: ServiceDefinition, listener: ServiceListener) -> tu
 
 
 def challenge_frontend(service: ServiceDefinition, addresses: Sequence[str]) -> list[wire.Frontend]:
-    """Return a list with the frontend that only answers ACME challenges, on port 80 of ``addresses``; empty if the load
-    balancer needs none.
+    """Return a list with the frontend that only answers ACME challenges, on port 80 of ``addresses``; empty
+    if the load balancer needs none. Raises :class:`Unrenderable` for an id that cannot be a name.
     """
     listener = _challenge_only_listener(service)
     if listener is None:

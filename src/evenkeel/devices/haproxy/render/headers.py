@@ -50,6 +50,8 @@ def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[
     """Return the line that deletes headers which a client may have forged, to be placed before every rule
     that reads headers; empty in mode tcp, or if nothing is inserted. ``inserted``: headers that any
     listener inserts.
+
+    Raises :class:`Unrenderable` for a protocol that HAProxy cannot serve.
     """
     names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
     names += [_underscore_spellings(name) for name in INSERT_HEADERS if name in inserted]

@@ -40,7 +40,7 @@ def pool_modes(pool: ServicePool, listeners: Collection[ServiceListener]) -> tup
 
 def backend_name(pool: ServicePool, mode: str, modes: tuple[str, ...]) -> str:
     """Return the name of the pool's backend in ``mode``: the pool id for the first of the pool's ``modes``,
-    else ``<pool id>:<mode>``.
+    else ``<pool id>:<mode>``. Raises :class:`Unrenderable` for an id that cannot be a name.
     """
     name = object_name("pool", pool.id)
     return name if mode == modes[0] else auxiliary_name(name, mode)

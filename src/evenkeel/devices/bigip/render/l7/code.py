@@ -33,7 +33,7 @@ def l7_program_parts(
     service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses
 ) -> Iterator[RulePart]:
     """Yield the parts of the iRule that implement the L7 policies; :func:`.records.l7_data_group` builds the
-    data group that they read.
+    data group that they read. Raises :class:`Unrenderable` for a rule that a BIG-IP cannot implement.
     """
     group = data_group_path(service, KIND, routing.listener.id, names)
     text = "".join((*_compare_code(routing), *_action_code(routing, responses)))

@@ -66,7 +66,9 @@ def _is_comparable(wanted: Comparison) -> bool:
 
 
 def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """Build the LTM policy of the listener, for L7 policies of which :func:`expressible_as_policy` is true."""
+    """Build the LTM policy of the listener, for L7 policies of which :func:`expressible_as_policy` is true.
+    Raises :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
+    """
     partition = names.partition(service.project_id)
     rules: list[dict[str, Any]] = []
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"
