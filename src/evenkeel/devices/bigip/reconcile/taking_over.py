@@ -229,7 +229,8 @@ def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, p
 def replaced_objects(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> list[Key]:
-    """Return the objects of F5's agent that Even Keel's replace, or have replaced, and to which nothing refers.
+    """Return the objects of F5's agent that Even Keel's replace, or have replaced, and to which nothing
+    refers; none while ``wanted`` has no subnet and virtual addresses of F5's agent are left.
 
     ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
     """
