@@ -536,7 +536,7 @@ def _views_kept() -> AbstractContextManager[Any]:
             patch.object(BigIpDevice, "forget", lambda self, project_id: None),
             patch.object(BigIpDevice, "_invalidate_views", lambda self, before, reading: None),
             patch.object(BigIpDevice, "forget_everything", lambda self: None),
-            patch.object(BigIpDevice, "lost", lambda self, error: setattr(self.reach, "doubt", error)),
+            patch.object(BigIpDevice, "mark_doubted", lambda self, error: setattr(self.reach, "doubt", error)),
             patch.object(PartitionPass, "_must_read", lambda self: self._view.observed is None),
         ):
             yield

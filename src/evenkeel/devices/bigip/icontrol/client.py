@@ -104,10 +104,12 @@ class IControl:
         documents: RememberedDocuments | None = None,
         **query: str,
     ) -> list[Any]:
-        """Read the items of all pages of a collection. A partition that does not exist has no items.
+        """Read the items of all pages of a collection; ``partition``: only that partition's, none if it does
+        not exist.
 
-        ``expand``: include subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`. ``documents``: the pages of earlier
-        reads; a page that equals its previous one has the same objects as items, which must never be changed.
+        ``expand``: include subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`. ``documents``: pages of
+        earlier reads; items of a page that equals its previous one are the same objects, which callers must
+        not change. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
         read = self.get if documents is None else functools.partial(self._read_remembered, documents)
         return await self._read_collection(read, path, partition, query, expand=expand)
@@ -212,8 +214,9 @@ class IControl:
         """Send one authenticated request and return the document in the response; retried once with a new
         token if the old one is refused.
 
-        ``content`` is sent unchanged, ``body`` as JSON, with ``secrets`` among its attributes. ``documents``: returns
-        the document of the previous response if the response equals it.
+        ``content`` is sent unchanged, ``body`` as JSON, with ``secrets`` among its attributes. ``documents``:
+        earlier responses; one that equals the previous one gives the same object. Raises
+        :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
         target = str(URL(path, encoded=True).with_query(query)) if query else path
         revealed = {name: secret.reveal() for name, secret in secrets.items()}

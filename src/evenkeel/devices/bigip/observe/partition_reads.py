@@ -114,9 +114,11 @@ def _data_group_records(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ..
 async def read_all_objects(
     device: IControl, partition: str, *, adjacent: bool = False, reads: "RepeatedReads | None" = None
 ) -> tuple[Observed, Guards]:
-    """Read all attributes of all objects of Even Keel's types in the partition: one request per type, concurrently.
+    """Read all attributes of all objects of Even Keel's types in the partition: one request per type,
+    concurrently.
 
-    ``adjacent``: also read the objects that attach the device to networks. ``reads``: earlier reads of the device.
+    ``adjacent``: also read the objects that attach the device to networks. ``reads``: earlier reads of the
+    device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
     answers, observed = await (reads or RepeatedReads()).read(device, kinds, partition)
@@ -134,8 +136,9 @@ async def read_partition(
     """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has
     addresses.
 
-    The third item of the result is ``{subnet id: CIDR}`` of these shared subnets. ``reads``: earlier reads of the
-    device.
+    The third item of the result is ``{subnet id: the device's self IP, with prefix length}`` of these shared
+    subnets. ``reads``: earlier reads of the device. Raises :class:`DeviceRejected`,
+    :class:`DeviceUnavailable`.
     """
     partition = names.partition(project_id)
     if project_id == COMMON_PROJECT:
@@ -158,7 +161,9 @@ async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guar
 
 
 async def read_pools_and_virtuals(device: IControl, partition: str, reads: "RepeatedReads | None" = None) -> Observed:
-    """Read pools with members, and virtual servers, with two requests. ``reads``: earlier reads of the device."""
+    """Read the partition's pools with members, and virtual servers, with two requests. ``reads``: earlier
+    reads of the device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     _, observed = await (reads or RepeatedReads()).read(device, PARTIAL_READ_TYPES, partition)
     return observed
 
@@ -213,10 +218,10 @@ async def _read_collections(
 
 
 class RepeatedReads:
-    """Reads of one device's partition that are repeated.
+    """Caches reads of one device's partitions that are repeated.
 
-    A page that equals its predecessor is not decoded again, and a type of which no page differs is not converted again.
-    Results are shared between reads: never change them.
+    A page that equals its predecessor is not decoded again, and a type of which no page differs is not
+    converted again. Results are shared between reads, so callers must not change them.
     """
 
     def __init__(self) -> None:
@@ -224,15 +229,15 @@ class RepeatedReads:
         self._of_type: dict[tuple[str, str], tuple[list[dict[str, Any]], Observed]] = {}
         """Items and observed objects as last read, by partition and type."""
         self._merged: dict[tuple[str, ...], tuple[list[Observed], Observed]] = {}
-        """The last result by types read: what it was merged from, and itself."""
+        """The last result by partition and types read: the objects of each type, and all of them merged."""
 
     async def read(
         self, device: IControl, kinds: tuple[str, ...], partition: str
     ) -> tuple[dict[str, list[dict[str, Any]]], Observed]:
         """Read the collections of these types, one request per type and page, concurrently.
 
-        Returns the items by type, and the partition's objects: the same object as from the previous read of these types
-        if none of them differs from it.
+        Returns the items by type, and the partition's objects: the same object as from the previous read of
+        these types if no item differs. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
         answers = await _read_collections(device, kinds, partition, self._documents)
         parts = [self._objects_of_type(kind, answers[kind], partition) for kind in kinds]

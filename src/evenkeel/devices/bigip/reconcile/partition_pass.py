@@ -95,16 +95,16 @@ class PlanInputs(Value):
     certificates: frozenset[str]
     """Digests (sha256) of the certificate contents at hand."""
     refused: Mapping[LoadBalancerId, str]
-    """``{load balancer id: reason}`` of those that the device had refused when the plan was made."""
+    """``{load balancer id: reason}`` of the load balancers that the device had refused when the plan was made."""
     removes_orphans: bool
     subnets: Mapping[str, str]
-    """``{subnet id: CIDR}`` of the shared subnets in use."""
+    """``{subnet id: CIDR, or self IP with prefix length}`` of the shared subnets in use."""
     nodes: Mapping[str, str] | None
     """``{address: path}`` of nodes in /Common that are not Even Keel's; None: they were not read."""
 
 
 class PlannedState(Value):
-    """A plan, and what it was computed from."""
+    """A plan, with the observed state and the inputs from which it was computed."""
 
     observed: Observed | None
     inputs: PlanInputs
