@@ -75,7 +75,7 @@ def _down_without_a_judge() -> Iterator[None]:
     """A server that was down stays so, whether or not anything can raise it."""
     with ExitStack() as stack:
         for module in (state_file, drift):
-            stack.enter_context(patch.object(module, "can_be_raised", lambda *_: True))
+            stack.enter_context(patch.object(module, "has_health_source", lambda *_: True))
         yield
 
 
@@ -84,7 +84,7 @@ def _unknown_is_not_checked() -> AbstractContextManager[Any]:
     right = HaproxyRunner._bindable_config
 
     def bindable(self: HaproxyRunner, config: Any) -> Any:
-        if self._state.known or not self.process.up:
+        if self._state.known or not self.process.is_running:
             return right(self, config)
         config, self._peer_problem = drop_unbindable_peer(config, self._state.binds)
         return config, {}

@@ -263,7 +263,7 @@ async def test_a_haproxy_that_has_just_ended_has_lost_nothing() -> None:
         assert ended.poll(60_000)  # the event loop, which this blocks, does not know it yet
         os.close(descriptor)
         process._master_socket.unlink(missing_ok=True)
-        assert (process.up, process.reload_obstacle()) == (True, "")
+        assert (process.is_running, process.reload_obstacle()) == (True, "")
 
 
 async def test_a_guard_that_is_being_written_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,17 +35,17 @@ class CertificateContents:
         self._words: dict[str, str] = {}
         """``{content: name of the file that stores it}``; the placeholder contains the name."""
 
-    def store_contents(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+    def store_contents(self, load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         """Return the load balancer with placeholders in place of certificates' contents, which are in synced
         files when this returns. Raises :class:`OSError`.
         """
-        return _replace_contents(one, self._store_content)
+        return _replace_contents(load_balancer, self._store_content)
 
-    def fill_in_contents(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+    def fill_in_contents(self, load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         """Return the load balancer with certificates' contents in place of their placeholders; a content that
         is lost or damaged is empty.
         """
-        return _replace_contents(one, self._read_stored_content)
+        return _replace_contents(load_balancer, self._read_stored_content)
 
     def forget_written(self) -> None:
         """Forget which contents are on disk, so that the next :meth:`store_contents` writes all of them
@@ -90,11 +90,11 @@ def _placeholder_word(content: str, salt: str) -> str:
     return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
 
 
-def _replace_contents(one: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:
-    if all(file.kind != "certificate" for file in one.files):
-        return one
+def _replace_contents(load_balancer: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:
+    if all(file.kind != "certificate" for file in load_balancer.files):
+        return load_balancer
     files = tuple(
         msgspec.structs.replace(file, content=change(file.content)) if file.kind == "certificate" else file
-        for file in one.files
+        for file in load_balancer.files
     )
-    return msgspec.structs.replace(one, files=files)
+    return msgspec.structs.replace(load_balancer, files=files)

@@ -290,14 +290,14 @@ class PartitionStorage:
             name for name, content in wanted.items() if not has_content(self.files_dir / name, content.encode())
         )
 
-    def include_local_config(self, *, take: bool) -> None:
-        """Include the operator's file ``local.cfg`` in HAProxy's configuration by a link, or with ``take``
+    def include_local_config(self, *, include: bool) -> None:
+        """Include the operator's file ``local.cfg`` in HAProxy's configuration by a link, or with ``include``
         False remove that link. Raises :class:`OSError`.
         """
         link = self.config_dir / self.local.name
-        if take and not link.is_symlink():
+        if include and not link.is_symlink():
             link.symlink_to(Path("..") / self.local.name)
-        elif not take and os.path.lexists(link):  # on a read-only disk, removing what is not there would fail, too
+        elif not include and os.path.lexists(link):  # on a read-only disk, removing what is not there would fail, too
             link.unlink(missing_ok=True)
 
     def make_check_dir(self) -> Path:

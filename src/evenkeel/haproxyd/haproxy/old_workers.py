@@ -125,20 +125,22 @@ class OldWorkers:
                 self._report_ended(one, reason)
         return ended
 
-    def _report_ended(self, one: OldWorker, reason: str) -> None:
-        known = one.connections != _CONNECTIONS_UNKNOWN
-        connections = counted(one.connections, "connection") if known else "an unknown number of connections"
+    def _report_ended(self, worker: OldWorker, reason: str) -> None:
+        known = worker.connections != _CONNECTIONS_UNKNOWN
+        connections = counted(worker.connections, "connection") if known else "an unknown number of connections"
         text = f"an old worker with {connections} was ended: {reason}"
-        log.warning("old worker ended", partition=self._partition, pid=one.pid, connections=connections, reason=reason)
+        log.warning(
+            "old worker ended", partition=self._partition, pid=worker.pid, connections=connections, reason=reason
+        )
         self._on_event(PartitionEvent(partition=self._partition, text=text))
 
-    async def _read_connection_count(self, one: OldWorker) -> OldWorker:
+    async def _read_connection_count(self, worker: OldWorker) -> OldWorker:
         try:
-            answer = await self._cli.command_to_worker(one.pid, "show info")
+            answer = await self._cli.command_to_worker(worker.pid, "show info")
             connections = int(answer.partition("CurrConns: ")[2].split()[0])
         except (HaproxyDown, ValueError, IndexError):
             connections = _CONNECTIONS_UNKNOWN
-        return OldWorker(pid=one.pid, started=one.started, connections=connections)
+        return OldWorker(pid=worker.pid, started=worker.started, connections=connections)
 
 
 async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> None:
@@ -159,26 +161,26 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
     OLD_WORKERS_MEMORY.set(sum(used.values()))
 
 
-def _terminate_and_wait(one: OldWorker) -> bool:
+def _terminate_and_wait(worker: OldWorker) -> bool:
     """Terminate a worker, and wait up to 5 s for its end, because its memory counts until then. Returns False
     if it had ended before, or does not end.
 
     The master continues: it expects that old workers end.
     """
     try:
-        descriptor = os.pidfd_open(one.pid)
+        descriptor = os.pidfd_open(worker.pid)
     except OSError:
         return False
     try:
         # The start time is read after the pidfd was opened, so that a process that reuses the pid is not signalled.
-        if start_ticks(one.pid) != one.started:
+        if start_ticks(worker.pid) != worker.started:
             return False
         signal.pidfd_send_signal(descriptor, signal.SIGTERM)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         return bool(poll.poll(END_TIMEOUT_SECONDS * 1000))
     except OSError as error:
-        log.warning("old worker not ended", pid=one.pid, reason=error.strerror)
+        log.warning("old worker not ended", pid=worker.pid, reason=error.strerror)
         return False
     finally:
         os.close(descriptor)

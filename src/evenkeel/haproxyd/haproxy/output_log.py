@@ -18,7 +18,7 @@ class OutputLog:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def open_path(self) -> Path:
+    def writable_path(self) -> Path:
         """Return the path for HAProxy's output: that of the log, which is created if it is missing, or
         ``/dev/null`` if the log cannot be opened, as on a read-only disk.
         """

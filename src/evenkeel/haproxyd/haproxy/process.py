@@ -88,8 +88,8 @@ class HaproxyProcess:
         self.old_workers = OldWorkers(partition, self.cli, on_event)
 
     @property
-    def up(self) -> bool:
-        """Whether a master is running, as far as is known: False once its end was noticed."""
+    def is_running(self) -> bool:
+        """Whether a master runs, as far as is known: False once its end was noticed."""
         return self._pidfd is not None
 
     def is_worker(self, pid: int) -> bool:
@@ -98,7 +98,7 @@ class HaproxyProcess:
         """
         if pid == self.worker_pid:
             return True
-        return self.up and pid not in self.old_workers and parent_pid(pid) == self.master_pid
+        return self.is_running and pid not in self.old_workers and parent_pid(pid) == self.master_pid
 
     def _set_workers(self, processes: Processes, execution: bytes) -> None:
         self._execution = execution
@@ -208,7 +208,7 @@ class HaproxyProcess:
             )
         except HaproxyDown as error:
             # before stop(), which closes the pidfd: a master that ended by itself refused its configuration
-            ended = not self.up
+            ended = not self.is_running
             await self.stop()
             raise (HaproxyRefused(self._output.alerts_since(position)) if ended else error) from None
         self._set_workers(found, execution)
@@ -226,7 +226,7 @@ class HaproxyProcess:
             binary,
             directory=self._directory,
             config_dir=self._config_dir,
-            log_path=self._output.open_path(),
+            log_path=self._output.writable_path(),
             master_socket=self._master_socket,
             memory_mib=self._settings.address_space_mib,
             arguments=arguments,
@@ -245,7 +245,7 @@ class HaproxyProcess:
         """
         deadline = time.monotonic() + limit_seconds
         answer_seconds = FIRST_ANSWER_SECONDS
-        while self.up and time.monotonic() < deadline:
+        while self.is_running and time.monotonic() < deadline:
             if socket.should_query():
                 # before the query, as in was_reloaded_by_others()
                 execution = execution_marker(self.master_pid)

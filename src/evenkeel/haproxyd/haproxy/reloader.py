@@ -85,7 +85,7 @@ class Reloader:
     def _write_files(self, config: HaproxyConfig) -> None:
         self._state.mark_unknown()
         # In this order: if the daemon dies between the two, no record may claim that HAProxy runs what is on disk.
-        self._files.write(config, take_local=bool(self._local.text_to_include()))
+        self._files.write(config, with_local=bool(self._local.text_to_include()))
 
     async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
         """Start a worker with the configuration, without the load balancers that HAProxy refuses.
@@ -112,11 +112,11 @@ class Reloader:
                 errors |= await self._find_refused(config, refusal.reason)
                 # the load balancers at fault go back to their previous configuration, and the others are tried again
                 config = replace_unbindable(config, previous, errors)
-            if not self._process.up and not config.load_balancers:
+            if not self._process.is_running and not config.load_balancers:
                 return errors, False
             # HAProxy already runs what is left of the configuration: only the files have to go back to it.
             if (
-                self._process.up
+                self._process.is_running
                 and before
                 and _same_content(config, before)
                 and self._state.local == self._local.text_to_include()
@@ -139,7 +139,7 @@ class Reloader:
         HAProxy refuses the configuration, :class:`HaproxyDown`, :class:`OSError`.
         """
         # a check costs a process start, so it is left out while reloads succeed
-        if self._process.up and (self._refusals or await self._config_check.is_due()):
+        if self._process.is_running and (self._refusals or await self._config_check.is_due()):
             await self._check_before_reload(config)
         await self.write_config(config)
         # Read before HAProxy reads it: a change in between shows as a difference later, and leads to another reload.
@@ -159,7 +159,7 @@ class Reloader:
         """
         if self._process.reload_obstacle():
             await self._replace_process(config)
-        elif self._process.up:
+        elif self._process.is_running:
             await self._reload_process(config)
         else:
             dropped = self._drop_server_states()

@@ -146,13 +146,13 @@ class HaproxyRunner:
     @property
     def state_lost(self) -> bool:
         """Whether a HAProxy runs although its configuration is not recorded on disk: the state directory was lost."""
-        return self._state.lost and self.process.up
+        return self._state.lost and self.process.is_running
 
     async def stop_if_idle(self) -> bool:
         """Stop a HAProxy without load balancers, once no worker has connections to listeners left. Returns
         False if some are left, and the caller has to try again.
         """
-        if not self.process.up or self._state.config.load_balancers:
+        if not self.process.is_running or self._state.config.load_balancers:
             return True
         try:
             idle = not (await self.process.cli.processes()).workers_leaving and not await self._client_connections()
@@ -199,7 +199,7 @@ class HaproxyRunner:
             await asyncio.to_thread(self._write_outdated_files)
 
     def _write_outdated_files(self) -> None:
-        self._files.write(self._state.config, take_local=bool(self._local.text_to_include()))
+        self._files.write(self._state.config, with_local=bool(self._local.text_to_include()))
         if self._state.known:
             self._files.remove_unused_files(self._state.config)
             self._state.save()
@@ -225,7 +225,7 @@ class HaproxyRunner:
 
         Raises :class:`HaproxyDown` if HAProxy cannot be made to serve, :class:`OSError`.
         """
-        if not self.process.up:
+        if not self.process.is_running:
             self._forget_process()
             if not config.load_balancers:
                 return ApplyResult(how="nothing")
@@ -239,7 +239,7 @@ class HaproxyRunner:
         errors |= refused
         repaired: Repaired = {}
         # A new worker runs what it has just read, so only a process that continued is compared.
-        if verify and how != "reload" and self.process.up:
+        if verify and how != "reload" and self.process.is_running:
             took, repaired = await self._undo_manual_changes()
             how = how if took == "nothing" else took
         await self._delete_idle_servers()
@@ -253,7 +253,7 @@ class HaproxyRunner:
         A new address is checked by binding it unless HAProxy already listens there. Raises
         :class:`HaproxyDown` if HAProxy does not answer and there is no record.
         """
-        if not self.process.up or self._state.known:
+        if not self.process.is_running or self._state.known:
             return
         socket, limit_seconds = self._layout.worker_socket, self._settings.command_timeout_seconds
         try:
@@ -309,7 +309,7 @@ class HaproxyRunner:
         return how, {}
 
     async def _plan_change(self, config: HaproxyConfig, *, verify: bool) -> RuntimePlan:
-        if not self.process.up:
+        if not self.process.is_running:
             return RuntimePlan(reason="haproxy is not running")
         # a process that cannot be reloaded is replaced before anything depends on a reload
         # not in a thread, whose turn costs more: these are looks at /proc and at sockets
@@ -360,7 +360,7 @@ class HaproxyRunner:
         """Delete removed servers that have no connections left; others are tried again at the next pass. A
         reload removes them in any case.
         """
-        if not self.process.up or not self._state.known:
+        if not self.process.is_running or not self._state.known:
             return
         for backend, name in self._state.servers_to_delete:
             # HAProxy refuses to delete a server that still has connections; the next pass tries again.

@@ -95,7 +95,7 @@ class RunningState:
         Without a process the record on disk is left: it is of a process that has ended, and a full disk must
         not prevent a start.
         """
-        if self._saved and self._process.up:
+        if self._saved and self._process.is_running:
             self._storage.write_running(self._running_file(""))
         self.known = self._saved = False
 
@@ -122,7 +122,7 @@ class RunningState:
         """Write the record to disk if an earlier attempt failed and the process runs a known configuration.
         Does not raise.
         """
-        if self.known and not self._saved and self._process.up:
+        if self.known and not self._saved and self._process.is_running:
             await asyncio.to_thread(self.try_to_save)
 
     def try_to_save(self) -> None:

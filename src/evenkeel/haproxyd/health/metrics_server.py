@@ -117,7 +117,7 @@ class MetricsServer:
         except (PartitionUnknown, HaproxyDown):
             return 503, ""
 
-    async def _metrics_page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
+    async def _metrics_page(self, partition: ObservedPartition, load_balancer: wire.LoadBalancerConfig) -> str:
         """Return the load balancer's metrics page, from statistics at most :data:`KEPT_SECONDS` old. Raises
         :class:`HaproxyDown` if the worker does not answer.
         """
@@ -128,10 +128,10 @@ class MetricsServer:
                 self._kept = {name: each for name, each in self._kept.items() if not each.is_expired}
                 kept = _CachedStatistics(partition.worker_pid, await partition.cli.command(STATISTICS))
                 self._kept[partition.name] = kept
-            if one.id not in kept.pages:
+            if load_balancer.id not in kept.pages:
                 # In a thread, because a page with thousands of members takes long to render.
-                kept.pages[one.id] = await asyncio.to_thread(render_metrics, one, kept.text)
-            return kept.pages[one.id]
+                kept.pages[load_balancer.id] = await asyncio.to_thread(render_metrics, load_balancer, kept.text)
+            return kept.pages[load_balancer.id]
 
 
 def _load_balancer_with_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerConfig | None:

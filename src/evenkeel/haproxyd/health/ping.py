@@ -22,7 +22,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
-from evenkeel.haproxyd.haproxy.runtime.state_file import can_be_raised
+from evenkeel.haproxyd.haproxy.runtime.state_file import has_health_source
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
@@ -336,7 +336,7 @@ def _lacks_health_check(partition: ObservedPartition, backend_name: str, name: s
     when it is down.
     """
     return any(
-        server.admin_up and not can_be_raised(backend, server)
+        server.admin_up and not has_health_source(backend, server)
         for balancer in partition.held.values()
         for backend in balancer.backends
         if backend.name == backend_name

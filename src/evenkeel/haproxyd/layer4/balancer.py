@@ -141,20 +141,26 @@ class DatagramBalancer:
 
     # -- changes
 
-    def refusal_reason(self, one: wire.LoadBalancerConfig) -> str:
+    def refusal_reason(self, load_balancer: wire.LoadBalancerConfig) -> str:
         """Return the reason to refuse a load balancer; empty if it has no datagram listeners, or this host
         can forward for them. After a failure, has :meth:`verify_table` try nftables again.
         """
-        if not one.datagram_listeners:
+        if not load_balancer.datagram_listeners:
             return ""
-        families = {address_family(bind.address) for listener in one.datagram_listeners for bind in listener.binds}
-        protocols = {listener.protocol for listener in one.datagram_listeners}
+        families = {
+            address_family(bind.address) for listener in load_balancer.datagram_listeners for bind in listener.binds
+        }
+        protocols = {listener.protocol for listener in load_balancer.datagram_listeners}
         # of a demonstration, clients and members are on this host
         forwards = self._settings.addresses.allow_loopback
         self._needed = self._needed or bool(self.problem)
         problem = self.problem or ("" if forwards else self._forwarding(families, protocols))
         what = "connections" if protocols == {"tcp"} else "datagrams"
-        return f"listener {one.datagram_listeners[0].name}: {what} are not forwarded here: {problem}" if problem else ""
+        return (
+            f"listener {load_balancer.datagram_listeners[0].name}: {what} are not forwarded here: {problem}"
+            if problem
+            else ""
+        )
 
     @property
     def host_problem(self) -> str:

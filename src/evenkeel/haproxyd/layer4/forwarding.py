@@ -42,8 +42,10 @@ class TableLock:
         self._name = f"\0evenkeel-nftables-{table}"
         self._descriptor: int | None = None
 
-    def take(self) -> bool:
-        """Try to take the lock without waiting; returns whether this process has it now. Raises :class:`OSError`."""
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free, without waiting; returns whether this process has it now. Raises
+        :class:`OSError`.
+        """
         if self._descriptor is not None:
             return True
         taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)

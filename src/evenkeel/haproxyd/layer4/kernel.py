@@ -70,7 +70,7 @@ class KernelTable:
         """
         with self._lock, _open_netfilter() as netfilter:
             read_generation(netfilter)
-            if not self._table_lock.take():
+            if not self._table_lock.try_acquire():
                 raise KernelRefused(f"another daemon in this network namespace has the nftables table {self._table}")
             if self._lacking and not needed:
                 raise KernelRefused(self._lacking)

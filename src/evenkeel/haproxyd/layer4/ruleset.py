@@ -158,15 +158,15 @@ class _ContentBuilder:
         )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
-    def add(self, one: wire.LoadBalancerConfig, down: frozenset[ServerKey]) -> None:
+    def add(self, load_balancer: wire.LoadBalancerConfig, down: frozenset[ServerKey]) -> None:
         pools = {
             backend.name: _DatagramPool(self._partition, backend, balance, down)
-            for backend in one.backends
+            for backend in load_balancer.backends
             if (balance := backend.datagrams) is not None
         }
-        for listener in one.datagram_listeners:
+        for listener in load_balancer.datagram_listeners:
             self._add_listener(listener, pools.get(listener.backend))
-        used = {listener.backend for listener in one.datagram_listeners}
+        used = {listener.backend for listener in load_balancer.datagram_listeners}
         for name in sorted(used & pools.keys()):
             self._sets |= pools[name].sets()
             self._chains |= pools[name].chains()
@@ -184,7 +184,7 @@ class _ContentBuilder:
             key = ElementKey(service=service)
             data = {"owned": "", "in": received, "out": sent}
             data |= {"direct": ""} if self._direct else {}
-            data |= {"new": flows} if pool is not None and not pool.sticky else {}
+            data |= {"new": flows} if pool is not None and not pool.binds_clients else {}
             self._elements |= {(f"{name}{family}", key): each for name, each in data.items()}
             if chain:
                 self._elements[f"services{family}", key] = chain
@@ -208,7 +208,7 @@ class _ContentBuilder:
         if listener.flows_max is not None:
             # The rule is replaced only with the limit, and not with servers, so that the kernel's list of flows stays.
             rules.append((HasMoreFlowsThan(listener.flows_max), REJECT))
-        if pool is not None and pool.sticky:
+        if pool is not None and pool.binds_clients:
             # clients that are bound do not come back from there to where other flows are counted
             rules.append((CountInCounter(flows), goto_chain(pool.chain)))
         if not rules:
@@ -255,7 +255,7 @@ class _DatagramPool:
         self._numbers = {family: self._server_numbers(family) for family in FAMILIES}
 
     @property
-    def sticky(self) -> bool:
+    def binds_clients(self) -> bool:
         """Whether clients are bound to servers."""
         return self._balance.sticky_seconds > 0
 
@@ -273,7 +273,7 @@ class _DatagramPool:
             (f"slots{family}", ElementKey(service=service, number=number)): server_target(self._new[name])
             for number, name in self._numbers[family].items()
         }
-        if self.sticky:
+        if self.binds_clients:
             for server in self._live_servers(family):
                 made[f"bonds{family}", ElementKey(service=service, server=server_target(server))] = self._name(
                     "kp", server
@@ -284,7 +284,7 @@ class _DatagramPool:
         """Return ``{name: declaration}`` of the sets of clients that are bound to each server; empty unless
         clients are bound.
         """
-        if not self.sticky:
+        if not self.binds_clients:
             return {}
         return {
             self._client_set_name(one): SetDeclaration(
@@ -297,7 +297,7 @@ class _DatagramPool:
         """Return ``{name: rules}`` of the chain that sends bound clients to their server, and of each
         server's chain that binds clients; empty unless clients are bound.
         """
-        if not self.sticky:
+        if not self.binds_clients:
             return {}
         made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_bond_rules())}
         for one in self._live.values():

@@ -37,22 +37,22 @@ class BindHolder(Value):
     load_balancer_id: str
 
 
-def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
+def bind_addresses(load_balancer: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
     """Return the addresses and ports on which HAProxy listens for a load balancer, with repetitions if its
     configuration has any. Raises :class:`ValueError` for an invalid address.
     """
-    return tuple(bind for frontend in one.frontends for bind in frontend_addresses(frontend))
+    return tuple(bind for frontend in load_balancer.frontends for bind in frontend_addresses(frontend))
 
 
-def listening_places(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
+def listening_places(load_balancer: wire.LoadBalancerConfig) -> tuple[Place, ...]:
     """Return protocol, address and port of all listeners of a load balancer, HAProxy's and the kernel's, with
     repetitions. Raises :class:`ValueError` for an invalid address.
     """
     return (
-        *(("tcp", bind) for bind in bind_addresses(one)),
+        *(("tcp", bind) for bind in bind_addresses(load_balancer)),
         *(
             (listener.protocol, bind_address(bind.address, bind.port))
-            for listener in one.datagram_listeners
+            for listener in load_balancer.datagram_listeners
             for bind in listener.binds
         ),
     )
@@ -89,19 +89,19 @@ class BindRegistry:
         self._reserved: dict[str, set[tuple[Place, BindHolder]]] = {}
         """``{partition: reserved places with their holders}``."""
 
-    def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
+    def reserve(self, partition: str, load_balancer: wire.LoadBalancerConfig, *, within_partition: bool = False) -> str:
         """Reserve all listening addresses of a load balancer, in addition to its earlier ones.
 
         Returns an empty text; or, with nothing reserved, a reason for operators: the load balancer has an
-        address twice, or one of another partition, and with ``own`` also another one of the same partition,
-        holds it.
+        address twice, or one of another partition holds it, and with ``within_partition`` also another one of
+        the same partition.
         """
-        wanted = listening_places(one)
-        holder = BindHolder(partition=partition, load_balancer_id=one.id)
+        wanted = listening_places(load_balancer)
+        holder = BindHolder(partition=partition, load_balancer_id=load_balancer.id)
         for place in wanted:
             if wanted.count(place) > 1:
                 return f"{_describe_place(place)} is there twice; a listener has it to itself"
-            other = self._conflicting_holder(place, holder, own=own)
+            other = self._conflicting_holder(place, holder, within_partition=within_partition)
             if other:
                 held_by = f"load balancer {other.load_balancer_id} in partition {other.partition}"
                 return f"{_describe_place(place)} is used by {held_by}"
@@ -132,14 +132,14 @@ class BindRegistry:
         for place, holder in kept - before:
             self._add_holder(place, holder)
 
-    def _conflicting_holder(self, place: Place, holder: BindHolder, *, own: bool) -> BindHolder | None:
+    def _conflicting_holder(self, place: Place, holder: BindHolder, *, within_partition: bool) -> BindHolder | None:
         protocol, bind = place
         addresses = self._holders.get((protocol, bind[1]), {})
         # Only these can overlap, so the other addresses that use the port need not be compared.
         for address in addresses if bind[0] in ANY else (bind[0], *ANY):
             if address in addresses and _addresses_overlap(address, bind[0]):
                 for other in addresses[address]:
-                    if other != holder and (own or other.partition != holder.partition):
+                    if other != holder and (within_partition or other.partition != holder.partition):
                         return other
         return None
 
@@ -167,7 +167,7 @@ def conflicting_load_balancers(
     registry = BindRegistry()
     for one in first:
         registry.reserve("", one)
-    problems = ((one.id, registry.reserve("", one, own=True)) for one in then)
+    problems = ((one.id, registry.reserve("", one, within_partition=True)) for one in then)
     # All load balancers compared here are of one partition, so the text does not name it.
     return {name: problem.removesuffix(" in partition ") for name, problem in problems if problem}
 

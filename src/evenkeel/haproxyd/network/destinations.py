@@ -15,14 +15,14 @@ Destination = tuple[str, str, int]
 """Description, address and port of a destination."""
 
 
-def load_balancer_destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
+def load_balancer_destinations(load_balancer: wire.LoadBalancerConfig) -> Iterator[Destination]:
     """Yield ``(description, address, port)`` of all destinations of a load balancer: servers, targets of
     health checks and of access logs. Addresses are in the notation of the configuration.
     """
-    for frontend in one.frontends:
+    for frontend in load_balancer.frontends:
         if frontend.access_log is not None:
             yield f"frontend {frontend.name}: access_log", frontend.access_log.address, frontend.access_log.port
-    for backend in one.backends:
+    for backend in load_balancer.backends:
         for server in backend.servers:
             where = f"backend {backend.name}: server {server.name}"
             yield where, server.address, server.port

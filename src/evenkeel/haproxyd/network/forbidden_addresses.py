@@ -65,24 +65,35 @@ class ForbiddenAddresses:
                 "restricts address families, AF_NETLINK is to be among them"
             ) from error
 
-    def refusal_reason(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
+    def refusal_reason(self, load_balancer: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
         """Return the reason to refuse this load balancer, which passed all other checks, because of an
         address that it listens on or sends to; empty if it is accepted. ``peers``: the partition's.
 
         Raises :class:`OSError` if the kernel does not report this host's addresses.
         """
         peers = tuple(peers)
-        return next(filter(None, (*self._bind_problems(one, peers), *self._destination_problems(one, peers))), "")
+        return next(
+            filter(
+                None, (*self._bind_problems(load_balancer, peers), *self._destination_problems(load_balancer, peers))
+            ),
+            "",
+        )
 
-    def _bind_problems(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
-        for listener in one.listeners:
+    def _bind_problems(
+        self, load_balancer: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]
+    ) -> Iterator[str]:
+        for listener in load_balancer.listeners:
             for bind in listener.binds:
                 address = _normal_address(bind.address)
                 if taken := self._user_of_address(address, bind.port, peers):
                     yield f"frontend {listener.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
 
-    def _destination_problems(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
-        found = [(what, _normal_address(address), port) for what, address, port in load_balancer_destinations(one)]
+    def _destination_problems(
+        self, load_balancer: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]
+    ) -> Iterator[str]:
+        found = [
+            (what, _normal_address(address), port) for what, address, port in load_balancer_destinations(load_balancer)
+        ]
         own = self._own_addresses_among(address for _, address, _ in found)
         for what, address, port in found:
             kind = self._user_of_address(address, port, peers) or (

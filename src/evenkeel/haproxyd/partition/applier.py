@@ -139,7 +139,7 @@ class ChangeApplier:
         # for it.
         return any(merged.wanted.get(name) is self.held.by_id[name] for name in self.held.incomplete)
 
-    async def finish(self) -> None:
+    async def finish_deferred_work(self) -> None:
         """Do the work that can wait until after the response to a change: write HAProxy's outdated files and
         record, compact the log, and release port and user of an empty partition. Raises :class:`OSError`.
         """
@@ -148,7 +148,7 @@ class ChangeApplier:
         await self.held.compact()
         # The timer that retires an empty partition is set only while HAProxy runs; after one that ended by itself, port
         # and user id are released here.
-        if not self.held and not self.runner.process.up:
+        if not self.held and not self.runner.process.is_running:
             await self.release_resources()
 
     async def release_resources(self) -> None:

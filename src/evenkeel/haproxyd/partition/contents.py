@@ -22,19 +22,19 @@ def is_content_missing(file: wire.File) -> bool:
     return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
 
 
-def missing_contents(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
+def missing_contents(load_balancer: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
     """Return the ``sha256`` of each content that the agent has to send, without repetition; files without
     ``sha256`` are left out. Empty for None.
     """
-    files = one.files if one else ()
+    files = load_balancer.files if load_balancer else ()
     # Two files may have the same content, which is requested once.
     return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_content_missing(file)))
 
 
 def fill_in_held_contents(
-    one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None
+    load_balancer: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None
 ) -> wire.LoadBalancerConfig:
-    """Return the load balancer ``one`` with contents that its request left out, from ``held`` (None: there is
+    """Return the load balancer with contents that its request left out, from ``held`` (None: there is
     none).
 
     A file takes the content held under its name, kind and ``sha256``; without a ``sha256`` a certificate
@@ -48,22 +48,22 @@ def fill_in_held_contents(
             return file
         return known if file.sha256 in ("", known.sha256) else file
 
-    return _map_files(one, held_or_given)
+    return _map_files(load_balancer, held_or_given)
 
 
-def remove_private_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def remove_private_keys(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer as it is shown to clients: the contents of certificate files, which include
     keys, are empty.
     """
-    return _map_files(one, lambda file: _set_file_content(file, "") if file.kind == "certificate" else file)
+    return _map_files(load_balancer, lambda file: _set_file_content(file, "") if file.kind == "certificate" else file)
 
 
-def replace_contents_by_placeholders(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def replace_contents_by_placeholders(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer with a placeholder for the content of each certificate, CA file and revocation
     list that has a ``sha256``.
     """
     return _map_files(
-        one,
+        load_balancer,
         lambda file: (
             _set_file_content(file, _HELD_CONTENT) if file.sha256 and file.kind in _SENT_ONCE and file.content else file
         ),
@@ -74,6 +74,8 @@ def _set_file_content(file: wire.File, content: str) -> wire.File:
     return msgspec.structs.replace(file, content=content)
 
 
-def _map_files(one: wire.LoadBalancerConfig, change: Callable[[wire.File], wire.File]) -> wire.LoadBalancerConfig:
-    files = tuple(map(change, one.files))
-    return one if files == one.files else msgspec.structs.replace(one, files=files)
+def _map_files(
+    load_balancer: wire.LoadBalancerConfig, change: Callable[[wire.File], wire.File]
+) -> wire.LoadBalancerConfig:
+    files = tuple(map(change, load_balancer.files))
+    return load_balancer if files == load_balancer.files else msgspec.structs.replace(load_balancer, files=files)

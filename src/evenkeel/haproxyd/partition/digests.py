@@ -32,8 +32,8 @@ class DigestCache:
         return {name: word for name, (_, word) in self._known.items()}
 
 
-def load_balancer_digest(one: wire.LoadBalancerConfig) -> str:
+def load_balancer_digest(load_balancer: wire.LoadBalancerConfig) -> str:
     """Return 32 hexadecimal digits that are equal for equal load balancers. A certificate, CA file or
     revocation list with a ``sha256`` counts by that digest, not by its content.
     """
-    return hashlib.sha256(_ENCODER.encode(replace_contents_by_placeholders(one))).hexdigest()[:32]
+    return hashlib.sha256(_ENCODER.encode(replace_contents_by_placeholders(load_balancer))).hexdigest()[:32]

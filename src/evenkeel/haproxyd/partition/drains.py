@@ -153,7 +153,7 @@ class ConnectionDrains:
         """End the connections of those of these servers that are still out of service, in the current worker
         and all old ones. Raises :class:`HaproxyDown` if a worker does not answer.
         """
-        if not self._process.up:
+        if not self._process.is_running:
             return  # and there are no connections
         cli = self._process.cli
         processes = await cli.processes()

@@ -113,22 +113,22 @@ class MergedChanges:
                 self._keep_previous(name, problem)
             changed = [one for one in changed if one.id not in problems] if problems else []
 
-    def _load_balancer_problem(self, one: wire.LoadBalancerConfig) -> str:
+    def _load_balancer_problem(self, load_balancer: wire.LoadBalancerConfig) -> str:
         # Members may reach neither the present peers nor the new ones, because both are in use during the pass.
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
         return (
-            load_balancer_problem(one, self._settings)
-            or self._forbidden_addresses.refusal_reason(one, peers)
-            or self._datagrams.refusal_reason(one)
+            load_balancer_problem(load_balancer, self._settings)
+            or self._forbidden_addresses.refusal_reason(load_balancer, peers)
+            or self._datagrams.refusal_reason(load_balancer)
         )
 
-    def _keeps_names_and_addresses(self, one: wire.LoadBalancerConfig) -> bool:
+    def _keeps_names_and_addresses(self, load_balancer: wire.LoadBalancerConfig) -> bool:
         """Whether the load balancer uses exactly the names and addresses that it had before the changes."""
-        before = self._before.get(one.id)
+        before = self._before.get(load_balancer.id)
         return (
             before is not None
-            and _names_used(before) == _names_used(one)
-            and listening_places(before) == listening_places(one)
+            and _names_used(before) == _names_used(load_balancer)
+            and listening_places(before) == listening_places(load_balancer)
         )
 
     def _keep_previous(self, name: str, problem: str) -> None:
@@ -164,16 +164,16 @@ class MergedChanges:
         return problems
 
 
-def _names_used(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
+def _names_used(load_balancer: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
     return [
-        *(("frontend", item.name) for item in one.listeners),
-        *(("backend", item.name) for item in one.backends),
-        *(("file", item.name) for item in one.files),
+        *(("frontend", item.name) for item in load_balancer.listeners),
+        *(("backend", item.name) for item in load_balancer.backends),
+        *(("file", item.name) for item in load_balancer.files),
     ]
 
 
-def _taken_name_problem(one: wire.LoadBalancerConfig, taken: Mapping[tuple[str, str], str]) -> str:
-    for kind, name in _names_used(one):
-        if taken.get((kind, name), one.id) != one.id:
+def _taken_name_problem(load_balancer: wire.LoadBalancerConfig, taken: Mapping[tuple[str, str], str]) -> str:
+    for kind, name in _names_used(load_balancer):
+        if taken.get((kind, name), load_balancer.id) != load_balancer.id:
             return f"{kind} {name} is load balancer {taken[kind, name]}'s; names are unique in a partition"
     return ""

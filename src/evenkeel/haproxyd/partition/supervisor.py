@@ -159,7 +159,7 @@ class PartitionSupervisor:
     @property
     def is_running(self) -> bool:
         """Whether the partition's HAProxy runs, as far as is known; an empty partition needs none."""
-        return self._runner.process.up
+        return self._runner.process.is_running
 
     @property
     def in_use(self) -> bool:
@@ -407,7 +407,7 @@ class PartitionSupervisor:
             repaired = self._repairs.take_texts(self.held) if queued.names_load_balancers else {}
             queued.complete_with_receipt(applied.how, merged.errors, merged.lacking, self.peer, self.peers, repaired)
         # The receipts are complete, so an error from here on fails no change.
-        await self._applier.finish()
+        await self._applier.finish_deferred_work()
 
     def _postpone_changes(self, merged: MergedChanges) -> None:
         """Complete the changes without applying them, because HAProxy runs load balancers that the daemon has

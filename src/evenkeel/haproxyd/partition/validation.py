@@ -41,27 +41,27 @@ def load_balancer_problem(load_balancer: wire.LoadBalancerConfig, settings: Daem
     return next(filter(None, _load_balancer_problems(load_balancer, settings)), "")
 
 
-def _load_balancer_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
+def _load_balancer_problems(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
     named: tuple[tuple[str, tuple[str, ...]], ...] = (
-        ("frontend", tuple(item.name for item in one.listeners)),
-        ("backend", tuple(item.name for item in one.backends)),
-        ("file", tuple(item.name for item in one.files)),
+        ("frontend", tuple(item.name for item in load_balancer.listeners)),
+        ("backend", tuple(item.name for item in load_balancer.backends)),
+        ("file", tuple(item.name for item in load_balancer.files)),
     )
     for kind, names in named:
         yield from _name_problems(kind, names)
-    kinds = {file.name: file.kind for file in one.files}
-    for frontend in one.frontends:
+    kinds = {file.name: file.kind for file in load_balancer.files}
+    for frontend in load_balancer.frontends:
         yield from _frontend_problems(frontend, settings, kinds)
-    for backend in one.backends:
+    for backend in load_balancer.backends:
         yield from _backend_problems(backend, settings, kinds)
-    yield from datagram_problems(one, settings)
-    for what, address, port in load_balancer_destinations(one):
+    yield from datagram_problems(load_balancer, settings)
+    for what, address, port in load_balancer_destinations(load_balancer):
         yield address_problem(what, address, port)
         if problem := settings.addresses.member_problem(address):
             yield f"{what}: address is {address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
-    if len(one.note) > wire.NOTE_CHARS_MAX:
-        yield f"note: {len(one.note)} characters given; at most {wire.NOTE_CHARS_MAX} are allowed"
-    yield from _file_problems(one.files, settings)
+    if len(load_balancer.note) > wire.NOTE_CHARS_MAX:
+        yield f"note: {len(load_balancer.note)} characters given; at most {wire.NOTE_CHARS_MAX} are allowed"
+    yield from _file_problems(load_balancer.files, settings)
 
 
 def _file_problems(files: tuple[wire.File, ...], settings: DaemonSettings) -> Iterator[str]:
@@ -126,12 +126,12 @@ def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSett
             yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
 
 
-def datagram_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
+def datagram_problems(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
     """Yield reasons to refuse the datagram listeners of a load balancer, and its backends for datagrams:
     their values become parts of kernel rules.
     """
-    pools = {backend.name: balance for backend in one.backends if (balance := backend.datagrams) is not None}
-    for listener in one.datagram_listeners:
+    pools = {backend.name: balance for backend in load_balancer.backends if (balance := backend.datagrams) is not None}
+    for listener in load_balancer.datagram_listeners:
         what = f"frontend {listener.name}"
         yield from _bind_problems(what, listener.binds, settings)
         if listener.backend and listener.backend not in pools:
@@ -148,7 +148,7 @@ def datagram_problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) ->
             for text in listener.allowed_cidrs
             if not _is_network(text)
         )
-    for backend in one.backends:
+    for backend in load_balancer.backends:
         if backend.datagrams is not None:
             yield from _balance_problems(backend, backend.datagrams)
 

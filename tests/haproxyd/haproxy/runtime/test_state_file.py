@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, can_be_raised, state_file_content
+from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, has_health_source, state_file_content
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     CHECK_CONFIGURED,
     CHECK_ENABLED,
@@ -114,7 +114,7 @@ def test_a_server_is_down_only_if_something_may_raise_it(backend: wire.Backend, 
     by_name = {server.name: server for server in backend.servers}
     for row in table_rows(state_file_content(config(backend), shown(*rows))):
         assert row["srv_op_state"] in (DOWN, UP)
-        assert row["srv_op_state"] == UP or can_be_raised(backend, by_name[row["srv_name"]])
+        assert row["srv_op_state"] == UP or has_health_source(backend, by_name[row["srv_name"]])
 
 
 @given(backends, st.lists(rows, max_size=6))

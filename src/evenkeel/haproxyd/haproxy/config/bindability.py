@@ -29,28 +29,28 @@ def config_binds(config: HaproxyConfig) -> Binds:
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
-def drop_unbindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
+def drop_unbindable_peer(config: HaproxyConfig, listening: Binds) -> tuple[HaproxyConfig, str]:
     """Return the configuration, without peers if their address cannot be bound, and the reason for that;
     empty if it can. Binds the address for a moment.
 
-    ``ours``: addresses on which HAProxy already listens, which are not tested.
+    ``listening``: addresses on which HAProxy already listens, which are not tested.
     """
     bind = peer_bind(config)
-    if bind is None or bind in ours:
+    if bind is None or bind in listening:
         return config, ""
     problem = binds.unbindable_addresses([bind]).get(bind, "")
     return (msgspec.structs.replace(config, peer=None, peer_key="", peers=()) if problem else config), problem
 
 
-def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
+def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, listening: Binds) -> dict[str, str]:
     """Return ``{load balancer id: reason}`` of load balancers with new addresses that cannot be bound. Binds
     them for a moment.
 
-    ``running``: the configuration that runs; ``ours``: addresses on which HAProxy already listens, which are
+    ``running``: the configuration that runs; ``listening``: addresses on which HAProxy already listens, which are
     not tested.
     """
     # HAProxy listens on the peers' address too, but a load balancer cannot have that one, so it is tested as a new one.
-    balancers_binds = ours - {peer_bind(running)}
+    balancers_binds = listening - {peer_bind(running)}
     new = {
         bind: one.id
         for one in config.load_balancers.values()
@@ -62,8 +62,8 @@ def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, our
     return {new[bind]: problem for bind, problem in problems.items()}
 
 
-def bindable_load_balancers(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """Return the ``previous`` load balancers whose addresses can all be bound. ``ours``: addresses on which
+def bindable_load_balancers(previous: LoadBalancers, listening: Binds) -> LoadBalancers:
+    """Return the ``previous`` load balancers whose addresses can all be bound. ``listening``: addresses on which
     HAProxy listens, which are not tested.
 
     The test is needed because HAProxy may not run them, if they come from the disk.
@@ -71,37 +71,37 @@ def bindable_load_balancers(previous: LoadBalancers, ours: Binds) -> LoadBalance
     return {
         name: one
         for name, one in previous.items()
-        if not binds.unbindable_addresses(set(binds.bind_addresses(one)) - ours)
+        if not binds.unbindable_addresses(set(binds.bind_addresses(one)) - listening)
     }
 
 
-def listening_load_balancers(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """Return the ``wanted`` load balancers that have a frontend all of whose addresses are in ``ours`` (those
+def listening_load_balancers(wanted: LoadBalancers, listening: Binds) -> LoadBalancers:
+    """Return the ``wanted`` load balancers that have a frontend all of whose addresses are in ``listening`` (those
     on which HAProxy listens), without their other frontends.
     """
     found = {}
     for name, one in wanted.items():
-        frontends = tuple(each for each in one.frontends if ours.issuperset(binds.frontend_addresses(each)))
+        frontends = tuple(each for each in one.frontends if listening.issuperset(binds.frontend_addresses(each)))
         if any(each.binds for each in frontends):
             found[name] = msgspec.structs.replace(one, frontends=frontends)
     return found
 
 
-def replace_unbindable(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
-    """Return the configuration with the load balancers in ``bad`` (reasons by id) replaced by those in
+def replace_unbindable(config: HaproxyConfig, running: LoadBalancers, errors: dict[str, str]) -> HaproxyConfig:
+    """Return the configuration with the load balancers in ``errors`` (reasons by id) replaced by those in
     ``running``, or left out.
 
-    Load balancers that conflict with these are replaced, too, and added to ``bad``.
+    Load balancers that conflict with these are replaced, too, and added to ``errors``.
     """
-    if not bad:
+    if not errors:
         return config
-    kept = {name: one for name, one in config.load_balancers.items() if name not in bad}
-    as_now = {name: one for name, one in running.items() if name in bad}
+    kept = {name: one for name, one in config.load_balancers.items() if name not in errors}
+    as_now = {name: one for name, one in running.items() if name in errors}
     more = binds.conflicting_load_balancers(as_now.values(), kept.values())
     fitting = msgspec.structs.replace(config, load_balancers=kept | as_now)
-    bad.update(more)
-    # Each round adds load balancers to `bad`, so the recursion ends.
-    return replace_unbindable(fitting, running, bad) if more else fitting
+    errors.update(more)
+    # Each round adds load balancers to `errors`, so the recursion ends.
+    return replace_unbindable(fitting, running, errors) if more else fitting
 
 
 def ping_settings_differ(before: HaproxyConfig, after: HaproxyConfig) -> bool:

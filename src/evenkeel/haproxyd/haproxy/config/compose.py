@@ -294,23 +294,28 @@ class Composer:
             self._fragments = {name: self._fragments[name] for name in config.load_balancers}
         return self._last[1]
 
-    def _cached_fragment(self, one: wire.LoadBalancerConfig) -> str:
-        known = self._fragments.get(one.id)
-        if known is None or known[0] is not one:
-            known = self._fragments[one.id] = (one, load_balancer_sections(one, self._settings.traffic_log))
+    def _cached_fragment(self, load_balancer: wire.LoadBalancerConfig) -> str:
+        known = self._fragments.get(load_balancer.id)
+        if known is None or known[0] is not load_balancer:
+            known = self._fragments[load_balancer.id] = (
+                load_balancer,
+                load_balancer_sections(load_balancer, self._settings.traffic_log),
+            )
         return known[1]
 
 
-def load_balancer_sections(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
+def load_balancer_sections(load_balancer: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
     """Render the configuration sections of one load balancer. ``traffic_log``: ``address:port`` of the
     traffic log, as in the settings; empty: none.
     """
-    parts = [f"\n# load balancer {one.id}\n"]
+    parts = [f"\n# load balancer {load_balancer.id}\n"]
     parts.extend(
-        _ring_section(frontend.name, log) for frontend in one.frontends if (log := frontend.access_log) is not None
+        _ring_section(frontend.name, log)
+        for frontend in load_balancer.frontends
+        if (log := frontend.access_log) is not None
     )
-    parts.extend(_frontend_section(frontend, traffic_log) for frontend in one.frontends)
-    parts.extend(_backend_section(backend) for backend in one.backends)
+    parts.extend(_frontend_section(frontend, traffic_log) for frontend in load_balancer.frontends)
+    parts.extend(_backend_section(backend) for backend in load_balancer.backends)
     return "".join(parts)
 
 

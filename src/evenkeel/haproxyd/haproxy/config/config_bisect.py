@@ -17,14 +17,14 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
     Costs one check if none is refused, and about two times log2 of the number of load balancers for each
     refused one.
     """
-    words = await check(suspects) if suspects else ""
-    if not words:
+    message = await check(suspects) if suspects else ""
+    if not message:
         return {}
     if len(suspects) == 1:
-        return {suspects[0]: words}
+        return {suspects[0]: message}
     middle = (len(suspects) + 1) // 2
     found = {**await bisect_refused(suspects[:middle], check), **await bisect_refused(suspects[middle:], check)}
-    return found or dict.fromkeys(suspects, words)  # each half is valid on its own
+    return found or dict.fromkeys(suspects, message)  # each half is valid on its own
 
 
 async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:

@@ -66,12 +66,12 @@ class ConfigCheck:
         return await check_config(binary, layout.config_dir, layout.files_dir, limit)
 
     async def bisect(
-        self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
+        self, wanted: LoadBalancers, running: LoadBalancers, message: str, *, with_local: bool
     ) -> dict[str, str]:
         """Find the load balancers that HAProxy refuses, and return ``{id: reason}``; empty: the operator's
         file is the cause.
 
-        ``words``: HAProxy's message; ``with_local``: whether it read the operator's file. If checks find no
+        ``message``: HAProxy's message; ``with_local``: whether it read the operator's file. If checks find no
         cause, the changed load balancers that the message names are blamed, or else all changed ones. Raises
         :class:`HaproxyDown` if the check cannot be run, if none changed, or if none runs and the message
         names none of several.
@@ -89,13 +89,13 @@ class ConfigCheck:
         if with_local and not await self.check(wanted):
             return {}
         if not suspects:
-            raise HaproxyDown(f"HAProxy does not take its configuration: {words}")
-        named = [name for name in suspects if _mentions_load_balancer(words, wanted[name])]
+            raise HaproxyDown(f"HAProxy does not take its configuration: {message}")
+        named = [name for name in suspects if _mentions_load_balancer(message, wanted[name])]
         if not named and not running and len(suspects) > 1:
-            raise HaproxyDown(f"HAProxy does not take its configuration, and names no load balancer: {words}")
-        return dict.fromkeys(named or suspects, words)
+            raise HaproxyDown(f"HAProxy does not take its configuration, and names no load balancer: {message}")
+        return dict.fromkeys(named or suspects, message)
 
 
-def _mentions_load_balancer(words: str, one: wire.LoadBalancerConfig) -> bool:
-    names = (*(item.name for item in one.frontends), *(item.name for item in one.backends))
-    return any(name in words for name in names)
+def _mentions_load_balancer(message: str, load_balancer: wire.LoadBalancerConfig) -> bool:
+    names = (*(item.name for item in load_balancer.frontends), *(item.name for item in load_balancer.backends))
+    return any(name in message for name in names)

@@ -34,15 +34,15 @@ class ConfigFiles:
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
-    def write(self, config: HaproxyConfig, *, take_local: bool) -> None:
+    def write(self, config: HaproxyConfig, *, with_local: bool) -> None:
         """Write the files of a configuration; files without a reference stay, because they may be in use.
         Blocks. Raises :class:`OSError`.
 
-        ``take_local``: include the operator's file.
+        ``with_local``: include the operator's file.
         """
         write_files(self._storage, config, self._layout, self._known, self._composer)
         self._known |= config_file_contents(config)
-        self._storage.include_local_config(take=take_local)
+        self._storage.include_local_config(include=with_local)
         self.outdated = False
 
     def remove_unused_files(self, config: HaproxyConfig) -> None:

@@ -14,27 +14,29 @@ from evenkeel.haproxyd import wire
 _NAMES_PATTERN = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
 
 
-def loaded_part(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def loaded_part(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer without unused backends, and without files that only these refer to.
 
     Returns the same object if it has no unused backends.
     """
-    unused = unused_backends(one)
+    unused = unused_backends(load_balancer)
     if not unused:
-        return one
-    used = tuple(backend for backend in one.backends if backend.name not in unused)
+        return load_balancer
+    used = tuple(backend for backend in load_balancer.backends if backend.name not in unused)
     mine = possible_names(
         (
-            *_frontend_texts(one),
+            *_frontend_texts(load_balancer),
             *(text for backend in used for text in _backend_texts(backend)),
-            *(file.content for file in one.files if file.kind == "crt_list"),
+            *(file.content for file in load_balancer.files if file.kind == "crt_list"),
         )
     )
-    theirs = possible_names(text for each in one.backends if each.name in unused for text in _backend_texts(each))
+    theirs = possible_names(
+        text for each in load_balancer.backends if each.name in unused for text in _backend_texts(each)
+    )
     return msgspec.structs.replace(
-        one,
+        load_balancer,
         backends=used,
-        files=tuple(file for file in one.files if file.name in mine or file.name not in theirs),
+        files=tuple(file for file in load_balancer.files if file.name in mine or file.name not in theirs),
     )
 
 
@@ -51,17 +53,19 @@ class LoadedParts:
         self._last = {name: (one, self._loaded_part(one)) for name, one in load_balancers.items()}
         return {name: part for name, (_, part) in self._last.items()}
 
-    def _loaded_part(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        whole, part = self._last.get(one.id, (None, None))
-        return part if part is not None and whole is one else loaded_part(one)
+    def _loaded_part(self, load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+        whole, part = self._last.get(load_balancer.id, (None, None))
+        return part if part is not None and whole is load_balancer else loaded_part(load_balancer)
 
 
-def unused_backends(one: wire.LoadBalancerConfig) -> frozenset[str]:
+def unused_backends(load_balancer: wire.LoadBalancerConfig) -> frozenset[str]:
     """Return the names of the backends to which neither a listener nor a used backend refers; any word in
     their lines that could be a backend's name counts as a reference.
     """
-    rest = {backend.name: backend for backend in one.backends}
-    found = possible_names(_frontend_texts(one)) | {listener.backend for listener in one.datagram_listeners}
+    rest = {backend.name: backend for backend in load_balancer.backends}
+    found = possible_names(_frontend_texts(load_balancer)) | {
+        listener.backend for listener in load_balancer.datagram_listeners
+    }
     while used := rest.keys() & found:
         found = possible_names(text for name in used for text in _backend_texts(rest.pop(name)))
     return frozenset(rest)
@@ -72,15 +76,15 @@ def possible_names(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(name for text in texts for name in _NAMES_PATTERN.findall(text))
 
 
-def config_texts(one: wire.LoadBalancerConfig) -> Iterator[str]:
+def config_texts(load_balancer: wire.LoadBalancerConfig) -> Iterator[str]:
     """Yield the lines and arguments of all frontends and backends of a load balancer."""
-    yield from _frontend_texts(one)
-    for backend in one.backends:
+    yield from _frontend_texts(load_balancer)
+    for backend in load_balancer.backends:
         yield from _backend_texts(backend)
 
 
-def _frontend_texts(one: wire.LoadBalancerConfig) -> Iterator[str]:
-    for frontend in one.frontends:
+def _frontend_texts(load_balancer: wire.LoadBalancerConfig) -> Iterator[str]:
+    for frontend in load_balancer.frontends:
         yield from (*frontend.lines, *frontend.bind_arguments)
 
 

@@ -23,7 +23,7 @@ from evenkeel.haproxyd.haproxy.runtime.plan import (
     set_service_state_command,
     set_weight_command,
 )
-from evenkeel.haproxyd.haproxy.runtime.state_file import can_be_raised
+from evenkeel.haproxyd.haproxy.runtime.state_file import has_health_source
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FORCED_DRAIN,
     FORCED_MAINTENANCE,
@@ -64,7 +64,7 @@ def server_drift(
                 found = seen.get(key)
                 if found is None:
                     raise NeedsReload(f"server {backend.name}/{server.name} is not there", one.id)
-                judged = can_be_raised(backend, server) or key in pinged
+                judged = has_health_source(backend, server) or key in pinged
                 for what, command in _server_repairs(backend, server, found, is_judged=judged):
                     changed = f"server {server.name} of backend {backend.name} was changed ({what})"
                     findings.append(Finding(load_balancer_id=one.id, text=changed, command=command))

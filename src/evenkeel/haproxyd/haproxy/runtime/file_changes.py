@@ -9,7 +9,7 @@ kind of file       commands
 ``acl``            ``add acl``, then ``del acl``
 ``map``            ``add map``, ``set map``, then ``del map``
 ``certificate``    ``set ssl cert``, ``commit ssl cert``; to add one: ``new ssl cert`` before, ``add ssl crt-list``
-                   after; to remove one: ``del ssl crt-list``, ``del ssl cert``, or a worthless one in its place
+                   after; to remove one: ``del ssl crt-list``, ``del ssl cert``, or another one in its place
 ``ca``, ``crl``    ``set`` and ``commit`` of ``ssl ca-file`` or ``ssl crl-file``, where HAProxy supports it
 =================  =================================================================================================
 """
@@ -24,7 +24,7 @@ from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
 from evenkeel.haproxyd.haproxy.runtime.certificate_names import presented_names
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
-from evenkeel.haproxyd.haproxy.runtime.worthless_certificate import worthless_certificate
+from evenkeel.haproxyd.haproxy.runtime.replacement_certificate import replacement_certificate
 
 LIST_CHANGES_MAX = 500
 """Maximum number of changed entries of a list for which runtime commands are faster than a reload."""
@@ -117,7 +117,7 @@ def _certificate_removals(
 def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> Iterator[RuntimeCommand]:
     """Yield commands that remove the private keys of closed listeners and unused backends.
 
-    HAProxy deletes no certificate that these refer to, so worthless ones take their places; to be sent once
+    HAProxy deletes no certificate that these refer to, so self-made ones take their places; to be sent once
     the listeners are closed. Raises :class:`NeedsReload` if no command can replace a key.
     """
     kept = {file.name: file for file in after.files}
@@ -129,7 +129,7 @@ def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig
     }
     for file in before.files:
         if file.kind == "certificate" and file.name not in kept and file.name not in deleted:
-            yield from ssl_changes(msgspec.structs.replace(file, content=worthless_certificate()))
+            yield from ssl_changes(msgspec.structs.replace(file, content=replacement_certificate()))
 
 
 def _content_changes(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:

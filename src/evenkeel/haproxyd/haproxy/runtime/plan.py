@@ -24,7 +24,7 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import (
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import PAYLOAD_BYTES_MAX, file_changes, key_removals
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
-from evenkeel.haproxyd.haproxy.runtime.state_file import can_be_raised
+from evenkeel.haproxyd.haproxy.runtime.state_file import has_health_source
 
 COMMANDS_MAX = 2000
 
@@ -212,7 +212,7 @@ class _LoadBalancerChange:
         for name, server in after.items():
             if name in before:
                 yield from _server_commands(new.name, before[name], server)
-                if old.ping is not None and server.admin_up and not can_be_raised(new, server):
+                if old.ping is not None and server.admin_up and not has_health_source(new, server):
                     yield set_health_up_command(new.name, server)  # the daemon's last ping may have set it down
             else:
                 yield from self._add_commands(new, server)

@@ -81,17 +81,19 @@ def certificate_fingerprints(content: str) -> list[str]:
     return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]
 
 
-def _certificate_findings(one: wire.LoadBalancerConfig, seen: LoadedCertificates) -> Iterator[Finding]:
+def _certificate_findings(load_balancer: wire.LoadBalancerConfig, seen: LoadedCertificates) -> Iterator[Finding]:
     listed: set[str] = set()
-    for file in one.files:
+    for file in load_balancer.files:
         if file.kind == "crt_list" and file.name in seen.listed:
             names = list(map(listed_certificate, list_entries(file.content)))
             if seen.listed[file.name] != names:
-                raise NeedsReload(f"list {file.name} was changed", one.id)
+                raise NeedsReload(f"list {file.name} was changed", load_balancer.id)
             listed.update(names)
-    for file in one.files:
+    for file in load_balancer.files:
         if file.kind in _WORDS_BY_KIND:
-            yield from _file_findings(one.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed)
+            yield from _file_findings(
+                load_balancer.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed
+            )
 
 
 def _file_findings(

@@ -65,7 +65,7 @@ def _is_outdated(row: Mapping[str, str]) -> bool:
     return int(row["srv_check_state"]) & (CHECK_CONFIGURED | CHECK_ENABLED) == CHECK_CONFIGURED
 
 
-def can_be_raised(backend: wire.Backend, server: wire.BackendServer) -> bool:
+def has_health_source(backend: wire.Backend, server: wire.BackendServer) -> bool:
     """Whether a check, a tracked server or a ping can raise the server when it is down; else it would stay down for
     ever.
     """
@@ -106,7 +106,7 @@ def _has_moved(server: wire.BackendServer, row: Mapping[str, str]) -> bool:
 
 
 def _operational_state(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
-    if not can_be_raised(backend, server):
+    if not has_health_source(backend, server):
         return UP
     if _has_moved(server, row):
         # pings do not depend on the port; their first result decides about a new address

@@ -8,7 +8,7 @@ NAME = "removed.evenkeel.invalid"
 
 
 @functools.cache
-def worthless_certificate() -> str:
+def replacement_certificate() -> str:
     """Return a self-made certificate with its private key, as PEM, that no client trusts; the same one for
     the life of this process.
     """
