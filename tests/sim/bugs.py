@@ -204,7 +204,7 @@ def _assignments_of_everybody() -> Iterator[None]:
 
     with (
         patch.object(ownership_shards, "read_assignments", assignments),
-        patch.object(ownership_services, "check_owner", lambda *_: None),
+        patch.object(ownership_services, "check_shard_owner", lambda *_: None),
     ):
         yield
 
@@ -684,7 +684,7 @@ def _common_guard_not_checked() -> Iterator[None]:
 @contextmanager
 def _shared_networks_kept() -> Iterator[None]:
     with (
-        patch.object(common, "drop_unused_networks", lambda connection, networks: None),
+        patch.object(common, "mark_unused_subnets_leaving", lambda connection, networks: None),
         patch.object(common, "find_unused_common_networks", lambda connection, limit: ()),
     ):
         yield

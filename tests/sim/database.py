@@ -18,7 +18,7 @@ from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.migrations import upgrade_tables
-from evenkeel.store.reports.applied import Recorded
+from evenkeel.store.reports.applied import RecordedReport
 from tests.sim.effects import Effects, Latency, Lost, Postponed
 from tests.sim.process import Process
 from tests.sim.watch import Watch
@@ -172,13 +172,13 @@ class Server:
         if commit:
             transaction.commit()
             self.watch.commit()
-            if isinstance(result, list) and result and isinstance(result[0], Recorded):
+            if isinstance(result, list) and result and isinstance(result[0], RecordedReport):
                 self._reported(op, result)
         else:
             transaction.rollback()
         return result
 
-    def _reported(self, op: Any, recorded: Sequence[Recorded]) -> None:
+    def _reported(self, op: Any, recorded: Sequence[RecordedReport]) -> None:
         """The operation encloses one report, or all of them."""
         (sent,) = [
             [held] if isinstance(held, ReportApplied) else held

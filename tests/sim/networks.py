@@ -9,7 +9,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, NetworkType
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.networks.common_services import read_network_services
-from evenkeel.store.networks.places import ShardPlace, place_columns, shard_place
+from evenkeel.store.networks.places import ShardPlace, place_from_row, places_query
 from evenkeel.store.ownership.services import _definitions_page
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import network_row, subnet_row
@@ -74,7 +74,7 @@ def _declare(server: Any, network_id: str, segment: int, subnet_id: str, base: s
 def places(world: Any) -> list[ShardPlace]:
     """All shards."""
     connection = world.server.connection
-    found = [shard_place(row) for row in connection.execute(place_columns())]
+    found = [place_from_row(row) for row in connection.execute(places_query())]
     connection.rollback()
     return found
 

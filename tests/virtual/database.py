@@ -18,7 +18,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine import make_url
 
 from evenkeel.store.engine.base import Database, Op, T
-from evenkeel.store.engine.database import _OrderedConnection
+from evenkeel.store.engine.database import _PermanentConnection
 from evenkeel.store.engine.write_watch import WriteWatch
 from evenkeel.store.migrations import upgrade_tables
 
@@ -47,9 +47,9 @@ def _migrated() -> bytes:
         return file.read_bytes()
 
 
-def _line(file: Path, begin: str, now: Callable[[], float]) -> _OrderedConnection:
+def _line(file: Path, begin: str, now: Callable[[], float]) -> _PermanentConnection:
     """A connection whose clock is ``now``."""
-    line = _OrderedConnection(make_url(f"sqlite:///{file}"), begin)
+    line = _PermanentConnection(make_url(f"sqlite:///{file}"), begin)
 
     def tune(connection: Any, _record: Any) -> None:
         connection.execute("PRAGMA synchronous=OFF")
@@ -73,7 +73,7 @@ class VirtualDatabase(Database):
         self.committed: list[Callable[[], object]] = []
 
     @property
-    def _lines(self) -> tuple[_OrderedConnection, ...]:
+    def _lines(self) -> tuple[_PermanentConnection, ...]:
         return (self._writing, self._reading, self._querying)
 
     def sync_engines(self) -> tuple[Engine, ...]:
@@ -96,7 +96,7 @@ class VirtualDatabase(Database):
     async def query(self, op: Op[T]) -> T:
         return await self._read(self._querying, op)
 
-    async def _read(self, line: _OrderedConnection, op: Op[T]) -> T:
+    async def _read(self, line: _PermanentConnection, op: Op[T]) -> T:
         await self._travel()
         result = line.run(op)
         await self._travel()

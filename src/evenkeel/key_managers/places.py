@@ -30,7 +30,7 @@ class CertificatePlace(Value):
         return f"{self.scheme}://{self.project_id}/{self.name}"
 
 
-def checked_list(places: Iterator[CertificatePlace]) -> list[CertificatePlace]:
+def list_with_limit(places: Iterator[CertificatePlace]) -> list[CertificatePlace]:
     """Return ``places`` as a list, in the same order. Raises :class:`Invalid` for more than
     :data:`LISTED_MAX`.
     """

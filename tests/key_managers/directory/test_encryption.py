@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.key_managers.directory.encryption import KEY_BYTES, Encryption, Undecryptable, read_key_file
+from evenkeel.key_managers.directory.encryption import KEY_BYTES, Encryption, UndecryptableContent, read_key_file
 
 ONE, OTHER = bytes(range(KEY_BYTES)), bytes(KEY_BYTES)
 
@@ -25,7 +25,7 @@ def test_content_is_decrypted_only_at_its_own_place() -> None:
     assert encryption.decrypt(sealed, "here") == b"canary"
     assert encryption.encrypt(b"canary", "here") != sealed
     for content, place in ((sealed, "there"), (sealed[:-1], "here"), (b"", "here"), (b"evenkeel-1\n", "here")):
-        with pytest.raises(Undecryptable):
+        with pytest.raises(UndecryptableContent):
             encryption.decrypt(content, place)
 
 

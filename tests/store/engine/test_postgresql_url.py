@@ -8,7 +8,7 @@ import trustme
 from sqlalchemy import text
 
 from evenkeel.core.kit.errors import StoreUnavailable
-from evenkeel.store.engine.database import open_database, unverified_transport
+from evenkeel.store.engine.database import open_database, transport_problem
 from tests.services.postgres import PostgreSQL
 
 
@@ -52,7 +52,7 @@ def test_invalid_url_or_certificate_is_refused_without_the_password(tmp_path: Pa
     ],
 )
 def test_a_way_on_which_strangers_can_read_is_warned_of(url: str, advice: str) -> None:
-    assert unverified_transport(url) == advice
+    assert transport_problem(url) == advice
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId
 from evenkeel.core.networking.networks import AddressUse, NetworkType
 from evenkeel.core.protocol.messages import JudgeOrphans, OrphanVerdict, ReportApplied
-from evenkeel.store.networks.common_services import STAYS
+from evenkeel.store.networks.common_services import NETWORK_STAYS_PROBLEM
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
@@ -363,9 +363,9 @@ async def test_network_without_users_stays_on_devices_while_a_history_is_unknown
     await world.store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
     assert await gone(world, lb) == ["net-1"]
     found = (await networks(world))["net-1"]
-    assert not found.deleted and found.problem == STAYS
+    assert not found.deleted and found.problem == NETWORK_STAYS_PROBLEM
     await serve(world, error=found.problem)
-    assert (await networks(world))["net-1"].problem == STAYS
+    assert (await networks(world))["net-1"].problem == NETWORK_STAYS_PROBLEM
 
     await world.store.operators.accept_history("another's")
     assert (await networks(world))["net-1"].deleted

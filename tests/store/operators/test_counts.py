@@ -16,7 +16,7 @@ from tests.store.conftest import statements_of
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three are many."""
-    monkeypatch.setattr(shared_counts, "FEW", 1)
+    monkeypatch.setattr(shared_counts, "FAST_COUNT_MAX", 1)
     monkeypatch.setattr(shared_counts, "COUNTED_PER_KEPT_SECOND", 1e-3)
 
 

@@ -11,7 +11,7 @@ from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.operators.overview import SHARDS_SHOWN
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
-from evenkeel.store.writing.revisions import KEPT
+from evenkeel.store.writing.revisions import REVISIONS_KEPT
 from tests.store.builders import AGENT, SESSION, SHARD, add_agent, add_shard, create, new_id, placed
 
 
@@ -63,10 +63,10 @@ async def test_a_failure_is_reported_until_it_is_applied(store: SqlStore) -> Non
 async def test_a_bounded_number_is_kept_and_goes_with_the_load_balancer(store: SqlStore) -> None:
     await placed(store)
     made = (await create(store)).load_balancer.id
-    for number in range(KEPT + 3):
+    for number in range(REVISIONS_KEPT + 3):
         await change(store, made, f"name-{number}")
     kept = await store.operators.revisions(made)
-    assert [row.number for row in kept] == list(range(KEPT + 4, 4, -1))
+    assert [row.number for row in kept] == list(range(REVISIONS_KEPT + 4, 4, -1))
     await store.tenants.delete_load_balancer(made, cascade=True, project_id=None)
     (row,) = await store.database.read(
         lambda connection: connection.execute(schema.load_balancer.select().where(schema.load_balancer.c.id == made))

@@ -134,7 +134,7 @@ def _endless(connection: Any) -> Any:
 @pytest.mark.parametrize("backend", [pytest.param("postgresql", marks=pytest.mark.services)], indirect=True)
 async def test_postgresql_finds_parts_of_texts_by_index(store: SqlStore) -> None:
     def plan(connection: Any) -> str:
-        compiled = search.query_matching_ids("10.0.7", "postgresql").compile(
+        compiled = search.matching_ids_query("10.0.7", "postgresql").compile(
             dialect=connection.dialect, compile_kwargs={"render_postcompile": True, "literal_binds": True}
         )
         connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
@@ -150,7 +150,7 @@ async def test_postgresql_finds_parts_of_texts_by_index(store: SqlStore) -> None
 @pytest.mark.parametrize("backend", [pytest.param("mariadb", marks=pytest.mark.services)], indirect=True)
 async def test_mariadb_reads_one_index_with_all_texts(store: SqlStore) -> None:
     def plan(connection: Any) -> str:
-        compiled = search.query_matching_ids("web", "mariadb").compile(
+        compiled = search.matching_ids_query("web", "mariadb").compile(
             dialect=connection.dialect, compile_kwargs={"render_postcompile": True, "literal_binds": True}
         )
         return "\n".join(map(str, connection.exec_driver_sql(f"EXPLAIN {compiled}")))

@@ -14,7 +14,7 @@ from evenkeel.core.protocol.messages import ReportState
 from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.core.resources.model import Member, Pool
 from evenkeel.store.engine.statements import json_text
-from evenkeel.store.ownership.capacity import REPORT_SLACK_SECONDS, group_capacity
+from evenkeel.store.ownership.capacity import REPORT_SLACK_SECONDS, decode_group_capacity
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.ownership_world import World, applied, statements, world_fixture
@@ -35,7 +35,7 @@ async def score(world: World, number: int = 1) -> float:
 
 
 async def reserved(world: World) -> dict[str, float]:
-    return group_capacity((await world.rows(schema.device_group))[0].capacity).reserved
+    return decode_group_capacity((await world.rows(schema.device_group))[0].capacity).reserved
 
 
 async def place(world: World, project_id: str, *, addresses: int = 0) -> str | None:
@@ -106,7 +106,7 @@ async def clock_jumps(world: World, seconds: float) -> None:
 
     def change(connection: Any) -> None:
         connection.execute(table.update().values(confirmed_at=table.c.confirmed_at - seconds))
-        known = group_capacity(connection.scalar(select(group.c.capacity)))
+        known = decode_group_capacity(connection.scalar(select(group.c.capacity)))
         clocks = {
             name: replace(clock, stored_at_seconds=clock.stored_at_seconds - seconds)
             for name, clock in known.clocks.items()

@@ -13,7 +13,7 @@ from evenkeel.core.protocol.messages import ConfirmedState, FormerShard, ReportA
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership import former_agents, lost_shards
-from evenkeel.store.ownership.histories import CONFIRMED_ANEW
+from evenkeel.store.ownership.histories import HISTORY_RENEWED_REASON
 from evenkeel.store.records import schema
 from tests.store.ownership_world import TTL_SECONDS, World, alive, registration, statements, world_fixture
 
@@ -76,7 +76,7 @@ async def test_a_keepalive_that_the_database_does_not_have_begins_a_new_history(
     again = await keep(old, ConfirmedState(history=after.history, keepalives=after.keepalives))
     assert (again.history, again.keepalives) == (after.history, after.keepalives + 1)
     row = await old.load_balancer_row(lb)
-    assert (row.provisioning_status, row.status_reason) == ("PENDING_UPDATE", CONFIRMED_ANEW)
+    assert (row.provisioning_status, row.status_reason) == ("PENDING_UPDATE", HISTORY_RENEWED_REASON)
     assert row.pending_deadline is not None
     (event,) = await old.events("history_begun")
     assert "agent host-of-a1 (a1): keepalive" in event.text

@@ -60,7 +60,7 @@ async def test_tags_select(store: SqlStore, wanted: dict[str, Any], indices: lis
 async def test_tags_that_many_have_and_those_that_few_have_select_alike(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(tag_filter, "FEW", few)
+    monkeypatch.setattr(tag_filter, "RARE_TAG_MAX", few)
     for tags in (("a", "b"), ("a",), ("a", "c"), ("a", "b", "c"), ()):
         await create(store, bare(tags=tags))
         await next_moment(store)  # settled: all were created; the moments only part them

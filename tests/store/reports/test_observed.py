@@ -279,7 +279,7 @@ async def test_of_two_controllers_that_take_reports_at_once_the_newer_report_sta
         for number, status in ((1, ERROR), (2, ONLINE))
     ]
     async with open_transaction(world) as run:
-        await run(lambda connection: observed.record_observed(connection, newer))
+        await run(lambda connection: observed.record_observations(connection, newer))
         waiting = asyncio.create_task(world.another_controller().reports.record_observed(late))
         await world.until_a_lock_is_waited_for()
     with pytest.raises(CallRefused):

@@ -22,9 +22,9 @@ from evenkeel.core.placement import (
     plan_handback,
     plan_leaving,
 )
-from evenkeel.store.ownership.sql import acting_ids, eligible_ids, handover_overdue, is_live
+from evenkeel.store.ownership.sql import acting_agent_ids, eligible_agent_ids, is_handover_overdue, is_live
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
+from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, candidate_parameters
 from tests.store.rule_world import (
     AGENTS,
     DELETED,
@@ -70,7 +70,7 @@ def names_deleted(shard: ShardSnapshot, views: Mapping[str, AgentSnapshot]) -> b
 
 def found(world: RuleWorld, group: GroupSnapshot, *, homes: bool) -> set[str]:
     statement = select(schema.shard.c.id).where(NEEDS_DECISION[homes])
-    return world.read(lambda connection: set(connection.scalars(statement, looked_for([group]))))
+    return world.read(lambda connection: set(connection.scalars(statement, candidate_parameters([group]))))
 
 
 @given(rows)
@@ -172,9 +172,11 @@ def test_sql_judges_agents_and_handovers_as_the_rule_does(rule_world: RuleWorld,
 
     lively = rule_world.read(lambda c: ids(c.scalars(select(schema.agent.c.id).where(is_live()))))
     assert lively == {agent.id for agent in agents if agent.live}
-    assert rule_world.read(lambda c: ids(c.scalars(acting_ids()))) == {agent.id for agent in agents if agent.acts}
-    assert rule_world.read(lambda c: ids(c.scalars(eligible_ids()))) == {each.id for each in agents if each.eligible}
-    overdue = rule_world.read(lambda c: ids(c.scalars(select(schema.shard.c.id).where(handover_overdue()))))
+    assert rule_world.read(lambda c: ids(c.scalars(acting_agent_ids()))) == {agent.id for agent in agents if agent.acts}
+    assert rule_world.read(lambda c: ids(c.scalars(eligible_agent_ids()))) == {
+        each.id for each in agents if each.eligible
+    }
+    overdue = rule_world.read(lambda c: ids(c.scalars(select(schema.shard.c.id).where(is_handover_overdue()))))
     assert overdue == {shard.id for shard in group.shards if shard.overdue}
 
 

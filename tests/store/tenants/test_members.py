@@ -6,10 +6,10 @@ from evenkeel.core.resources.model import LoadBalancerTree, Member
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.tenants.members import plan_members
-from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 from tests.store.builders import PROJECT, confirm, create, ids, member, placed, tree
 
-LOCKED = Locked("lb", PROJECT, 7, True, 100.0)
+LOCKED = LockedLoadBalancer("lb", PROJECT, 7, True, 100.0)
 
 
 def test_the_plan_matches_by_address_and_port() -> None:

@@ -16,7 +16,7 @@ from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, apply_report
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.writing.changes import change_assignments
+from evenkeel.store.writing.changes import change_id_assignments
 from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
@@ -164,7 +164,7 @@ async def test_remembered_changes_of_a_row_are_bounded(world: World) -> None:
     table = schema.load_balancer
     await world.change(table, lb.id, earlier_changes="9" * EARLIER_CHARACTERS_MAX)
     statement = (
-        update(table).where(table.c.id == lb.id).ordered_values(*(change_assignments() | {"revision": 2}).items())
+        update(table).where(table.c.id == lb.id).ordered_values(*(change_id_assignments() | {"revision": 2}).items())
     )
     await world.db.write(lambda connection: connection.execute(statement, {"new_change": change(2)}))
     row = await world.load_balancer_row(lb.id)

@@ -4,7 +4,7 @@ from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
-from evenkeel.key_managers.barbican.references import parsed_reference
+from evenkeel.key_managers.barbican.references import parse_barbican_reference
 from evenkeel.key_managers.barbican.secrets import SecretReader
 from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
 
@@ -38,10 +38,10 @@ class BarbicanKeyManager:
         """
 
         def read_bundle() -> AuthorityBundle:
-            certificates = self._reader.secret(reference, project_id)
+            certificates = self._reader.read_secret(reference, project_id)
             if revocation_list is None:
                 return authority_bundle(reference, certificates)
-            revoked = self._reader.secret(revocation_list, project_id)
+            revoked = self._reader.read_secret(revocation_list, project_id)
             return authority_bundle(reference, certificates, (revocation_list, revoked))
 
         return await self._calls.run(read_bundle)
@@ -51,7 +51,7 @@ class BarbicanKeyManager:
         :class:`CertificateError` for missing or unusable content, :class:`KeyManagerUnavailable`.
         """
         return await self._calls.run(
-            lambda: read_revocation_list(reference, self._reader.secret(reference, project_id))
+            lambda: read_revocation_list(reference, self._reader.read_secret(reference, project_id))
         )
 
     def close(self) -> None:
@@ -59,19 +59,19 @@ class BarbicanKeyManager:
         self._calls.close()
 
     def _read_certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        place = parsed_reference(reference)
+        place = parse_barbican_reference(reference)
         # Reading a malformed reference as a secret refuses it.
         if place is None or place.kind == "secrets":
-            return any_bundle(reference, Secret(self._reader.secret(reference, project_id)))
+            return any_bundle(reference, Secret(self._reader.read_secret(reference, project_id)))
         return self._read_container(reference, project_id)
 
     def _read_container(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        parts = self._reader.parts(reference, project_id)
+        parts = self._reader.read_parts(reference, project_id)
         if not {CERTIFICATE, PRIVATE_KEY} <= parts.keys():
             raise CertificateNotFound(reference)
 
         def read_part(name: str) -> bytes:
-            return self._reader.secret(parts[name], project_id, shown_as=reference) if name in parts else b""
+            return self._reader.read_secret(parts[name], project_id, shown_as=reference) if name in parts else b""
 
         passphrase = read_part(PASSPHRASE)
         return certificate_bundle(

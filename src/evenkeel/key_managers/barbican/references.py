@@ -23,7 +23,7 @@ class BarbicanReference(NamedTuple):
         return f"/v1/{self.kind}/{self.id}"
 
 
-def parsed_reference(reference: str) -> BarbicanReference | None:
+def parse_barbican_reference(reference: str) -> BarbicanReference | None:
     """Parse a URL of a secret or container in Barbican; None if the text is no such URL."""
     found = _REFERENCE_PATTERN.fullmatch(reference)
     if found is None:

@@ -14,7 +14,7 @@ from keystoneauth1.adapter import Adapter
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX
-from evenkeel.key_managers.barbican.references import BarbicanReference, parsed_reference
+from evenkeel.key_managers.barbican.references import BarbicanReference, parse_barbican_reference
 from evenkeel.key_managers.responses import read_at_most
 
 SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1
@@ -38,7 +38,7 @@ class SecretReader:
     def __init__(self, adapter_of: AdapterOf) -> None:
         self._adapter_of = adapter_of
 
-    def secret(self, reference: str, project_id: ProjectId, *, shown_as: str = "") -> bytes:
+    def read_secret(self, reference: str, project_id: ProjectId, *, shown_as: str = "") -> bytes:
         """Return the payload of a secret, at most :data:`SECRET_BYTES_MAX` bytes. ``shown_as``: reference to
         name in errors in place of ``reference``, if the secret is a part of a container. Raises
         :class:`CertificateNotFound`, :class:`KeyManagerUnavailable`.
@@ -52,7 +52,7 @@ class SecretReader:
             raise CertificateNotFound(shown)
         return self._get_content(f"{place.path}/payload", kind, project_id, shown)
 
-    def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
+    def read_parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
         """Return {name: reference} of the secrets in a container. Raises :class:`CertificateNotFound`, also
         for a container of another type than ``certificate`` or with more than :data:`PARTS_MAX` secrets;
         :class:`KeyManagerUnavailable`.
@@ -104,7 +104,7 @@ def _check_status(status: int, shown: str) -> None:
 
 
 def _parse_reference(reference: str, kind: str, shown: str) -> BarbicanReference:
-    place = parsed_reference(reference)
+    place = parse_barbican_reference(reference)
     if place is None or place.kind != kind:
         raise CertificateNotFound(shown)
     return place

@@ -16,7 +16,7 @@ _VERSION = b"evenkeel-1\n"
 _FILE_BYTES_MAX = 64 * 1024
 
 
-class Undecryptable(Exception):
+class UndecryptableContent(Exception):
     """No key decrypts the content, or it was modified or moved."""
 
 
@@ -38,7 +38,7 @@ class Encryption:
 
     def decrypt(self, content: bytes, place: str) -> bytes:
         """Decrypt a file's content, which must have been encrypted for the same ``place``. Raises
-        :class:`Undecryptable`.
+        :class:`UndecryptableContent`.
         """
         sealed = content.removeprefix(_VERSION)
         if sealed != content and len(sealed) > _NONCE_BYTES:
@@ -47,7 +47,7 @@ class Encryption:
                     return cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
                 except InvalidTag:
                     continue
-        raise Undecryptable
+        raise UndecryptableContent
 
 
 def read_key_file(path: Path) -> Encryption:

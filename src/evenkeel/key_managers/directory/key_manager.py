@@ -22,10 +22,10 @@ from evenkeel.core.tls.certificates import (
     PrivateKey,
     RevocationList,
 )
-from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
+from evenkeel.key_managers.directory.encryption import Encryption, UndecryptableContent
 from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
 from evenkeel.key_managers.parsing import authority_bundle, new_bundle, read_revocation_list
-from evenkeel.key_managers.places import CertificatePlace, checked_list, checked_place, parse_place
+from evenkeel.key_managers.places import CertificatePlace, checked_place, list_with_limit, parse_place
 
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ class DirectoryKeyManager:
             checked_place(SCHEME, project_id, "any")
 
         def list_places() -> tuple[KeptCertificate, ...]:
-            rows = map(self._find_certificate, checked_list(self._files.places(project_id)))
+            rows = map(self._find_certificate, list_with_limit(self._files.places(project_id)))
             # A file may be deleted while the list is read.
             return tuple(row for row in rows if row is not None)
 
@@ -193,7 +193,7 @@ class DirectoryKeyManager:
             return await self._calls.run(work)
         except OSError as error:
             raise KeyManagerUnavailable(f"{what}: {error.strerror}") from error
-        except (Undecryptable, msgspec.DecodeError):
+        except (UndecryptableContent, msgspec.DecodeError):
             raise KeyManagerUnavailable(f"{what}: cannot be decrypted with the key file") from None
 
 

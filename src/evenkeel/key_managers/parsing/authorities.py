@@ -19,7 +19,7 @@ from evenkeel.core.tls.certificates import (
 from evenkeel.key_managers.parsing.bundles import der_digest
 from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists
 from evenkeel.key_managers.parsing.facts import (
-    Unusable,
+    UnusableCertificate,
     certificate_der,
     certificate_facts,
     certificate_pem,
@@ -50,9 +50,9 @@ def authority_bundle(
     certificates = [_load_authority(block, reference, number) for number, block in enumerate(blocks, start=1)]
     try:
         facts = certificate_facts(certificates[0])
-    except Unusable as error:
+    except UnusableCertificate as error:
         raise AuthorityUnreadable(reference, str(error)) from None
-    revoked = [] if revocation_list is None else [_signed_list(certificates[0], *revocation_list)]
+    revoked = [] if revocation_list is None else [_load_signed_revocation_list(certificates[0], *revocation_list)]
     return AuthorityBundle(
         certificates=tuple(map(certificate_pem, certificates)),
         revocation_list="".join(item.public_bytes(Encoding.PEM).decode("ascii") for item in revoked) or None,
@@ -69,15 +69,15 @@ def _load_authority(block: bytes, reference: str, number: int) -> x509.Certifica
         certificate = load_certificate(block)
         certificate_public_key(certificate)
         if not is_authority(certificate) and not is_self_signed(certificate):
-            raise Unusable("It is not an authority's.")
-    except Unusable as error:
+            raise UnusableCertificate("It is not an authority's.")
+    except UnusableCertificate as error:
         raise AuthorityUnreadable(reference, f"Number {number}: {error}" if str(error) else "") from None
     return certificate
 
 
 def read_revocation_list(reference: str, content: bytes) -> RevocationList:
     """Parse the revocation list in a PEM file, which must contain exactly one. Raises :class:`CertificateError`."""
-    found = _read_list(reference, content)
+    found = _load_revocation_list(reference, content)
     return RevocationList(
         content=found.public_bytes(Encoding.PEM).decode("ascii"),
         sha256=der_digest([found.public_bytes(Encoding.DER)]),
@@ -85,7 +85,7 @@ def read_revocation_list(reference: str, content: bytes) -> RevocationList:
     )
 
 
-def _read_list(reference: str, content: bytes) -> x509.CertificateRevocationList:
+def _load_revocation_list(reference: str, content: bytes) -> x509.CertificateRevocationList:
     check_size(content, REVOCATION_LIST_BYTES_MAX, reference)
     blocks = split_pem(content).revocation_lists
     if len(blocks) != 1:
@@ -96,11 +96,13 @@ def _read_list(reference: str, content: bytes) -> x509.CertificateRevocationList
         raise RevocationListUnreadable(reference) from None
 
 
-def _signed_list(authority: x509.Certificate, reference: str, content: bytes) -> x509.CertificateRevocationList:
-    revoked = _read_list(reference, content)
+def _load_signed_revocation_list(
+    authority: x509.Certificate, reference: str, content: bytes
+) -> x509.CertificateRevocationList:
+    revoked = _load_revocation_list(reference, content)
     try:
         signed = revoked.issuer == authority.subject and revoked.is_signature_valid(certificate_public_key(authority))
-    except (*FOREIGN, Unusable):
+    except (*FOREIGN, UnusableCertificate):
         signed = False
     if not signed:
         raise RevocationListMismatch(reference)

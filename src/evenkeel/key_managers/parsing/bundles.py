@@ -22,9 +22,9 @@ from evenkeel.core.tls.certificates import (
     CertificateFacts,
     Secret,
 )
-from evenkeel.key_managers.parsing.chains import check_served, sorted_chain
+from evenkeel.key_managers.parsing.chains import check_servable, sorted_chain
 from evenkeel.key_managers.parsing.facts import (
-    Unusable,
+    UnusableCertificate,
     certificate_der,
     certificate_facts,
     certificate_pem,
@@ -103,7 +103,7 @@ def _load_certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Cer
         raise CertificateTooLarge(reference, f"There may be {CERTIFICATES_MAX} certificates.")
     try:
         return [load_certificate(block) for block in blocks]
-    except Unusable as error:
+    except UnusableCertificate as error:
         raise CertificateUnreadable(reference, str(error)) from None
 
 
@@ -156,15 +156,15 @@ def _leaf_and_key(
 def _key_matches(key: LoadedKey, certificate: x509.Certificate) -> bool:
     try:
         return keys_match(key, certificate_public_key(certificate))
-    except Unusable:
+    except UnusableCertificate:
         return False
 
 
 def _check_leaf(reference: str, leaf: x509.Certificate) -> CertificateFacts:
     try:
         facts = certificate_facts(leaf)
-        check_served(leaf)
-    except Unusable as error:
+        check_servable(leaf)
+    except UnusableCertificate as error:
         raise CertificateUnreadable(reference, str(error)) from None
     return facts
 

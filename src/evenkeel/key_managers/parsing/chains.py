@@ -7,7 +7,7 @@ from cryptography import x509
 
 from evenkeel.core.kit.errors import CertificateUnreadable, ChainOutOfOrder
 from evenkeel.core.tls.certificates import INTERMEDIATES_MAX
-from evenkeel.key_managers.parsing.facts import Unusable, certificate_public_key, validity_end
+from evenkeel.key_managers.parsing.facts import UnusableCertificate, certificate_public_key, validity_end
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
@@ -68,8 +68,8 @@ def _next_issuer(
     for candidate in named:
         try:
             # first, because verifying with a huge key takes minutes
-            check_served(candidate)
-        except Unusable as error:
+            check_servable(candidate)
+        except UnusableCertificate as error:
             unusable = f"Intermediate certificate {len(chain)}: {error}"
             continue
         if has_signed(candidate, last):
@@ -91,7 +91,7 @@ def _is_named(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
         return False
 
 
-def check_served(certificate: x509.Certificate) -> None:
+def check_servable(certificate: x509.Certificate) -> None:
     """Check that devices can serve the certificate. Raises :class:`Unusable` for a key or a signature that they do not
     support.
     """
@@ -107,9 +107,9 @@ def check_signature(certificate: x509.Certificate) -> None:
     try:
         digest = certificate.signature_hash_algorithm
     except FOREIGN as error:
-        raise Unusable("The algorithm of its signature is unknown.") from error
+        raise UnusableCertificate("The algorithm of its signature is unknown.") from error
     if digest is not None and digest.digest_size < DIGEST_BYTES_MIN and not is_self_signed(certificate):
-        raise Unusable(f"It is signed with {digest.name}; SHA-256 or better is needed.")
+        raise UnusableCertificate(f"It is signed with {digest.name}; SHA-256 or better is needed.")
 
 
 def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:

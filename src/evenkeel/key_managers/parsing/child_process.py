@@ -29,7 +29,7 @@ _OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
 """Signals that end a process over its CPU time limit."""
 
 
-class Unparsed(Exception):
+class UnparsedContent(Exception):
     """The child process gave no result: the file cannot be parsed or, if the exception has a text, parsing takes too
     much work.
     """
@@ -39,7 +39,7 @@ def parse_in_child_process(
     module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS
 ) -> bytes:
     """Parse ``content`` in a child process that runs ``module`` (see :func:`run_parser`), and return its
-    standard output. Blocks for at most ``timeout_seconds``. Raises :class:`Unparsed` if the process fails
+    standard output. Blocks for at most ``timeout_seconds``. Raises :class:`UnparsedContent` if the process fails
     or exceeds a limit.
     """
     try:
@@ -55,10 +55,12 @@ def parse_in_child_process(
             check=True,
         )
     except subprocess.TimeoutExpired:
-        raise Unparsed(f"It could not be decrypted within {timeout_seconds:g} s.") from None
+        raise UnparsedContent(f"It could not be decrypted within {timeout_seconds:g} s.") from None
     except subprocess.CalledProcessError as error:
         # The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one, which are equal here.
-        raise Unparsed("It takes too much work to decrypt." if -error.returncode in _OUT_OF_TIME else "") from None
+        raise UnparsedContent(
+            "It takes too much work to decrypt." if -error.returncode in _OUT_OF_TIME else ""
+        ) from None
     return done.stdout
 
 

@@ -24,22 +24,24 @@ NAME_CHARACTERS_MAX = 253
 """Length of a host name (RFC 1035, 2.3.4). HAProxy refuses a listener whose certificate has a very long one."""
 
 
-class Unusable(Exception):
+class UnusableCertificate(Exception):
     """A certificate cannot be parsed, or cannot be used; the text gives the reason, and is empty if it cannot be
     parsed.
     """
 
 
 def load_certificate(pem: bytes) -> x509.Certificate:
-    """Parse the certificate in one PEM block. Raises :class:`Unusable`, without a text, if it cannot be parsed."""
+    """Parse the certificate in one PEM block. Raises :class:`UnusableCertificate`, without a text, if it cannot be
+    parsed.
+    """
     try:
         return x509.load_pem_x509_certificate(pem)
     except FOREIGN as error:
-        raise Unusable("") from error
+        raise UnusableCertificate("") from error
 
 
 def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
-    """Return what users are shown of the certificate. Raises :class:`Unusable` if it cannot be parsed, for
+    """Return what users are shown of the certificate. Raises :class:`UnusableCertificate` if it cannot be parsed, for
     key types and sizes that no device supports, and for too many or too long names.
     """
     try:
@@ -59,28 +61,30 @@ def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
             key_bits=key.key_size,
         )
     except FOREIGN as error:
-        raise Unusable("") from error
+        raise UnusableCertificate("") from error
 
 
 def certificate_public_key(certificate: x509.Certificate) -> PublicKey:
-    """Return the certificate's public key. Raises :class:`Unusable` for a key that is unreadable, or whose type or size
-    no device supports.
+    """Return the certificate's public key. Raises :class:`UnusableCertificate` for a key that is unreadable, or whose
+    type or size no device supports.
     """
     try:
         key = certificate.public_key()
     except FOREIGN as error:
-        raise Unusable("Its public key is unreadable.") from error
+        raise UnusableCertificate("Its public key is unreadable.") from error
     if isinstance(key, ec.EllipticCurvePublicKey):
         if key.curve.name not in CURVES:
-            raise Unusable(f"The curve of its key is {key.curve.name}; {', '.join(CURVES.values())} are allowed.")
+            raise UnusableCertificate(
+                f"The curve of its key is {key.curve.name}; {', '.join(CURVES.values())} are allowed."
+            )
         return key
     if not isinstance(key, rsa.RSAPublicKey):
-        raise Unusable("Its key must be RSA or ECDSA.")
+        raise UnusableCertificate("Its key must be RSA or ECDSA.")
     # cryptography loads a key for RSASSA-PSS as an ordinary RSA key, without its restriction.
     if certificate.public_key_algorithm_oid == PublicKeyAlgorithmOID.RSASSA_PSS:
-        raise Unusable("Its key is for RSASSA-PSS only; RSA keys for every use are allowed.")
+        raise UnusableCertificate("Its key is for RSASSA-PSS only; RSA keys for every use are allowed.")
     if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
-        raise Unusable(f"Its RSA key has {key.key_size} bits; {RSA_BITS_MIN} to {RSA_BITS_MAX} are allowed.")
+        raise UnusableCertificate(f"Its RSA key has {key.key_size} bits; {RSA_BITS_MIN} to {RSA_BITS_MAX} are allowed.")
     return key
 
 
@@ -105,7 +109,7 @@ def certificate_der(certificate: x509.Certificate) -> bytes:
 def _check_lengths(*names: str) -> None:
     longest = max(map(len, names))
     if longest > NAME_CHARACTERS_MAX:
-        raise Unusable(f"A name in it has {longest} characters; {NAME_CHARACTERS_MAX} are allowed.")
+        raise UnusableCertificate(f"A name in it has {longest} characters; {NAME_CHARACTERS_MAX} are allowed.")
 
 
 def _common_name(subject: x509.Name) -> str | None:
@@ -120,6 +124,6 @@ def _alternative_names(certificate: x509.Certificate) -> tuple[tuple[str, ...], 
     except x509.ExtensionNotFound:
         return (), ()
     if len(list(names)) > NAMES_MAX:
-        raise Unusable(f"It may have {NAMES_MAX} alternative names.")
+        raise UnusableCertificate(f"It may have {NAMES_MAX} alternative names.")
     dns_names = tuple(name.lower() for name in names.get_values_for_type(x509.DNSName))
     return dns_names, tuple(map(str, names.get_values_for_type(x509.IPAddress)))

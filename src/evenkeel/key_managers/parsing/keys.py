@@ -21,7 +21,7 @@ from evenkeel.core.kit.errors import (
     PrivateKeyUnreadable,
 )
 from evenkeel.core.tls.certificates import PrivateKey, Secret
-from evenkeel.key_managers.parsing.child_process import Unparsed, parse_in_child_process
+from evenkeel.key_managers.parsing.child_process import UnparsedContent, parse_in_child_process
 from evenkeel.key_managers.parsing.der import der_of_pem, is_rsa_or_ec, work_factor_exceeded
 from evenkeel.key_managers.parsing.facts import PublicKey
 from evenkeel.key_managers.parsing.foreign import FOREIGN
@@ -104,7 +104,7 @@ def _decrypt_key(pem: bytes, passphrase: Secret | None, reference: str) -> bytes
         raise PrivateKeyUnreadable(reference, "Its encryption takes too much work.")
     try:
         return parse_in_child_process(CHILD, pem, word)
-    except Unparsed as error:
+    except UnparsedContent as error:
         if str(error):
             raise PrivateKeyUnreadable(reference, str(error)) from None
         raise PassphraseWrong(reference) from None

@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import CertificateTooLarge, Pkcs12Unreadable
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, CertificateBundle, Secret
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
-from evenkeel.key_managers.parsing.child_process import READ_SECONDS, Unparsed, parse_in_child_process
+from evenkeel.key_managers.parsing.child_process import READ_SECONDS, UnparsedContent, parse_in_child_process
 from evenkeel.key_managers.parsing.keys import PASSPHRASE_BYTES_MAX
 from evenkeel.key_managers.parsing.pem import check_size
 
@@ -42,7 +42,7 @@ def pkcs12_bundle(
     try:
         found = parse_in_child_process(CHILD, content, word, timeout_seconds=timeout_seconds)
         parts = msgspec.msgpack.decode(found, type=Pkcs12Parts)
-    except Unparsed as error:
+    except UnparsedContent as error:
         raise Pkcs12Unreadable(reference, str(error)) from None
     except msgspec.DecodeError:
         raise Pkcs12Unreadable(reference) from None

@@ -6,8 +6,8 @@ from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import Conflict, KeyManagerUnavailable, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import KeptCertificate, NewCertificate
-from evenkeel.key_managers.places import CertificatePlace, checked_list, checked_place
-from evenkeel.key_managers.vault.fields import kept_certificate, new_fields
+from evenkeel.key_managers.places import CertificatePlace, checked_place, list_with_limit
+from evenkeel.key_managers.vault.fields import describe_certificate, fields_of_new_certificate
 from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
 
 
@@ -36,7 +36,7 @@ class VaultCertificates:
         place = checked_place(SCHEME, new.project_id, new.name)
 
         def work() -> KeptCertificate:
-            fields, warnings = new_fields(new, place.reference)
+            fields, warnings = fields_of_new_certificate(new, place.reference)
             if not self._folders.write(place, fields, replace=replace):
                 raise Conflict(f"There is a {place.reference} already.")
             return changed(self._read_kept_certificate(place), warnings=warnings)
@@ -52,10 +52,10 @@ class VaultCertificates:
             checked_place(SCHEME, project_id, "any")
 
         def work() -> tuple[KeptCertificate, ...]:
-            places = checked_list(self._folders.list_places(project_id))
+            places = list_with_limit(self._folders.list_places(project_id))
             found = zip(places, self._folders.newest_versions(places), strict=True)
             # One may be deleted while the list is read.
-            return tuple(kept_certificate(place, *version) for place, version in found if version is not None)
+            return tuple(describe_certificate(place, *version) for place, version in found if version is not None)
 
         return await self._calls.run(work)
 
@@ -82,4 +82,4 @@ class VaultCertificates:
         version = self._folders.newest_version(place)
         if version is None:
             raise NotFound("Certificate", place.reference)
-        return kept_certificate(place, *version)
+        return describe_certificate(place, *version)

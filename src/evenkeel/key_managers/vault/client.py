@@ -59,7 +59,7 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
             status, content = answer.status_code, read_at_most(answer, ANSWER_BYTES_MAX + 1)
         if len(content) > ANSWER_BYTES_MAX:
             raise exceptions.UnexpectedError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
-        if status == 404 and _is_explained(content):
+        if status == 404 and _has_errors(content):
             raise exceptions.UnexpectedError("there is no such secrets engine")
         if status >= 300:
             raise exceptions.VaultError.from_status(status, f"HTTP {status}")
@@ -84,7 +84,7 @@ def vault_client(address: VaultAddress) -> hvac.Client:
     )
 
 
-def _is_explained(content: bytes) -> bool:
+def _has_errors(content: bytes) -> bool:
     """Whether a response 404 contains errors (or is no JSON); Vault sends none if only the secret does not
     exist.
     """

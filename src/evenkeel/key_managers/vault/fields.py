@@ -44,7 +44,7 @@ class NewFields(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def new_fields(new: NewCertificate, reference: str) -> NewFields:
+def fields_of_new_certificate(new: NewCertificate, reference: str) -> NewFields:
     """Check a submitted certificate, CA bundle or revocation list, and return the fields to store. Raises
     :class:`CertificateError`.
     """
@@ -61,7 +61,7 @@ def new_fields(new: NewCertificate, reference: str) -> NewFields:
     return NewFields(fields, bundle.warnings)
 
 
-def kept_certificate(place: CertificatePlace, fields: Mapping[str, str], created_at: str) -> KeptCertificate:
+def describe_certificate(place: CertificatePlace, fields: Mapping[str, str], created_at: str) -> KeptCertificate:
     """Return a secret's description for operators. For unusable content ``facts`` is None and ``sha256``
     empty. ``created_at``: time by RFC 3339; for any other text the description's time is 1970-01-01.
     """
@@ -120,7 +120,9 @@ def parse_bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle
     if PKCS12 in fields:
         return any_bundle(reference, Secret(_from_base64(reference, fields[PKCS12])), passphrase)
     if VALUE in fields:
-        return any_bundle(reference, Secret(from_hex(reference, fields[VALUE], CertificateUnreadable)), passphrase)
+        return any_bundle(
+            reference, Secret(decode_hex_file(reference, fields[VALUE], CertificateUnreadable)), passphrase
+        )
     raise CertificateUnreadable(reference, f"It has no field {CERTIFICATE}, {PKCS12} or {VALUE}.")
 
 
@@ -131,7 +133,7 @@ def _from_base64(reference: str, text: str) -> bytes:
         raise Pkcs12Unreadable(reference, f"{PKCS12} must be in base64.") from None
 
 
-def from_hex(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
+def decode_hex_file(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
     """Decode a file that castellan stored in hexadecimal. Raises the class ``unreadable`` if it is not
     hexadecimal.
     """

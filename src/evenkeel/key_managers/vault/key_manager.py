@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import (
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList
 from evenkeel.key_managers.parsing import authority_bundle, read_revocation_list
-from evenkeel.key_managers.vault.fields import CERTIFICATE, REVOCATION_LIST, VALUE, from_hex, parse_bundle
+from evenkeel.key_managers.vault.fields import CERTIFICATE, REVOCATION_LIST, VALUE, decode_hex_file, parse_bundle
 from evenkeel.key_managers.vault.secrets import SecretFolders
 
 
@@ -70,5 +70,5 @@ class VaultKeyManager:
         if name in fields:
             return fields[name].encode()
         if VALUE in fields:
-            return from_hex(reference, fields[VALUE], unreadable)
+            return decode_hex_file(reference, fields[VALUE], unreadable)
         raise unreadable(reference, f"It has no field {name} or {VALUE}.")

@@ -118,7 +118,9 @@ class SecretFolders:
         """
 
         def read(client: hvac.Client) -> int | None:
-            return _deleted_number(client.secrets.kv.v2.read_secret_metadata(path, mount_point=self._mount_point))
+            return _deleted_version_number(
+                client.secrets.kv.v2.read_secret_metadata(path, mount_point=self._mount_point)
+            )
 
         try:
             return self._refuse_forbidden(lambda: self._run_logged_in(read))
@@ -215,7 +217,7 @@ def _parse_version(answer: Any) -> SecretVersion:
         raise KeyManagerUnavailable("Vault's answer is not understood") from None
 
 
-def _deleted_number(metadata: Any) -> int | None:
+def _deleted_version_number(metadata: Any) -> int | None:
     """Return the number of a secret's newest version if that is deleted or was never written (0); else None.
     Raises :class:`KeyManagerUnavailable` for metadata of another form.
     """

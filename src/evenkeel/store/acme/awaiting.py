@@ -17,17 +17,19 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import certificate_id
 from evenkeel.store.writing.events import event_row, record_events
 from evenkeel.store.writing.revision_lock import ERROR, PENDING_CREATE, PENDING_UPDATE
-from evenkeel.store.writing.served_references import is_served
+from evenkeel.store.writing.served_references import has_served_references
 
 _row = schema.acme_certificate
 _certificate = schema.certificate
 _use = schema.certificate_use
 _root = schema.load_balancer
 _listener = schema.listener
-UNTAKEN_SECONDS = 300.0
+UNTAKEN_STEP_SECONDS = 300.0
 """Time after which a step that is due counts as one that no controller takes."""
-UNTAKEN = "No controller takes the next step: acme.directory_url is not set, or the controllers with it do not run."
-_DELETED = "The request for the certificate was deleted."
+UNTAKEN_STEP_PROBLEM = (
+    "No controller takes the next step: acme.directory_url is not set, or the controllers with it do not run."
+)
+_REQUEST_DELETED_PROBLEM = "The request for the certificate was deleted."
 
 
 def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> None:
@@ -38,7 +40,7 @@ def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, a
     problem = _awaiting_problem(connection, certificate, awaited_seconds)
     if problem is not None:
         id_ = certificate_id(certificate.project_id, certificate.reference, CertificateKind.CERTIFICATE)
-        _set_problem(connection, id_, problem)
+        _store_awaiting_problem(connection, id_, problem)
 
 
 def read_overdue_ids(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
@@ -54,17 +56,17 @@ def end_overdue_wait(connection: Connection, id_: str, awaited_seconds: float) -
     reason in the request, too, if no controller takes the request's next step. Nothing happens if the
     certificate is no longer overdue.
     """
-    untaken = _row.c.next_attempt_at < db_now() - UNTAKEN_SECONDS
+    untaken = _row.c.next_attempt_at < db_now() - UNTAKEN_STEP_SECONDS
     columns = _row.c.id.label("request_id"), _row.c.step, _row.c.problem, untaken.label("untaken")
     statement = _overdue_query(*columns, awaited_seconds=awaited_seconds)
     row = connection.execute(statement.where(_certificate.c.id == id_)).first()
     if row is None:
         return
     if row.request_id is None or row.step == AcmeStep.REMOVE.value:
-        _set_problem(connection, id_, _DELETED)
+        _store_awaiting_problem(connection, id_, _REQUEST_DELETED_PROBLEM)
         return
-    problem = UNTAKEN if row.untaken else row.problem
-    _set_problem(connection, id_, _overdue_text(problem, awaited_seconds))
+    problem = UNTAKEN_STEP_PROBLEM if row.untaken else row.problem
+    _store_awaiting_problem(connection, id_, _overdue_problem_text(problem, awaited_seconds))
     if row.untaken:
         connection.execute(update(_row).where(_row.c.id == row.request_id, untaken).values(problem=problem))
 
@@ -85,7 +87,7 @@ def _overdue_query(*columns: Any, awaited_seconds: float) -> Select[Any]:
     )
 
 
-def _set_problem(connection: Connection, id_: str, problem: str) -> None:
+def _store_awaiting_problem(connection: Connection, id_: str, problem: str) -> None:
     """Store the problem of an awaited certificate (empty: none) and set the status of its listeners: ERROR,
     or PENDING without a problem. The first problem is an event for each load balancer. Nothing happens if
     the certificate was issued or the problem is stored already.
@@ -99,7 +101,7 @@ def _set_problem(connection: Connection, id_: str, problem: str) -> None:
     roots = list(connection.scalars(locking.with_for_update(key_share=True)))
     if not connection.execute(update(_certificate).where(*differs).values(problem=problem)).rowcount:
         return  # it was issued meanwhile
-    status = literal(ERROR) if problem else case((is_served(), PENDING_UPDATE), else_=PENDING_CREATE)
+    status = literal(ERROR) if problem else case((has_served_references(), PENDING_UPDATE), else_=PENDING_CREATE)
     waiting = select(_use.c.owner_id).where(_use.c.certificate_id == id_)
     connection.execute(
         update(_listener)
@@ -126,11 +128,11 @@ def _awaiting_problem(connection: Connection, certificate: AcmeCertificate, awai
     if row is None:
         return None
     if row.step == AcmeStep.REMOVE.value:
-        return _DELETED
+        return _REQUEST_DELETED_PROBLEM
     if row.failures:
         return str(row.problem) or "The last order failed."
-    return _overdue_text(row.problem, awaited_seconds) if row.overdue else ""
+    return _overdue_problem_text(row.problem, awaited_seconds) if row.overdue else ""
 
 
-def _overdue_text(problem: str, awaited_seconds: float) -> str:
+def _overdue_problem_text(problem: str, awaited_seconds: float) -> str:
     return f"Not issued within {awaited_seconds:.0f} s. {problem}".rstrip()

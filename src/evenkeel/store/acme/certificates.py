@@ -25,7 +25,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.quota_check import lock_project
+from evenkeel.store.writing.quota_check import lock_project_quotas
 
 _row = schema.acme_certificate
 _certificate = schema.certificate
@@ -40,7 +40,7 @@ def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertif
     """Store a request for a certificate, due at once; return it as stored. Raises :class:`Conflict` if the
     project has a request of this name, or as many requests as it may have.
     """
-    lock_project(connection, new.project_id)
+    lock_project_quotas(connection, new.project_id)
     count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
     if (connection.scalar(count) or 0) >= new.per_project_max:
         raise Conflict(
@@ -82,7 +82,7 @@ def find_requested(connection: Connection, project_id: ProjectId, name: str) -> 
     return None if row is None else _certificate_from_row(row)
 
 
-def mark_used(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+def mark_referenced(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
     """Set the time of the last reference to the certificate to now, and return the certificate; None if there
     is none of this name, or it is being removed.
     """
@@ -91,7 +91,7 @@ def mark_used(connection: Connection, project_id: ProjectId, name: str) -> AcmeC
     return find_requested(connection, project_id, name)
 
 
-def remove_unused(connection: Connection, unused_seconds: float) -> int:
+def request_removal_of_unused(connection: Connection, unused_seconds: float) -> int:
     """Make the removal due of certificates requested by a reference, if no listener or pool has the reference
     and none was about to have it for ``unused_seconds``; return their number.
     """
@@ -152,11 +152,13 @@ def read_due_ids(connection: Connection, limit: int) -> list[str]:
     Otherwise a project whose names take long to resolve would delay all others by its whole backlog.
     """
     of_project = func.row_number().over(partition_by=_row.c.project_id, order_by=_row.c.next_attempt_at)
-    statement = select(_row.c.id).where(_is_due()).order_by(of_project, _row.c.next_attempt_at).limit(limit)
+    statement = select(_row.c.id).where(_is_step_due()).order_by(of_project, _row.c.next_attempt_at).limit(limit)
     return list(connection.scalars(statement))
 
 
-def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+def take_due_certificates(
+    connection: Connection, ids: Sequence[str], lease_seconds: float
+) -> tuple[AcmeCertificate, ...]:
     """Take a lease of ``lease_seconds`` on each of the certificates that is still due; return those taken,
     sorted by id.
     """
@@ -164,7 +166,7 @@ def take_due(connection: Connection, ids: Sequence[str], lease_seconds: float) -
     taken = [
         id_
         for id_ in sorted(ids)
-        if connection.execute(update(_row).where(_row.c.id == id_, _is_due()).values(**values)).rowcount
+        if connection.execute(update(_row).where(_row.c.id == id_, _is_step_due()).values(**values)).rowcount
     ]
     rows = connection.execute(select(_row).where(is_in_list(_row.c.id, taken)).order_by(_row.c.id))
     return tuple(map(_certificate_from_row, rows))
@@ -201,8 +203,8 @@ def store_dns_records(connection: Connection, certificate: AcmeCertificate, reco
     or the stored records are not those of ``certificate`` any more.
     """
     own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
-    known = _row.c.records == _records_text(certificate.records)
-    return connection.execute(update(_row).where(*own, known).values(records=_records_text(records))).rowcount > 0
+    known = _row.c.records == _encode_records(certificate.records)
+    return connection.execute(update(_row).where(*own, known).values(records=_encode_records(records))).rowcount > 0
 
 
 def find_with_unneeded_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
@@ -219,7 +221,7 @@ def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_m
     many are open or reserved, or the caller's lease of the certificate is over.
     """
     # One lock for all projects: what is counted afterwards is exact.
-    lock_project(connection, ACME_PROJECT)
+    lock_project_quotas(connection, ACME_PROJECT)
     ordered = _row.c.step.in_([step.value for step in ORDERED_STEPS])
     reserved = and_(_row.c.step == AcmeStep.CHECK.value, _row.c.order_until > db_now())
     others = select(func.count()).select_from(_row).where(or_(ordered, reserved), _row.c.id != certificate.id)
@@ -240,7 +242,7 @@ def event_title(certificate: AcmeCertificate) -> str:
     return f"certificate {certificate.name} of project {certificate.project_id} ({', '.join(certificate.names)})"
 
 
-def _is_due() -> Any:
+def _is_step_due() -> Any:
     return is_past(_row.c.next_attempt_at, far_seconds=_FAR_SECONDS)
 
 
@@ -288,5 +290,5 @@ def _certificate_from_row(row: Any) -> AcmeCertificate:
     )
 
 
-def _records_text(records: Sequence[TxtRecord]) -> str:
+def _encode_records(records: Sequence[TxtRecord]) -> str:
     return msgspec.json.encode(records).decode()

@@ -23,8 +23,8 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import columns_of
 from evenkeel.store.writing.changes import new_change
-from evenkeel.store.writing.revision_lock import changes_of, revision_assignments
-from evenkeel.store.writing.revisions import note_revisions
+from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
+from evenkeel.store.writing.revisions import store_revision_requesters
 
 _root = schema.load_balancer
 _listener = schema.listener
@@ -111,9 +111,9 @@ def replace_challenges(
         if new != stored[row.id]:
             stored[row.id] = new
             changed.append(row.id)
-            _change_challenges(connection, row.id, new, options)
+            _store_challenges(connection, row.id, new, options)
     placed = tuple(_placed_challenges(row, stored[row.id], certificate.id) for row in rows if row.id in wanted)
-    return placed, changes_of(connection, is_in_list(_root.c.id, changed)) if changed else ()
+    return placed, read_changes(connection, is_in_list(_root.c.id, changed)) if changed else ()
 
 
 def _lock_load_balancers(
@@ -165,7 +165,7 @@ def _closed_challenges(
     return (*(each for each in stored if each.certificate_id != certificate_id), closed)
 
 
-def _change_challenges(
+def _store_challenges(
     connection: Connection, id_: str, challenges: tuple[HttpChallenge, ...], options: StoreOptions
 ) -> None:
     values = {**revision_assignments(), **columns_of({"challenges": challenges})}
@@ -173,7 +173,7 @@ def _change_challenges(
         update(_root).where(_root.c.id == id_).ordered_values(*values.items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
     )
-    note_revisions(connection, _root.c.id == id_)
+    store_revision_requesters(connection, _root.c.id == id_)
 
 
 def _placed_challenges(row: Any, challenges: Sequence[HttpChallenge], certificate_id: str) -> PlacedChallenges:

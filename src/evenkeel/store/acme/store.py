@@ -23,8 +23,8 @@ class SqlAcme:
     store_request = write_operation(certificates.store_request)
     list_requested = query_operation(certificates.read_requested)
     find_requested = query_operation(certificates.find_requested)
-    mark_used = write_operation(certificates.mark_used)
-    remove_unused = write_operation(certificates.remove_unused)
+    mark_used = write_operation(certificates.mark_referenced)
+    remove_unused = write_operation(certificates.request_removal_of_unused)
     request_removal = write_operation(certificates.request_removal)
     request_revocation = write_operation(certificates.request_revocation)
     remove_request = write_operation(certificates.remove_request)
@@ -40,7 +40,9 @@ class SqlAcme:
         ids = await self._db.query(lambda connection: certificates.read_due_ids(connection, limit))
         if not ids:
             return ()
-        return await self._db.write(lambda connection: certificates.take_due(connection, ids, lease_seconds))
+        return await self._db.write(
+            lambda connection: certificates.take_due_certificates(connection, ids, lease_seconds)
+        )
 
     async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
         return await self._db.write(

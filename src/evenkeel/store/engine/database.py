@@ -56,7 +56,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     ``mariadb://…``. The first operation connects. ``pool_size``: connections to a server for transactions.
     Raises :class:`ValueError` for another kind of URL, or wrong options in it.
     """
-    parsed = _parsed_url(url)
+    parsed = _parse_url(url)
     backend = parsed.get_backend_name()
     if backend == "sqlite":
         return SqliteDatabase(parsed.set(drivername="sqlite"))
@@ -67,7 +67,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     raise ValueError(f"database.connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
 
 
-def _parsed_url(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     """Parse a database URL. Raises :class:`ValueError`, whose text omits the URL, because that may contain a
     password.
     """
@@ -83,13 +83,13 @@ def url_without_password(url: str) -> str:
     return make_url(url).render_as_string(hide_password=True)
 
 
-def unverified_transport(url: str) -> str:
+def transport_problem(url: str) -> str:
     """Return which setting in the URL is missing, so that a third party in the network could read or change
     the traffic to the database; empty if none is, as for a database on this machine.
     """
     parsed = make_url(url)
     options = parsed.query
-    if "unix_socket" in options or is_this_host(parsed.host or str(options.get("host", ""))):
+    if "unix_socket" in options or is_local_host(parsed.host or str(options.get("host", ""))):
         return ""
     if parsed.get_backend_name() == "postgresql" and options.get("sslmode") not in VERIFYING:
         return "set sslmode=verify-full and sslrootcert in the URL"
@@ -104,12 +104,12 @@ def host_and_port_of_url(url: str) -> tuple[str, int] | None:
     """
     parsed = make_url(url)
     host = parsed.host or str(parsed.query.get("host", ""))
-    if parsed.get_backend_name() != "postgresql" or is_this_host(host):
+    if parsed.get_backend_name() != "postgresql" or is_local_host(host):
         return None
     return host, parsed.port or POSTGRESQL_PORT
 
 
-def is_this_host(host: str) -> bool:
+def is_local_host(host: str) -> bool:
     """Whether the host of a database URL is this machine: loopback, a folder of Unix sockets, or empty."""
     return not host or host.startswith("/") or is_loopback(host)
 
@@ -164,12 +164,12 @@ class _SharedSqliteFile:
         self.users = 0
         self.writes = WriteWatch(_refusal_to_write)
         self.writer, self.reader = OrderedThread("sqlite-writer"), OrderedThread("sqlite-reader")
-        self.writing = _OrderedConnection(url, "BEGIN IMMEDIATE")
-        self.reading = _OrderedConnection(url, "BEGIN")
-        self.querying = _OrderedConnection(url, "")
+        self.writing = _PermanentConnection(url, "BEGIN IMMEDIATE")
+        self.reading = _PermanentConnection(url, "BEGIN")
+        self.querying = _PermanentConnection(url, "")
 
     @property
-    def connections(self) -> tuple["_OrderedConnection", ...]:
+    def connections(self) -> tuple["_PermanentConnection", ...]:
         return (self.writing, self.reading, self.querying)
 
     async def close(self) -> None:
@@ -178,7 +178,7 @@ class _SharedSqliteFile:
         await self.reader.close(self.reading.close, self.querying.close)
 
 
-class _OrderedConnection:
+class _PermanentConnection:
     """One permanent connection to an SQLite file, used by one thread: taking it from a pool for each
     operation would cost as much as a query.
     """

@@ -46,16 +46,16 @@ class RowsStatement:
         self._by = by
         self._types = {"id": by.type, **types}
         self._build = build
-        self.one = build(lambda name: bindparam(_bound_name(name), type_=self._types[name]))
+        self.one = build(lambda name: bindparam(_bound_parameter_name(name), type_=self._types[name]))
         """The statement for one row at a time."""
 
     def joined_statement(self, at: int) -> Update | Delete:
         """Return the statement for all rows, which are in the JSON parameter with the number ``at``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
-        rows = func.json_to_recordset(cast(bindparam(_parameter_name(at), type_=Text()), JSON()))
+        rows = func.json_to_recordset(cast(bindparam(_rows_parameter_name(at), type_=Text()), JSON()))
         given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
         # redundant, but without it the server, which cannot estimate the number of rows, would scan the table
-        return self._build(lambda name: given.c[name]).where(is_in_bound_list(self._by, _ids_name(at)))
+        return self._build(lambda name: given.c[name]).where(is_in_bound_list(self._by, _ids_parameter_name(at)))
 
 
 class StatementRun(NamedTuple):
@@ -75,26 +75,26 @@ def execute_runs(connection: Connection, runs: Sequence[StatementRun]) -> None:
     # A single statement gains nothing from WITH.
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for each in wanted:
-            bound = [{_bound_name(name): value for name, value in row.items()} for row in each.rows]
+            bound = [{_bound_parameter_name(name): value for name, value in row.items()} for row in each.rows]
             connection.execute(each.statement.one, bound)
         return
     given: dict[str, Any] = {}
     # Statements without rows take part with empty parameters, so that the text stays the same.
     for at, each in enumerate(runs):
-        given[_parameter_name(at)] = json_text(each.rows)
-        given[_ids_name(at)] = [row["id"] for row in each.rows]
+        given[_rows_parameter_name(at)] = json_text(each.rows)
+        given[_ids_parameter_name(at)] = [row["id"] for row in each.rows]
     connection.execute(_join_statements(tuple(each.statement for each in runs)), given)
 
 
-def _bound_name(name: str) -> str:
+def _bound_parameter_name(name: str) -> str:
     return f"b_{name}"
 
 
-def _parameter_name(at: int) -> str:
+def _rows_parameter_name(at: int) -> str:
     return f"rows_{at}"
 
 
-def _ids_name(at: int) -> str:
+def _ids_parameter_name(at: int) -> str:
     return f"ids_{at}"
 
 

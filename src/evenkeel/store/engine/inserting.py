@@ -43,7 +43,7 @@ def insert_into_tables(connection: Connection, parts: Iterable[TableRows]) -> No
     # A textual INSERT gets no defaults from SQLAlchemy.
     whole = [TableRows(part.table, [{**_column_defaults(part.table), **row} for row in part.rows]) for part in wanted]
     shape = tuple((part.table, tuple(part.rows[0])) for part in whole)
-    given = {_parameter_name(at): json_text(part.rows) for at, part in enumerate(whole)}
+    given = {_rows_parameter_name(at): json_text(part.rows) for at, part in enumerate(whole)}
     connection.execute(_compile_insert(shape), given)
 
 
@@ -64,7 +64,7 @@ def _insert_statement(table: Table) -> Insert:
     return insert(table)
 
 
-def _parameter_name(at: int) -> str:
+def _rows_parameter_name(at: int) -> str:
     return f"rows_{at}"
 
 
@@ -75,12 +75,12 @@ def _compile_insert(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextCla
     PostgreSQL executes every writing part of a WITH, whether or not the SELECT reads that part, the last part first.
     """
     parts = [f"part_{at} AS ({_select_from_json(table, names, at)})" for at, (table, names) in enumerate(shape)]
-    parameters = [bindparam(_parameter_name(at), type_=Text()) for at in range(len(shape))]
+    parameters = [bindparam(_rows_parameter_name(at), type_=Text()) for at in range(len(shape))]
     return text(f"WITH {', '.join(reversed(parts))} SELECT 1").bindparams(*parameters)
 
 
 def _select_from_json(table: Table, names: Sequence[str], at: int) -> str:
     into, columns = _NAMES.format_table(table), ", ".join(map(_NAMES.quote, names))
     # The table's own row type converts each value, so no column types are repeated here.
-    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_parameter_name(at)} AS json))"
+    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_rows_parameter_name(at)} AS json))"
     return f"INSERT INTO {into} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608  # values are bound

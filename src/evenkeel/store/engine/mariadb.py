@@ -135,17 +135,17 @@ class MariadbDatabase(ServerDatabase):
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         with self.writes.watch_write():
-            return await self._run_with_retries(self._write_engine, op, urgent=urgent)
+            return await self._run_in_slot(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
-        return await self._run_guarded(
+        return await self._run_with_retries(
             self._read_engine, lambda connection: _run_in_snapshot(connection, op), bare=True
         )
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run_guarded(self._read_engine, op, bare=True)
+        return await self._run_with_retries(self._read_engine, op, bare=True)
 
-    def refuses_value(self, error: DBAPIError) -> str:
+    def refusal_of_value(self, error: DBAPIError) -> str:
         number = _error_number(error.orig)
         too_large = f"more than the database takes at once (max_allowed_packet, {self._packet_bytes} bytes)"
         if number == TOO_LARGE:
@@ -155,7 +155,7 @@ class MariadbDatabase(ServerDatabase):
             return too_large  # the server closes the connection in the middle of it
         return NOT_STORABLE if number in BAD_VALUE else ""
 
-    def refuses_writes(self, error: DBAPIError) -> str:
+    def refusal_of_writes(self, error: DBAPIError) -> str:
         return str(error.orig.args[-1]) if error.orig is not None and _error_number(error.orig) in NO_WRITES else ""
 
     def is_retriable(self, error: DBAPIError) -> bool:

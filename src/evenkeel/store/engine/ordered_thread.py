@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 T = TypeVar("T")
 
 
-class _QueuedCall(NamedTuple):
+class _QueuedJob(NamedTuple):
     due_at: float
     number: int
     """Sequence number of the job; of jobs due at the same time, the lowest number runs first."""
@@ -30,7 +30,7 @@ class OrderedThread:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._jobs: queue.PriorityQueue[_QueuedCall] = queue.PriorityQueue()
+        self._jobs: queue.PriorityQueue[_QueuedJob] = queue.PriorityQueue()
         self._numbers = itertools.count()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -48,7 +48,7 @@ class OrderedThread:
         done: Future[T] = Future()
         # in the caller's context, as asyncio.to_thread does
         within = partial(contextvars.copy_context().run, do)
-        self._jobs.put(_QueuedCall(time.monotonic() + wait_seconds, next(self._numbers), within, done))
+        self._jobs.put(_QueuedJob(time.monotonic() + wait_seconds, next(self._numbers), within, done))
         self._start_thread()
         return await asyncio.wrap_future(done)
 
@@ -81,7 +81,7 @@ class OrderedThread:
         self._closed = True
         done: Future[None] = Future()
         # Infinity sorts behind everything, including jobs submitted while the last ones ran.
-        self._jobs.put(_QueuedCall(float("inf"), next(self._numbers), None, done))
+        self._jobs.put(_QueuedJob(float("inf"), next(self._numbers), None, done))
         await asyncio.wrap_future(done)
 
 

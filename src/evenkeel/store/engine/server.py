@@ -63,30 +63,30 @@ class ServerDatabase(Database):
         other.writes = self.writes
         return other
 
-    async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
+    async def _run_in_slot(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
         # Reserved connections: keepalives must not wait behind tenants' writes.
         if urgent:
-            return await self._run_guarded(engine, op)
+            return await self._run_with_retries(engine, op)
         try:
             async with asyncio.timeout(POOL_SECONDS):
                 await self._not_urgent.acquire()
         except TimeoutError as error:
             raise StoreUnavailable("all connections to the database are busy") from error
         try:
-            return await self._run_guarded(engine, op)
+            return await self._run_with_retries(engine, op)
         finally:
             self._not_urgent.release()
 
     def _refusal_to_write(self, cause: BaseException | None) -> str:
-        return self.refuses_writes(cause) if isinstance(cause, DBAPIError) else ""
+        return self.refusal_of_writes(cause) if isinstance(cause, DBAPIError) else ""
 
-    def refuses_writes(self, error: DBAPIError) -> str:
+    def refusal_of_writes(self, error: DBAPIError) -> str:
         """Return the server's text if the error means that it takes no writes at all: a standby, read-only, a
         full disk; else empty.
         """
         raise NotImplementedError
 
-    def refuses_value(self, error: DBAPIError) -> str:
+    def refusal_of_value(self, error: DBAPIError) -> str:
         """Return the text for a value that the database refused (too long, out of range, too large); empty if
         the error has another cause.
         """
@@ -102,7 +102,7 @@ class ServerDatabase(Database):
         """Whether the error, as the answer to COMMIT, proves that the transaction had no effect."""
         return self.is_retriable(error)
 
-    async def _run_guarded(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
+    async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
         """Run ``op`` in a transaction, or outside of one if ``bare``, and return its result; repeat it after
         a lost connection or a rolled back transaction, for up to :data:`GIVE_UP_SECONDS`.
 
@@ -124,7 +124,7 @@ class ServerDatabase(Database):
                 raise
             except DBAPIError as error:
                 # Before anything else: the same value would be refused at every repetition.
-                if problem := self.refuses_value(error):
+                if problem := self.refusal_of_value(error):
                     raise Invalid(problem) from error
                 late = time.monotonic() > give_up_at
                 if error.connection_invalidated and replaced < MAX_REPLACED and not late:
@@ -222,27 +222,27 @@ class PostgresqlDatabase(ServerDatabase):
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         with self.writes.watch_write():
-            return await self._run_with_retries(self._engine, op, urgent=urgent)
+            return await self._run_in_slot(self._engine, op, urgent=urgent)
 
     async def autocommit(self, op: Op[T]) -> T:
         # one round trip instead of three, and a fraction of the time in the client
         with self.writes.watch_write():
-            return await self._run_guarded(self._urgent_engine, op, bare=True)
+            return await self._run_with_retries(self._urgent_engine, op, bare=True)
 
     async def read(self, op: Op[T]) -> T:
         # of the same pool as writes
-        return await self._run_with_retries(self._read_engine, op, urgent=False)
+        return await self._run_in_slot(self._read_engine, op, urgent=False)
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run_guarded(self._query_engine, op, bare=True)
+        return await self._run_with_retries(self._query_engine, op, bare=True)
 
-    def refuses_value(self, error: DBAPIError) -> str:
+    def refusal_of_value(self, error: DBAPIError) -> str:
         # NUL in a text, too long, out of range: from the server (class 22) or the driver
         sqlstate = getattr(error.orig, "sqlstate", None) or ""
         by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
         return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
 
-    def refuses_writes(self, error: DBAPIError) -> str:
+    def refusal_of_writes(self, error: DBAPIError) -> str:
         if getattr(error.orig, "sqlstate", None) not in self.NO_WRITES_SQLSTATES:
             return ""
         return str(error.orig).rpartition(">: ")[2]  # SQLAlchemy puts the driver's class before it

@@ -17,25 +17,25 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.mirrors.putting import change_tree
+from evenkeel.store.mirrors.putting import write_tree_differences
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import LOAD_BALANCER
-from evenkeel.store.tenants.load_balancers import delete_locked
-from evenkeel.store.vips.port_changes import bind, store_pending_change
-from evenkeel.store.writing.conflicts import check_tree
-from evenkeel.store.writing.conflicts import mirrored as mirrored_conflict
+from evenkeel.store.tenants.load_balancers import delete_locked_load_balancer
+from evenkeel.store.vips.port_changes import make_port_due_for_binding, store_pending_change
+from evenkeel.store.writing.conflicts import check_new_tree
+from evenkeel.store.writing.conflicts import mirrored_error as mirrored_conflict
 from evenkeel.store.writing.quota_check import count_new_objects
 from evenkeel.store.writing.revision_lock import (
     PENDING_CREATE,
     PENDING_DELETE,
     PENDING_UPDATE,
-    Locked,
-    Target,
-    change_of,
-    immutable,
-    refuse,
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
+    immutable_error,
+    raise_not_lockable,
     try_lock,
 )
 from evenkeel.store.writing.steps import CHILD_KINDS
@@ -53,13 +53,13 @@ def update_held(
     Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's,
     :class:`Invalid` for an attribute that never changes, :class:`LimitMet`.
     """
-    check_tree(tree)
+    check_new_tree(tree)
     root = tree.load_balancer
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
 
     def op(connection: Connection) -> Change | None:
-        _check_held(_lock_root(connection, root.id))
-        return change_tree(connection, options, tree, certificates, sets_port=False)
+        _check_held(_lock_live_root(connection, root.id))
+        return write_tree_differences(connection, options, tree, certificates, sets_port=False)
 
     return op
 
@@ -74,19 +74,21 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
     values: dict[str, Any] = {"held": held, "applied_revision": 0, "provisioning_status": status}
 
     def op(connection: Connection) -> Change | None:
-        if _lock_root(connection, load_balancer_id).held == held:
+        if _lock_live_root(connection, load_balancer_id).held == held:
             return None
         locked = _lock_and_raise_revision(connection, options, load_balancer_id, values)
         for kind in CHILD_KINDS:
             live = (kind.table.c.load_balancer_id == load_balancer_id, kind.table.c.deleted == false())
             marks = {"provisioning_status": status, "revision": locked.revision, "updated_at": locked.now}
             connection.execute(sql_update(kind.table).where(*live).values(marks))
-        has_port = _has_port(connection, load_balancer_id)
+        has_port = _has_network_port(connection, load_balancer_id)
         if has_port and held:
             store_pending_change(connection, load_balancer_id, locked.revision, security_groups=False, binding=True)
         elif has_port and locked.placed:
-            bind(connection, load_balancer_id)
-        change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+            make_port_due_for_binding(connection, load_balancer_id)
+        change = build_change(
+            connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
+        )
         return replace(change, tell_network=has_port)
 
     return op
@@ -100,19 +102,19 @@ def discard_held(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
     def op(connection: Connection) -> Change:
-        _check_held(_lock_root(connection, load_balancer_id))
+        _check_held(_lock_live_root(connection, load_balancer_id))
         pending = schema.vip_port_change
         if connection.scalar(select(exists().where(pending.c.load_balancer_id == load_balancer_id))):
             raise Conflict(f"The port of the VIP of load balancer {load_balancer_id} is not unbound yet: try again.")
         locked = _lock_and_raise_revision(connection, options, load_balancer_id, marks)
         # Without a claim nothing deletes the port with the load balancer.
         connection.execute(delete(_claim).where(_claim.c.held_by == load_balancer_id))
-        return delete_locked(connection, locked, notifies=options.notifications)
+        return delete_locked_load_balancer(connection, locked, notifies=options.notifications)
 
     return op
 
 
-def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
+def _lock_live_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
     """Lock and return the load balancer's row. Raises :class:`NotFound`; :class:`Conflict` if it mirrors another
     system's load balancer, or is marked deleted.
     """
@@ -122,7 +124,7 @@ def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
     if row.mirrored:
         raise mirrored_conflict(load_balancer_id, row.provider)
     if row.deleted:
-        raise immutable(LOAD_BALANCER, load_balancer_id)
+        raise immutable_error(LOAD_BALANCER, load_balancer_id)
     return row
 
 
@@ -133,13 +135,15 @@ def _check_held(row: Any) -> None:
 
 def _lock_and_raise_revision(
     connection: Connection, options: StoreOptions, load_balancer_id: LoadBalancerId, values: dict[str, Any]
-) -> Locked:
-    target = Target(LOAD_BALANCER, load_balancer_id, None)
+) -> LockedLoadBalancer:
+    target = WriteTarget(LOAD_BALANCER, load_balancer_id, None)
     deadline = options.pending_deadline_seconds
-    return try_lock(connection, target, deadline_seconds=deadline, values=values) or refuse(connection, target)
+    return try_lock(connection, target, deadline_seconds=deadline, values=values) or raise_not_lockable(
+        connection, target
+    )
 
 
-def _has_port(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+def _has_network_port(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Whether the VIP has a port at the network service."""
     has = exists().where(_claim.c.held_by == load_balancer_id, _claim.c.port_id.is_not(None))
     return bool(connection.scalar(select(has)))

@@ -22,13 +22,13 @@ from evenkeel.store.imports.held import discard_held, set_held, update_held
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.tenants.chaining import refusing
+from evenkeel.store.tenants.chaining import with_chain_check
 from evenkeel.store.tenants.create import create_load_balancer
-from evenkeel.store.vips.addresses import HELD_OF_SOME
-from evenkeel.store.vips.selection import normal_plan, write_with_vip
-from evenkeel.store.writing.conflicts import check_tree
+from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME
+from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
+from evenkeel.store.writing.conflicts import check_new_tree
 from evenkeel.store.writing.quota_check import count_new_objects
-from evenkeel.store.writing.taken_ids import check_ids_free, id_taken
+from evenkeel.store.writing.taken_ids import check_ids_free, id_taken_error
 
 _root = schema.load_balancer
 
@@ -45,10 +45,12 @@ class SqlImports:
         return await self._db.read(lambda connection: _find_stored(connection, load_balancer_id))
 
     async def check_creation(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
-        check_tree(tree)
+        check_new_tree(tree)
         root = tree.load_balancer
         check_limits(root.id, self._options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
-        await self._db.read(lambda connection: _check_ids_and_addresses_free(connection, tree, normal_plan(plan)))
+        await self._db.read(
+            lambda connection: _check_ids_and_addresses_free(connection, tree, plan_with_canonical_addresses(plan))
+        )
 
     async def create_imported(
         self,
@@ -58,8 +60,8 @@ class SqlImports:
         *,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        normal = normal_plan(plan)
-        op = refusing(unchained, _create_imported(self._options, tree, normal, self._random, certificates))
+        normal = plan_with_canonical_addresses(plan)
+        op = with_chain_check(unchained, _create_imported(self._options, tree, normal, self._random, certificates))
         return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
 
     async def update_held(
@@ -89,7 +91,7 @@ def _check_ids_and_addresses_free(connection: Connection, tree: LoadBalancerTree
     check_ids_free(connection, _object_ids(tree))
     addresses = [each.address for each in (plan, *plan.additional) if each.address is not None]
     asked = {"network_id": plan.network_id, "some": addresses}
-    for address in connection.scalars(HELD_OF_SOME, asked):
+    for address in connection.scalars(ALLOCATED_OF_SOME, asked):
         raise Conflict(f"VIP address {address} is in use on network {plan.network_id}.", code=ADDRESS_TAKEN)
 
 
@@ -115,4 +117,4 @@ def _object_ids(tree: LoadBalancerTree) -> list[str]:
 
 def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:
     """Return the error for a write that failed because a concurrent one stored one of the imported ids elsewhere."""
-    return id_taken("An object with one of these ids exists")
+    return id_taken_error("An object with one of these ids exists")

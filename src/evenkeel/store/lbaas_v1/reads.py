@@ -14,7 +14,7 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build, whole_columns
+from evenkeel.store.records.child_ids import build_with_child_ids, whole_columns
 from evenkeel.store.records.listing import filter_conditions, list_page
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, LOAD_BALANCER, POOL, Kind, health_monitor_of
 
@@ -132,7 +132,7 @@ def _rows_by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mappi
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
     rows = connection.execute(select(*columns).where(is_in_list(kind.table.c.id, set(ids))))
-    made = (kind.build(row) if kind is LOAD_BALANCER else build(kind, row) for row in rows)
+    made = (kind.build(row) if kind is LOAD_BALANCER else build_with_child_ids(kind, row) for row in rows)
     return {value.id: value for value in made}
 
 

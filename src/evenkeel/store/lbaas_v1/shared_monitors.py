@@ -21,28 +21,28 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
-from evenkeel.store.tenants.updates import update_row
+from evenkeel.store.tenants.updates import update_child_row
 from evenkeel.store.writing.changes import new_change
-from evenkeel.store.writing.quota_check import check_quota, has_quota
+from evenkeel.store.writing.quota_check import check_quota, has_own_quotas
 from evenkeel.store.writing.revision_lock import (
-    Locked,
-    Target,
-    change_of,
-    changes_of,
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
     pending_status,
+    read_changes,
     revision_assignments,
     touch_pool,
 )
-from evenkeel.store.writing.revisions import note_revisions
+from evenkeel.store.writing.revisions import store_revision_requesters
 from evenkeel.store.writing.shared_monitor_lock import (
-    check_pool_count,
-    copy_in_pool,
-    is_association_of,
+    association_conditions,
+    check_monitor_pool_count,
     lock_shared_monitor,
+    shared_monitor_copy,
 )
-from evenkeel.store.writing.steps import as_new, check_changes, mark_deleted
+from evenkeel.store.writing.steps import as_pending_create, check_changeable, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _shared = schema.shared_monitor
@@ -80,7 +80,7 @@ def update_shared_monitor(
     pools' load balancers, and returns their changes. Raises :class:`NotFound`, and :class:`Invalid` for an
     attribute that cannot be changed.
     """
-    check_changes(changes, SHARED_MONITOR_CHANGES)
+    check_changeable(changes, SHARED_MONITOR_CHANGES)
     deadline = writes.options.pending_deadline_seconds
 
     def op(connection: Connection) -> tuple[Change, ...]:
@@ -93,7 +93,7 @@ def update_shared_monitor(
 def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
     """Delete a shared monitor. Raises :class:`NotFound`, or :class:`Conflict` while it is associated with a pool."""
     lock_shared_monitor(connection, monitor_id, project_id)
-    used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
+    used = connection.scalar(select(_monitor.c.pool_id).where(*association_conditions(monitor_id)).limit(1))
     if used is not None:
         raise Conflict(f"Health Monitor {monitor_id} is still in use by pool {used}.", code="monitor_in_use")
     connection.execute(delete(_shared).where(_shared.c.id == monitor_id))
@@ -110,10 +110,10 @@ def associate_monitor(
     def op(connection: Connection) -> Change:
         # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
         held = lock_shared_monitor(connection, monitor_id, project_id)
-        locked = _lock_pool(writes, connection, pool_id, project_id)
+        locked = _lock_and_touch_pool(writes, connection, pool_id, project_id)
         _check_has_no_monitor(connection, pool_id, monitor_id)
         row = _copy_into_pool(connection, held, new_id, pool_id, locked)
-        return change_of(connection, locked.row, (row,))
+        return build_change(connection, locked.row, (row,))
 
     return op
 
@@ -134,29 +134,31 @@ def set_pool_monitor(
     :class:`NotFound` for pool or monitor, :class:`Conflict` if as many pools share the monitor as may,
     :class:`Invalid` for an attribute that cannot be changed.
     """
-    check_changes(changes, CHANGEABLE[Pool])
+    check_changeable(changes, CHANGEABLE[Pool])
 
     def op(connection: Connection) -> Change:
         held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
-        locked = _lock_pool(writes, connection, pool_id, project_id)
+        locked = _lock_and_touch_pool(writes, connection, pool_id, project_id)
         # First, because a pool can have one live monitor only.
-        _take_monitor_out_of_pool(connection, pool_id, locked)
+        _remove_monitor_from_pool(connection, pool_id, locked)
         if held is not None:
             _copy_into_pool(connection, held, new_id, pool_id, locked)
-        row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
-        return change_of(connection, locked.row, (build_one(connection, POOL, row),))
+        row = update_child_row(connection, POOL, pool_id, columns_of(changes), locked)
+        return build_change(connection, locked.row, (build_and_read_child_ids(connection, POOL, row),))
 
     return op
 
 
-def _lock_pool(writes: TenantWrites, connection: Connection, pool_id: str, project_id: ProjectId | None) -> Locked:
-    locked = writes.lock(connection, Target(POOL, pool_id, project_id))
+def _lock_and_touch_pool(
+    writes: TenantWrites, connection: Connection, pool_id: str, project_id: ProjectId | None
+) -> LockedLoadBalancer:
+    locked = writes.lock(connection, WriteTarget(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
     return locked
 
 
 _STORED_ATTRIBUTES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
-_READ_TIME_AND_QUOTA = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
+_READ_TIME_AND_QUOTA = select(db_now().label("now"), has_own_quotas(bindparam("its_project_id")))
 
 
 def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str) -> None:
@@ -176,20 +178,22 @@ def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str)
     )
 
 
-def _take_monitor_out_of_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
-    mark_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
+def _remove_monitor_from_pool(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
+    mark_rows_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
     if not locked.placed:  # no device has it
         connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
 
 
-def _copy_into_pool(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
+def _copy_into_pool(
+    connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: LockedLoadBalancer
+) -> HealthMonitor:
     """Copy the shared monitor into the pool. Raises :class:`NotFound` if the pool is another project's,
     :class:`Conflict` if the monitor is in as many pools as allowed.
     """
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)
-    check_pool_count(connection, held.id)
-    row = as_new(copy_in_pool(held, new_id, pool_id), locked)
+    check_monitor_pool_count(connection, held.id)
+    row = as_pending_create(shared_monitor_copy(held, new_id, pool_id), locked)
     insert_rows(connection, _monitor, [row_of(row)])
     return row
 
@@ -200,8 +204,8 @@ def _copy_into_pool(connection: Connection, held: Row[Any], new_id: str, pool_id
 def _change_all_copies(
     connection: Connection, monitor_id: str, changes: dict[str, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
-    roots = select(_monitor.c.load_balancer_id).where(*is_association_of(monitor_id))
-    pools = select(_monitor.c.pool_id).where(*is_association_of(monitor_id))
+    roots = select(_monitor.c.load_balancer_id).where(*association_conditions(monitor_id))
+    pools = select(_monitor.c.pool_id).where(*association_conditions(monitor_id))
     # in the order of their ids, as reports lock them
     owners = select(_root.c.id).where(_root.c.id.in_(roots), _root.c.deleted == false()).order_by(_root.c.id)
     locked = list(connection.scalars(owners.with_for_update(key_share=True)))
@@ -213,20 +217,22 @@ def _change_all_copies(
         .ordered_values(*revision_assignments().items()),
         {"deadline_seconds": deadline_seconds, "new_change": new_change()},
     )
-    note_revisions(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
+    store_revision_requesters(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
     connection.execute(
-        _mark_pending(HEALTH_MONITOR, *is_association_of(monitor_id)).values(changes | {"updated_at": db_now()})
+        _mark_pending_statement(HEALTH_MONITOR, *association_conditions(monitor_id)).values(
+            changes | {"updated_at": db_now()}
+        )
     )
-    connection.execute(_mark_pending(POOL, schema.pool.c.id.in_(pools)))
+    connection.execute(_mark_pending_statement(POOL, schema.pool.c.id.in_(pools)))
     policy = schema.l7policy
     senders = select(policy.c.listener_id).where(policy.c.redirect_pool_id.in_(pools), policy.c.deleted == false())
     listener = schema.listener
     sends = or_(listener.c.default_pool_id.in_(pools), listener.c.id.in_(senders))
-    connection.execute(_mark_pending(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
-    return changes_of(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
+    connection.execute(_mark_pending_statement(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
+    return read_changes(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
 
 
-def _mark_pending(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
+def _mark_pending_statement(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
     table = kind.table
     revision = select(_root.c.revision).where(_root.c.id == table.c.load_balancer_id).scalar_subquery()
     return (

@@ -14,10 +14,10 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.tenants.chaining import refusing
-from evenkeel.store.vips.selection import normal_plan, write_with_vip
-from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener, duplicate_monitor
-from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write
+from evenkeel.store.tenants.chaining import with_chain_check
+from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
+from evenkeel.store.writing.conflicts import child_constraint_error, duplicate_listener_error, duplicate_monitor_error
+from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write_operation
 
 
 class SqlLbaasV1:
@@ -39,18 +39,18 @@ class SqlLbaasV1:
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        plan = normal_plan(vip)
+        plan = plan_with_canonical_addresses(vip)
         op = vips.add_vip(self._writes, row, plan, persistence, self._random, project_id=project_id)
         return await write_with_vip(
             self._db,
-            refusing(unchained, op),
+            with_chain_check(unchained, op),
             plan,
-            lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
+            lambda error: child_constraint_error(error, duplicate_listener_error(row.protocol, row.protocol_port)),
         )
 
-    update_vip = tenant_write(vips.update_vip)
+    update_vip = tenant_write_operation(vips.update_vip)
 
-    delete_rooted_pool = tenant_write(vips.delete_rooted_pool)
+    delete_rooted_pool = tenant_write_operation(vips.delete_rooted_pool)
 
     async def vips(self, query: ListQuery) -> Page:
         return await self._db.read(reads.list_vips(query))
@@ -64,9 +64,9 @@ class SqlLbaasV1:
 
     providers_of_monitor = query_operation(reads.read_providers_of_monitor)
 
-    add_shared_monitor = tenant_write(shared_monitors.add_shared_monitor)
+    add_shared_monitor = tenant_write_operation(shared_monitors.add_shared_monitor)
 
-    update_shared_monitor = tenant_write(shared_monitors.update_shared_monitor)
+    update_shared_monitor = tenant_write_operation(shared_monitors.update_shared_monitor)
 
     delete_shared_monitor = write_operation(shared_monitors.delete_shared_monitor)
 
@@ -80,9 +80,9 @@ class SqlLbaasV1:
                 )
             )
         except IntegrityError as error:
-            raise child_conflict(error, duplicate_monitor()) from error
+            raise child_constraint_error(error, duplicate_monitor_error()) from error
 
-    set_pool_monitor = tenant_write(shared_monitors.set_pool_monitor)
+    set_pool_monitor = tenant_write_operation(shared_monitors.set_pool_monitor)
 
     # last, because the name hides the module from declarations that follow
     shared_monitors = read_operation(reads.list_shared_monitors)

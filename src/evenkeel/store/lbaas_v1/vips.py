@@ -18,22 +18,28 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_into_tables, insert_rows
 from evenkeel.store.networks.claims import hold_claim
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
-from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
-from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
-from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
+from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced_load_balancer
+from evenkeel.store.tenants.updates import (
+    check_pool_unused,
+    check_target_pool,
+    mark_pool_children_deleted,
+    repeated_delete_result,
+    update_child_row,
+)
+from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME, address_rows
 from evenkeel.store.vips.port_changes import store_pending_change
-from evenkeel.store.vips.selection import candidates, free_address
+from evenkeel.store.vips.selection import candidate_addresses, choose_free_address
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
-    Locked,
-    Target,
-    change_of,
-    read_any,
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
+    read_target_row,
     touch_listeners,
 )
-from evenkeel.store.writing.steps import as_new, check_changes, mark_deleted
+from evenkeel.store.writing.steps import as_pending_create, check_changeable, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _root = schema.load_balancer
@@ -64,20 +70,20 @@ def add_vip(
     subnet has no free address, :class:`QuotaMet`, :class:`LimitMet`, :class:`NetworkUnavailable` if the
     VIP's port is being deleted.
     """
-    target = Target(POOL, row.default_pool_id or "", project_id)
+    target = WriteTarget(POOL, row.default_pool_id or "", project_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         # Read under the lock: of two vips that are added to a pool at once, the second is refused.
         if locked.row.vip_network_id != NO_NETWORK:
-            _refuse_second_vip(connection, target.id, locked)
+            _raise_second_vip(connection, target.id, locked)
         writes.check_quota(connection, locked, row)
         bound = _store_vip_of_plan(connection, plan, locked, random)
         # before the listener exists, so that it need not be updated
-        update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
-        listener = as_new(row, locked)
+        update_child_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
+        listener = as_pending_create(row, locked)
         insert_rows(connection, schema.listener, [row_of(listener)])
-        return replace(change_of(connection, locked.row, (listener,)), tell_network=bound)
+        return replace(build_change(connection, locked.row, (listener,)), tell_network=bound)
 
     return op
 
@@ -94,19 +100,19 @@ def update_vip(
     revision. Raises :class:`NotFound` for the listener or a new pool, :class:`Invalid` for an attribute
     that cannot be changed, :class:`Conflict` if one of them is marked deleted.
     """
-    check_changes(changes, CHANGEABLE[Listener])
-    target = Target(LISTENER, listener_id, project_id)
+    check_changeable(changes, CHANGEABLE[Listener])
+    target = WriteTarget(LISTENER, listener_id, project_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
-        row = update_row(connection, LISTENER, listener_id, columns_of(changes), locked)
+        row = update_child_row(connection, LISTENER, listener_id, columns_of(changes), locked)
         if row.default_pool_id is not None:
             values = columns_of({"session_persistence": persistence})
-            update_row(connection, POOL, row.default_pool_id, values, locked)
+            update_child_row(connection, POOL, row.default_pool_id, values, locked)
             touch_listeners(connection, row.default_pool_id, locked)
-        return change_of(connection, locked.row, (build_one(connection, LISTENER, row),))
+        return build_change(connection, locked.row, (build_and_read_child_ids(connection, LISTENER, row),))
 
     return op
 
@@ -116,22 +122,22 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
     created for it; a repeated delete changes nothing. Raises :class:`NotFound`, and :class:`Conflict`
     while a listener or an L7 policy sends to the pool.
     """
-    target = Target(POOL, pool_id, project_id)
+    target = WriteTarget(POOL, pool_id, project_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.try_lock(connection, target)
         if locked is None:
-            return as_it_is(connection, POOL, read_any(connection, target))
-        _check_without_vip(connection, pool_id)
-        check_unused(connection, pool_id)
-        mark_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
-        empty_pool(connection, pool_id, locked)
+            return repeated_delete_result(connection, POOL, read_target_row(connection, target))
+        _check_pool_without_vip(connection, pool_id)
+        check_pool_unused(connection, pool_id)
+        mark_rows_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
+        mark_pool_children_deleted(connection, pool_id, locked)
         return _delete_root_if_empty(connection, pool_id, locked, notifies=writes.options.notifications)
 
     return op
 
 
-def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
+def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: LockedLoadBalancer, random: Random) -> bool:
     """Allocate the VIP; return whether the port must be bound now, and not by the placement. Raises
     :class:`Conflict` if no address is free, :class:`NetworkUnavailable` if the port is being deleted.
     """
@@ -147,14 +153,14 @@ def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: Locked, ra
 
 
 def _allocate_vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
-    some = candidates(plan, random) if plan.address is None else []
+    some = candidate_addresses(plan, random) if plan.address is None else []
     asked = {"network_id": plan.network_id, "some": some}
-    held = frozenset(connection.scalars(HELD_OF_SOME, asked)) if some else frozenset()
-    address = plan.address or free_address(connection, plan, some, held, random)
+    held = frozenset(connection.scalars(ALLOCATED_OF_SOME, asked)) if some else frozenset()
+    address = plan.address or choose_free_address(connection, plan, some, held, random)
     return Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
 
 
-def _refuse_second_vip(connection: Connection, pool_id: str, locked: Locked) -> NoReturn:
+def _raise_second_vip(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> NoReturn:
     listener = schema.listener
     vip_id = connection.scalar(select(listener.c.id).where(listener.c.load_balancer_id == locked.id).limit(1))
     if locked.row.vip_leaving_revision is not None:
@@ -166,7 +172,7 @@ def _refuse_second_vip(connection: Connection, pool_id: str, locked: Locked) -> 
     raise Conflict(f"Pool {pool_id} {reason}.", code="vip_exists")
 
 
-def _check_without_vip(connection: Connection, pool_id: str) -> None:
+def _check_pool_without_vip(connection: Connection, pool_id: str) -> None:
     listener = schema.listener
     vip_id = connection.scalar(
         select(listener.c.id).where(listener.c.default_pool_id == pool_id, listener.c.deleted == false()).limit(1)
@@ -175,17 +181,19 @@ def _check_without_vip(connection: Connection, pool_id: str) -> None:
         raise Conflict(f"Pool {pool_id} is still in use by vip {vip_id}.", code="pool_has_vip")
 
 
-def _delete_root_if_empty(connection: Connection, pool_id: str, locked: Locked, *, notifies: bool) -> Change:
+def _delete_root_if_empty(
+    connection: Connection, pool_id: str, locked: LockedLoadBalancer, *, notifies: bool
+) -> Change:
     """Return the change of a pool that was marked deleted; if a load balancer created for it has nothing left, mark
     that deleted, too. ``notifies``: write the event to the outbox of notifications.
     """
-    pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
+    pool = build_and_read_child_ids(connection, POOL, read_target_row(connection, WriteTarget(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         # Marked also if it goes at once: a row is removed only after it was marked deleted.
         connection.execute(_REMOVE_ROOT, {"b_id": locked.id})
         if not locked.placed:
             # No device has it, so no report will confirm the removal.
-            remove_unplaced(connection, locked, notifies=notifies)
+            remove_unplaced_load_balancer(connection, locked, notifies=notifies)
     elif not locked.placed:
         connection.execute(delete(schema.pool).where(schema.pool.c.id == pool_id))
-    return change_of(connection, locked.row, (pool,))
+    return build_change(connection, locked.row, (pool,))

@@ -21,18 +21,25 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.mirrors.marks import lock_mark, store_removal_mark, write_mark
 from evenkeel.store.mirrors.steps import apply_steps, remove_deleted_children
-from evenkeel.store.mirrors.vip_ports import claim_made_port, give_back_port, is_port_made_here
+from evenkeel.store.mirrors.vip_ports import is_port_made_here, make_port_deletion_due, plan_with_made_port
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenants.create import create_load_balancer
-from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, delete_locked
+from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, delete_locked_load_balancer
 from evenkeel.store.vips.port_changes import store_pending_change
-from evenkeel.store.writing.conflicts import check_tree
+from evenkeel.store.writing.conflicts import check_new_tree
 from evenkeel.store.writing.quota_check import count_new_objects
-from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked, Target, change_of, refuse, try_lock
+from evenkeel.store.writing.revision_lock import (
+    PENDING_DELETE,
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
+    raise_not_lockable,
+    try_lock,
+)
 from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.taken_ids import check_ids_free
 
@@ -56,7 +63,7 @@ def put_mirrored(
     contradicts itself; :class:`Invalid` for an attribute that never changes; :class:`LimitMet`;
     :class:`NetworkUnavailable` if its port is being deleted.
     """
-    check_tree(tree)
+    check_new_tree(tree)
     root = tree.load_balancer
     children = all_children(tree)
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(children))
@@ -64,15 +71,15 @@ def put_mirrored(
     def op(connection: Connection) -> Change | None:
         # Before the load balancer, in the order of all writes of mirrors.
         was = lock_mark(connection, root.id, mark)
-        there = _lock_root(connection, root.id)
+        there = _lock_mirrored_root(connection, root.id)
         if was is not None:
             write_mark(connection, root.id, mark, was)
         if not there:
             check_ids_free(connection, [root.id, *(row.id for row in children)])
-            made = claim_made_port(connection, root.id, plan)
+            made = plan_with_made_port(connection, root.id, plan)
             return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
-        return change_tree(connection, options, tree, certificates, anew=anew)
+        return write_tree_differences(connection, options, tree, certificates, anew=anew)
 
     return op
 
@@ -84,7 +91,7 @@ def remove_mirrored(
     None if it does not exist. Raises :class:`MirrorConflict` if the stored snapshot is newer, or the load balancer is
     another provider's.
     """
-    target = Target(LOAD_BALANCER, load_balancer_id, None)
+    target = WriteTarget(LOAD_BALANCER, load_balancer_id, None)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
     mark = MirrorMark(provider=provider, snapshot=snapshot, digest="")
 
@@ -96,19 +103,19 @@ def remove_mirrored(
         store_removal_mark(connection, load_balancer_id, snapshot)
         # Never put, or gone for good: nothing but the VIP's port can be left of it.
         if row is None:
-            give_back_port(connection, load_balancer_id)
+            make_port_deletion_due(connection, load_balancer_id)
         if row is None or row.deleted:
             return None
         deadline = options.pending_deadline_seconds
         locked = try_lock(connection, target, deadline_seconds=deadline, values=marks)
         if locked is None:
             return None
-        return delete_locked(connection, locked, notifies=options.notifications)
+        return delete_locked_load_balancer(connection, locked, notifies=options.notifications)
 
     return op
 
 
-def change_tree(
+def write_tree_differences(
     connection: Connection,
     options: StoreOptions,
     tree: LoadBalancerTree,
@@ -133,8 +140,8 @@ def change_tree(
         return None
     check_ids_free(connection, _new_ids(stored, tree))
     locked = _write_changes(connection, options, changes, stored, certificates)
-    change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
-    return replace(change, tell_network=sets_port and _change_port(connection, changes, locked))
+    change = build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
+    return replace(change, tell_network=sets_port and _store_port_change(connection, changes, locked))
 
 
 def _write_changes(
@@ -143,13 +150,13 @@ def _write_changes(
     changes: TreeChanges,
     stored: LoadBalancerTree,
     certificates: Sequence[CheckedCertificate],
-) -> Locked:
+) -> LockedLoadBalancer:
     root = stored.load_balancer
-    target = Target(LOAD_BALANCER, root.id, None)
+    target = WriteTarget(LOAD_BALANCER, root.id, None)
     deadline, values = options.pending_deadline_seconds, columns_of(changes.load_balancer)
     locked = try_lock(connection, target, deadline_seconds=deadline, values=values, own=bool(changes.load_balancer))
     if locked is None:
-        refuse(connection, target)
+        raise_not_lockable(connection, target)
     if "tags" in changes.load_balancer:
         replace_tags(connection, locked.id, changes.load_balancer["tags"])
     apply_steps(connection, options, changes.steps, stored, locked, certificates)
@@ -159,7 +166,7 @@ def _write_changes(
     return locked
 
 
-def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -> bool:
+def _store_port_change(connection: Connection, changes: TreeChanges, locked: LockedLoadBalancer) -> bool:
     """Store changed options of the VIP's port as pending if the port was created here; return whether any are pending.
 
     A port that the other system created is changed by that system.
@@ -171,7 +178,7 @@ def _change_port(connection: Connection, changes: TreeChanges, locked: Locked) -
     return True
 
 
-def _lock_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+def _lock_mirrored_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Lock the load balancer, so that no report removes rows meanwhile; False if it does not exist.
 
     Raises :class:`MirrorConflict` if it is not a mirror or is being deleted.

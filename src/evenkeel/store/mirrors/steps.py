@@ -18,12 +18,12 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, Kind, live_key_of, row_of
-from evenkeel.store.writing.certificates import add_uses, change_uses
-from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, Locked, pending_status
-from evenkeel.store.writing.steps import CHILD_KINDS, as_new, mark_deleted
+from evenkeel.store.writing.certificates import add_certificate_uses, update_certificate_uses
+from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, LockedLoadBalancer, pending_status
+from evenkeel.store.writing.steps import CHILD_KINDS, as_pending_create, mark_rows_deleted
 
 _use = schema.certificate_use
-User = Listener | Pool
+CertificateUser = Listener | Pool
 
 
 def apply_steps(
@@ -31,7 +31,7 @@ def apply_steps(
     options: StoreOptions,
     steps: Sequence[Step],
     stored: LoadBalancerTree,
-    locked: Locked,
+    locked: LockedLoadBalancer,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
     """Write the steps to a locked load balancer, then update which listeners and pools use which
@@ -44,13 +44,13 @@ def apply_steps(
     _update_certificate_uses(connection, options, steps, before, locked, certificates)
 
 
-def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child], locked: Locked) -> None:
+def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child], locked: LockedLoadBalancer) -> None:
     kind = KINDS[step.kind]
     match step:
         case Remove():
-            mark_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
+            mark_rows_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
         case Insert():
-            rows: list[Any] = [row_of(as_new(row, locked)) for row in step.rows]  # type: ignore[type-var]
+            rows: list[Any] = [row_of(as_pending_create(row, locked)) for row in step.rows]  # type: ignore[type-var]
             insert_rows(connection, kind.table, rows)
         case Overwrite():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
@@ -77,7 +77,7 @@ def _overwrite_statement(kind: Kind) -> Update:
     return update(table).where(table.c.id == bindparam("wanted_id")).values(given)
 
 
-def _overwriting_values(row: Child, was: Child, locked: Locked) -> dict[str, Any]:
+def _overwriting_values(row: Child, was: Child, locked: LockedLoadBalancer) -> dict[str, Any]:
     new = was.provisioning_status is ProvisioningStatus.PENDING_CREATE
     values = row_of(row) | {
         "provisioning_status": PENDING_CREATE if new else PENDING_UPDATE,
@@ -89,7 +89,7 @@ def _overwriting_values(row: Child, was: Child, locked: Locked) -> dict[str, Any
     return {"wanted_id": row.id} | {f"new_{name}": value for name, value in values.items() if name not in _KEPT_COLUMNS}
 
 
-def remove_deleted_children(connection: Connection, locked: Locked) -> None:
+def remove_deleted_children(connection: Connection, locked: LockedLoadBalancer) -> None:
     """Remove children marked deleted from a load balancer that was never placed: no device has them."""
     for kind in reversed(CHILD_KINDS):
         table = kind.table
@@ -101,26 +101,26 @@ def _update_certificate_uses(
     options: StoreOptions,
     steps: Iterable[Step],
     before: Mapping[ChildKind, Mapping[str, Child]],
-    locked: Locked,
+    locked: LockedLoadBalancer,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
     """Update which listeners and pools use which certificates; no statement if none of them has references.
     Raises :class:`LimitMet`, and :class:`Conflict` for an awaited certificate that is not available.
     """
     using = [step for step in steps if step.kind in (Listener, Pool)]
-    add_uses(connection, options, locked, _rows_of_steps(using, Insert), certificates)
+    add_certificate_uses(connection, options, locked, _rows_of_steps(using, Insert), certificates)
     for row in _rows_of_steps(using, Overwrite):
         was = before[type(row)][row.id]
         if was.deleted or references_of(row) != references_of(was):  # type: ignore[arg-type]
             # add_uses has stored what was read for them
-            change_uses(connection, options, locked, row, ())
+            update_certificate_uses(connection, options, locked, row, ())
     gone = [id_ for step in using if isinstance(step, Remove) for id_ in step.ids]
     gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows_of_steps(using, Overwrite)}]
     if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
         connection.execute(delete(_use).where(is_in_list(_use.c.owner_id, gone)))
 
 
-def _rows_of_steps(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[User]:
+def _rows_of_steps(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[CertificateUser]:
     for step in steps:
         if isinstance(step, kind):
             yield from step.rows  # type: ignore[misc]

@@ -19,11 +19,11 @@ from evenkeel.store.mirrors import putting
 from evenkeel.store.mirrors.changes import read_mirror_changes
 from evenkeel.store.mirrors.lease import take_lease
 from evenkeel.store.mirrors.reading import LEAVING, find_mirrored, list_mirrored, read_statistics, read_statuses
-from evenkeel.store.mirrors.vip_ports import store_vip_port, unused_ports
+from evenkeel.store.mirrors.vip_ports import find_unused_ports, store_vip_port
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.tenants.chaining import refusing
-from evenkeel.store.vips.selection import normal_plan, write_with_vip
-from evenkeel.store.writing.taken_ids import id_taken
+from evenkeel.store.tenants.chaining import with_chain_check
+from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
+from evenkeel.store.writing.taken_ids import id_taken_error
 
 
 class SqlMirrors:
@@ -41,7 +41,7 @@ class SqlMirrors:
     statistics = query_operation(read_statistics)
     take_lease = write_operation(take_lease)
     store_vip_port = write_operation(store_vip_port)
-    find_unused_ports = query_operation(unused_ports)
+    find_unused_ports = query_operation(find_unused_ports)
 
     async def put_mirrored(
         self,
@@ -52,8 +52,10 @@ class SqlMirrors:
         *,
         unchained: ChainQuery | None = None,
     ) -> Change | None:
-        normal = normal_plan(plan)
-        op = refusing(unchained, putting.put_mirrored(self._options, tree, normal, mark, self._random, certificates))
+        normal = plan_with_canonical_addresses(plan)
+        op = with_chain_check(
+            unchained, putting.put_mirrored(self._options, tree, normal, mark, self._random, certificates)
+        )
         try:
             return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
         except Conflict as error:
@@ -75,4 +77,4 @@ class SqlMirrors:
 
 def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:
     """Return the error for a write that failed because a concurrent one stored one of the ids elsewhere."""
-    return id_taken("An object with one of these ids exists")
+    return id_taken_error("An object with one of these ids exists")

@@ -51,14 +51,14 @@ _READ_UNUSED = (
 )
 
 
-def unused_ports(connection: Connection, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
+def find_unused_ports(connection: Connection, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
     """Return at most :data:`IDS_MAX` of the provider's load balancers whose ports were created more than
     ``older_seconds`` ago, and that were never stored, longest ago first. One query.
     """
     return tuple(connection.scalars(_READ_UNUSED, {"provider": provider, "older": older_seconds}))
 
 
-def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+def make_port_deletion_due(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """Make the port of a load balancer that was never stored due to be deleted; nothing happens if there is no such
     port.
     """
@@ -69,7 +69,7 @@ def give_back_port(connection: Connection, load_balancer_id: LoadBalancerId) -> 
 _READ_CLAIM = select(_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
 
 
-def claim_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
+def plan_with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
     """Return the plan with the stored claim on the load balancer's port if that port was created here; else
     the plan unchanged. Part of the transaction that stores the load balancer; at most one query. Raises
     :class:`NetworkUnavailable` while another port that was created for the load balancer is being deleted.

@@ -24,12 +24,12 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.ownership.capacity import confirm_reservations
 from evenkeel.store.ownership.sql import mark_assignments_changed
 from evenkeel.store.records import schema
-from evenkeel.store.records.moves import columns_of, move_of
+from evenkeel.store.records.moves import move_columns, move_of
 from evenkeel.store.records.rows import LOAD_BALANCER
-from evenkeel.store.records.standby import is_open
-from evenkeel.store.vips.port_changes import bind
+from evenkeel.store.records.standby import is_move_open
+from evenkeel.store.vips.port_changes import make_port_due_for_binding
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import Target, owner_of, try_lock
+from evenkeel.store.writing.revision_lock import WriteTarget, read_shard_owner, try_lock
 
 _move = schema.load_balancer_move
 _root = schema.load_balancer
@@ -49,17 +49,17 @@ class AdvancedMoves(NamedTuple):
     """True: devices removed a copy of a moved load balancer, so the shard may use fewer networks."""
 
 
-def find_moving(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
+def find_moving_load_balancers(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
     """Return those of the load balancers that are being moved to another device group. One query."""
     here = is_in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
-    return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_open())))
+    return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_move_open())))
 
 
 def find_open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
     """Return at most ``limit`` load balancers that are being moved to another device group, the longest in
     their step first. One query.
     """
-    statement = select(_move.c.load_balancer_id).where(is_open()).order_by(_move.c.step_at).limit(limit)
+    statement = select(_move.c.load_balancer_id).where(is_move_open()).order_by(_move.c.step_at).limit(limit)
     return list(connection.scalars(statement))
 
 
@@ -76,7 +76,7 @@ def advance_reported_moves(
         if pair is None or pair[0].standby_shard_id != shard_id:
             continue
         copies.add(outcome.load_balancer_id)
-        reported = _move_with_report(pair[0], pair[1], outcome)
+        reported = _move_after_report(pair[0], pair[1], outcome)
         if reported != pair[0]:
             _store_move(connection, reported)
             moves[outcome.load_balancer_id] = (reported, pair[1])
@@ -96,14 +96,14 @@ def advance_moves(
     changes = _advance_locked_moves(connection, moves, deadline_seconds)
     # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
     again = _lock_moves(connection, load_balancer_ids)
-    behind = [move for move, row in again.values() if _is_target_behind(move, row)]
+    behind = [move for move, row in again.values() if _is_copy_behind(move, row)]
     return (
         *changes,
         *(_change_for_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind),
     )
 
 
-def _is_target_behind(move: Move, row: Any) -> bool:
+def _is_copy_behind(move: Move, row: Any) -> bool:
     if move.step is MoveStep.CLEANING:
         return move.standby_revision != CLEANED
     return bool(move.standby_revision != row.revision)
@@ -114,7 +114,7 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
     balancer's row)}.
     """
     binding = exists().where(_port.c.load_balancer_id == _root.c.id, _port.c.binding)
-    moving = select(_move.c.load_balancer_id).where(is_open())
+    moving = select(_move.c.load_balancer_id).where(is_move_open())
     rows = connection.execute(
         select(
             _root.c.id,
@@ -137,12 +137,12 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
     found = is_in_list(_move.c.load_balancer_id, [row.id for row in rows])
     moves = {
         row.load_balancer_id: move_of(row)
-        for row in connection.execute(select(_move).where(found, is_open()).with_for_update())
+        for row in connection.execute(select(_move).where(found, is_move_open()).with_for_update())
     }
     return {row.id: (moves[row.id], row) for row in rows if row.id in moves}
 
 
-def _move_with_report(move: Move, row: Any, outcome: Applied) -> Move:
+def _move_after_report(move: Move, row: Any, outcome: Applied) -> Move:
     """Return the move with the result of a report about its copy on the standby's devices; unchanged if the
     report is about older content or an earlier step.
     """
@@ -174,7 +174,7 @@ def _advance_locked_moves(
     for move, row in moves.values():
         transition = next_transition(move, _moving_load_balancer(row), now)
         if transition is not None:
-            changes.extend(_write_step(connection, transition, row, deadline_seconds))
+            changes.extend(_write_move_step(connection, transition, row, deadline_seconds))
             if move.step is MoveStep.STARTING and transition.owner is None:
                 _request_observation(connection, ShardId(row.shard_id))
     return tuple(changes)
@@ -201,7 +201,9 @@ def _moving_load_balancer(row: Any) -> MovingLoadBalancer:
     )
 
 
-def _write_step(connection: Connection, transition: Transition, row: Any, deadline_seconds: float) -> Iterable[Change]:
+def _write_move_step(
+    connection: Connection, transition: Transition, row: Any, deadline_seconds: float
+) -> Iterable[Change]:
     """Write one step of a move, with its event; return the changes for hints to agents."""
     move = transition.move
     _store_move(connection, move)
@@ -212,15 +214,15 @@ def _write_step(connection: Connection, transition: Transition, row: Any, deadli
         connection.execute(
             update(_root).where(_root.c.id == row.id).values(shard_id=transition.owner, provider=environment)
         )
-        bind(connection, row.id)
+        make_port_due_for_binding(connection, row.id)
     if transition.raises_revision:
-        try_lock(connection, Target(LOAD_BALANCER, row.id, None), deadline_seconds=deadline_seconds)
+        try_lock(connection, WriteTarget(LOAD_BALANCER, row.id, None), deadline_seconds=deadline_seconds)
     if move.step is MoveStep.CLEANING and move.back:
         _drop_reservation(connection, row.id)
     record_event(
         connection,
         kind=f"move_{move.step.value}" if move.step is not MoveStep.DONE else _end_event_kind(move),
-        text=f"load balancer {name_and_id(row.name, row.id)}: {_event_text(connection, move)}",
+        text=f"load balancer {name_and_id(row.name, row.id)}: {_move_event_text(connection, move)}",
         environment=row.provider,
         shard_id=shard_id,
         load_balancer_id=row.id,
@@ -234,7 +236,7 @@ def _write_step(connection: Connection, transition: Transition, row: Any, deadli
 
 def _store_move(connection: Connection, move: Move) -> None:
     is_it = _move.c.load_balancer_id == move.load_balancer_id
-    connection.execute(update(_move).where(is_it).values(**columns_of(move), step_at=db_now()))
+    connection.execute(update(_move).where(is_it).values(**move_columns(move), step_at=db_now()))
 
 
 def _drop_reservation(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
@@ -247,7 +249,7 @@ def _change_for_hint(connection: Connection, row: Any, shard_id: ShardId) -> Cha
         load_balancer_id=row.id,
         revision=row.revision,
         environment=row.provider,
-        owner=owner_of(connection, shard_id),
+        owner=read_shard_owner(connection, shard_id),
         placed=True,
     )
 
@@ -256,7 +258,7 @@ def _end_event_kind(move: Move) -> str:
     return "move_returned" if move.back else "move_done"
 
 
-def _event_text(connection: Connection, move: Move) -> str:
+def _move_event_text(connection: Connection, move: Move) -> str:
     places = {
         row.id: f"{row.environment}/{row.group_number}"
         for row in connection.execute(

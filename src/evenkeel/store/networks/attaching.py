@@ -34,7 +34,7 @@ from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import port_for_device_address, read_addresses, take_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
-from evenkeel.store.records.standby import held_by, held_by_any
+from evenkeel.store.records.standby import is_held_by_any_shard, is_held_by_shard
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +50,7 @@ _move = schema.load_balancer_move
 _root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
-class Allocation(NamedTuple):
+class AllocationResult(NamedTuple):
     """Result of an allocation of route domains and addresses: what load balancers still lack."""
 
     problems: dict[LoadBalancerId, str]
@@ -75,7 +75,7 @@ def _known_subnet(row: Sequence[object], columns: int) -> KnownSubnet:
     return KnownSubnet(subnet=subnet_of(row[:columns]), network=network)
 
 
-def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
+def read_attachments(connection: Connection, shard_id: ShardId) -> Attached:
     """Return the route domains and addresses that devices have for the shard; two queries."""
     numbers = connection.execute(
         select(_attached.c.network_id, _attached.c.route_domain, _attached.c.needed_revision).where(
@@ -94,16 +94,16 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 
 def allocate_addresses(
     connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]
-) -> Allocation:
+) -> AllocationResult:
     """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, under the
     lock of the device group. Return what the database cannot decide: load balancers that cannot be
     attached, and ports to be created at the network service.
     """
-    _lock_place(connection, place)
+    _lock_group_allocations(connection, place)
     # First, so that numbers and addresses without users are available to this allocation.
-    release_unused(connection, place.shard_id)
+    release_unused_networks_locked(connection, place.shard_id)
     known = read_known_subnets(connection, frozenset().union(*(each.all for each in wanted.values())))
-    lacks = Allocation(problems={}, ports={})
+    lacks = AllocationResult(problems={}, ports={})
     for load_balancer_id, uses in sorted(wanted.items(), key=lambda item: item[0]):
         try:
             subnets = subnets_to_attach(uses, known, place.layout, place.project_id)
@@ -118,7 +118,7 @@ def allocate_addresses(
     return lacks
 
 
-def _lock_place(connection: Connection, place: ShardPlace) -> None:
+def _lock_group_allocations(connection: Connection, place: ShardPlace) -> None:
     connection.execute(
         update(_group)
         .where(_group.c.environment == place.environment, _group.c.number == place.group_number)
@@ -148,7 +148,7 @@ def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence
 def _attach_tenant_subnets(
     connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
-    attached = read_attached(connection, place.shard_id)
+    attached = read_attachments(connection, place.shard_id)
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
         _check_no_other_network(connection, place, networks)
@@ -271,7 +271,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
         insert_rows(connection, _address, [row | more])
         hold_claim(connection, taken.claim, taken.port_id, table=schema.device_port)
     if port.common and holder is not None:
-        common.record_need(connection, holder, shard_id, port.network_id, changed=stored)
+        common.record_needed_revision(connection, holder, shard_id, port.network_id, changed=stored)
     return stored
 
 
@@ -281,15 +281,15 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
 def release_unused_networks(connection: Connection, shard_id: ShardId) -> None:
     """Release the networks and addresses that no load balancer of the shard uses any more."""
     lock_group_of_shard(connection, shard_id)
-    release_unused(connection, shard_id)
+    release_unused_networks_locked(connection, shard_id)
 
 
-def drop_common_network(connection: Connection, network: common.SharedNetwork) -> None:
+def release_common_network(connection: Connection, network: common.SharedNetwork) -> None:
     """Mark those subnets of a network that projects share, which no load balancer uses any more, as leaving
     the devices.
     """
     lock_group_of_shard(connection, network[0])
-    common.drop_unused_networks(connection, [network])
+    common.mark_unused_subnets_leaving(connection, [network])
 
 
 def find_shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
@@ -311,13 +311,13 @@ def find_shards_with_leftovers(connection: Connection, limit: int) -> list[Shard
     return list(connection.scalars(select(_attached.c.shard_id).where(~used).distinct().limit(limit)))
 
 
-def release_unused(connection: Connection, shard_id: ShardId) -> None:
+def release_unused_networks_locked(connection: Connection, shard_id: ShardId) -> None:
     """Release the networks that no load balancer of the shard uses. The caller has locked the device group's
     allocations.
     """
     # Read before the rows go that show which common networks the shard used.
     shared = common.read_common_networks_of_shard(connection, shard_id)
-    used = set(connection.scalars(_networks_in_use(shard_id)))
+    used = set(connection.scalars(_networks_in_use_query(shard_id)))
     there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
     gone = sorted(set(there) - used)
     if gone:
@@ -328,13 +328,13 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
             delete(_address).where(_address.c.shard_id == shard_id, is_in_list(_address.c.network_id, gone))
         )
         log.info("networks released", shard=shard_id, networks=gone)
-    common.drop_unused_networks(connection, shared)
+    common.mark_unused_subnets_leaving(connection, shared)
     numbers = select(_attached.c.route_domain).where(_attached.c.shard_id == shard_id)
     # Last: a number is free only when no network of the shard is in it any more.
     connection.execute(delete(_domain).where(_domain.c.shard_id == shard_id, _domain.c.number.not_in(numbers)))
 
 
-def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
+def _networks_in_use_query(shard_id: ShardId) -> Select[tuple[str]]:
     """Return a query for the networks of the VIPs and members of the shard's load balancers, also of those being
     deleted.
     """
@@ -344,24 +344,24 @@ def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
         .join(_member, _member.c.subnet_id == _subnet.c.id)
         .join(_root, _root.c.id == _member.c.load_balancer_id)
     )
-    here = held_by(shard_id)
+    here = is_held_by_shard(shard_id)
     both = union(vips.where(here), members.where(here)).subquery()
     return select(both.c.network_id)
 
 
-def query_users_of_network(network_id: str) -> Select[tuple[str]]:
+def users_of_network_query(network_id: str) -> Select[tuple[str]]:
     """Return a query for load balancers with a VIP or a member in the network, on devices that are attached to the
     network.
     """
     shards = select(_attached.c.shard_id).where(_attached.c.network_id == network_id)
-    here = select(_root.c.id).where(held_by_any(shards), _root.c.deleted == false())
+    here = select(_root.c.id).where(is_held_by_any_shard(shards), _root.c.deleted == false())
     vips = select(_vip.c.load_balancer_id).where(_vip.c.network_id == network_id)
     subnets = select(_subnet.c.id).where(_subnet.c.network_id == network_id)
     members = select(_member.c.load_balancer_id).where(_member.c.subnet_id.in_(subnets))
     return here.where(_root.c.id.in_(vips) | _root.c.id.in_(members.where(_member.c.load_balancer_id.in_(here))))
 
 
-def is_attached(connection: Connection, network_id: str) -> bool:
+def is_network_attached(connection: Connection, network_id: str) -> bool:
     """Whether any device is attached to the network, for a project's shard or for a group's common shard."""
     tables = _attached, schema.common_network
     found = (select(each.c.shard_id).where(each.c.network_id == network_id).limit(1) for each in tables)

@@ -15,7 +15,7 @@ from evenkeel.store.engine.clock import is_past
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.records import schema
-from evenkeel.store.writing.due import take_due
+from evenkeel.store.writing.due import take_due_rows
 
 _due = schema.device_port_binding
 _other = _due.alias("other")
@@ -32,7 +32,7 @@ _READ_BINDING = (
 )
 
 
-def rebind_ports(connection: Connection, shards: Select[tuple[str]]) -> None:
+def make_device_ports_due_for_binding(connection: Connection, shards: Select[tuple[str]]) -> None:
     """Make the ports of the device addresses of these shards due to be bound again, because the host changed. Two
     statements.
     """
@@ -64,11 +64,11 @@ def read_due_bindings(connection: Connection, limit: int) -> Any:
     ).fetchall()
 
 
-def take_bindings(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
+def take_due_bindings(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
     """Take due bindings that no other process took since they were read; return the ids of their claims. They
     are due again after the pause of ``backoff``.
     """
-    return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
+    return tuple(row.claim_id for row in take_due_rows(connection, _due, due, backoff))
 
 
 def delete_pending_binding(connection: Connection, claim_id: str, host: str | None) -> None:

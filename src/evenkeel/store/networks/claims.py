@@ -20,8 +20,8 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import is_halted
-from evenkeel.store.writing.due import key_of, take_due
+from evenkeel.store.records.removal_halt import is_removal_halted
+from evenkeel.store.writing.due import primary_key_column, take_due_rows
 
 AT_ONCE = 0.0
 KEPT_SECONDS_MAX = 7 * 86400.0
@@ -36,9 +36,9 @@ def _is_unheld(table: Table) -> ColumnElement[bool]:
     return table.c.held_by.is_(None)
 
 
-def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
+def _due_conditions(table: Table) -> tuple[ColumnElement[bool], ...]:
     # a database that may be the wrong one deletes no ports
-    return (_is_unheld(table), is_past(table.c.due_at), _is_not_kept(table), not_(is_halted()))
+    return (_is_unheld(table), is_past(table.c.due_at), _is_not_kept(table), not_(is_removal_halted()))
 
 
 def _is_not_kept(table: Table) -> ColumnElement[bool]:
@@ -64,22 +64,24 @@ class SqlClaims:
             await self._db.write(lambda connection: _abandon_claim(connection, self._table, claim))
 
     async def forget_vip(self, claim_id: str) -> None:
-        statement = delete(self._table).where(key_of(self._table) == claim_id, _is_unheld(self._table))
+        statement = delete(self._table).where(primary_key_column(self._table) == claim_id, _is_unheld(self._table))
         await self._db.write(lambda connection: connection.execute(statement))
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
-        due = await self._db.query(lambda connection: connection.execute(_due_claims(self._table, limit)).fetchall())
+        due = await self._db.query(
+            lambda connection: connection.execute(_due_claims_query(self._table, limit)).fetchall()
+        )
         if not due:
             return ()
         still = _is_unheld(self._table), _is_not_kept(self._table)
-        taken = await self._db.write(lambda connection: take_due(connection, self._table, due, backoff, *still))
-        return tuple(_due_claim(row, self._table) for row in taken)
+        taken = await self._db.write(lambda connection: take_due_rows(connection, self._table, due, backoff, *still))
+        return tuple(_due_claim_from_row(row, self._table) for row in taken)
 
 
 def _insert_claim(connection: Connection, table: Table, claim: PortClaim, grace_seconds: float) -> None:
     statement = insert(table).values(
         {
-            key_of(table).name: claim.claim_id,
+            primary_key_column(table).name: claim.claim_id,
             "device_owner": claim.device_owner,
             "device_id": claim.device_id,
             "made_at": db_now(),
@@ -91,34 +93,34 @@ def _insert_claim(connection: Connection, table: Table, claim: PortClaim, grace_
 
 
 def _abandon_claim(connection: Connection, table: Table, claim: PortClaim) -> None:
-    is_it = key_of(table) == claim.claim_id
+    is_it = primary_key_column(table) == claim.claim_id
     if connection.execute(update(table).where(is_it, _is_unheld(table)).values(due_at=AT_ONCE)).rowcount:
         return
     # The claim was deleted meanwhile, though its port may still be created by a late request.
-    if connection.scalar(select(key_of(table)).where(is_it)) is None:
+    if connection.scalar(select(primary_key_column(table)).where(is_it)) is None:
         _insert_claim(connection, table, claim, 0.0)
 
 
-def _due_claims(table: Table, limit: int) -> Any:
+def _due_claims_query(table: Table, limit: int) -> Any:
     age = (db_now() - table.c.made_at).label("age_seconds")
-    return select(table, age).where(*_is_due(table)).order_by(table.c.due_at).limit(limit)
+    return select(table, age).where(*_due_conditions(table)).order_by(table.c.due_at).limit(limit)
 
 
 def claim_from_row(row: Any, table: Table) -> PortClaim:
     """Return the claim in a row with the columns of ``table``, a table of claims."""
     return PortClaim(
-        claim_id=row._mapping[key_of(table)],
+        claim_id=row._mapping[primary_key_column(table)],
         device_owner=row.device_owner,
         device_id=row.device_id,
         port_id=row.port_id,
     )
 
 
-def _due_claim(row: Any, table: Table) -> DueClaim:
+def _due_claim_from_row(row: Any, table: Table) -> DueClaim:
     return DueClaim(claim=claim_from_row(row, table), age_seconds=row.age_seconds, attempts=row.attempts + 1)
 
 
-def abandon_claims_of(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
+def release_claims_of_vips(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
     """Release the claims on ports of load balancers that lost their VIPs, so that the ports are deleted, and
     delete pending changes of these ports. Two statements.
     """
@@ -138,12 +140,12 @@ def store_borrowed_port(connection: Connection, claim: PortClaim) -> None:
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
-def take_claim_over(connection: Connection, claim: PortClaim, *, table: Table) -> None:
+def store_taken_over_claim(connection: Connection, claim: PortClaim, *, table: Table) -> None:
     """Store a new claim on a port that another program created, and let its user hold it; part of the transaction that
     stores the user.
     """
     _insert_claim(connection, table, claim, AT_ONCE)
-    mine = key_of(table) == claim.claim_id
+    mine = primary_key_column(table) == claim.claim_id
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
@@ -157,7 +159,7 @@ def hold_claim(
     statement = (
         update(table)
         # An attempt means that some controller may be deleting the port right now.
-        .where(key_of(table) == claim.claim_id, _is_unheld(table), table.c.attempts == 0)
+        .where(primary_key_column(table) == claim.claim_id, _is_unheld(table), table.c.attempts == 0)
         # due as soon as it is released, also within the grace period
         .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)
     )

@@ -128,7 +128,7 @@ def attach_common_subnets(
         return
     for network_id in sorted({each.subnet.network_id for each in subnets}):
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
-        changed = _store_use(connection, place, shard_id, network_id, theirs)
+        changed = _store_network_use(connection, place, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
         changed = _unmark_leaving(connection, shard_id, theirs) or changed
         for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
@@ -137,10 +137,10 @@ def attach_common_subnets(
             else:
                 take_addresses(connection, shard_id, each, lacking)
                 changed = True
-        record_need(connection, shard_id, place.shard_id, network_id, changed=changed)
+        record_needed_revision(connection, shard_id, place.shard_id, network_id, changed=changed)
 
 
-def _store_use(
+def _store_network_use(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
     """Record that a tenant's shard uses the common network. True: the common shard does not have the network
@@ -212,7 +212,9 @@ def _subnets_lacking_addresses(
             yield each, lacking
 
 
-def record_need(connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool) -> None:
+def record_needed_revision(
+    connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool
+) -> None:
     """Record that the tenant's shard ``user`` needs the current revision of a common network.
 
     ``changed``: the network has changed since its last revision, so it gets a new one first.
@@ -273,7 +275,7 @@ def read_common_networks_of_shard(connection: Connection, shard_id: ShardId) -> 
     return tuple((row.shard_id, row.network_id) for row in rows)
 
 
-def drop_unused_networks(connection: Connection, networks: Collection[SharedNetwork]) -> None:
+def mark_unused_subnets_leaving(connection: Connection, networks: Collection[SharedNetwork]) -> None:
     """Mark the subnets of these networks that no load balancer uses any more as leaving the devices."""
     for shard_id, network_id in networks:
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
@@ -284,7 +286,7 @@ def drop_unused_networks(connection: Connection, networks: Collection[SharedNetw
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
         if not subnets:  # perhaps its ports were never made
             # A network without addresses and users gets a last revision, whose confirmation removes its row.
-            unmade = ~exists().where(*here), ~_is_attached_for(shard_id, network_id)
+            unmade = ~exists().where(*here), ~_is_attached_in_group(shard_id, network_id)
             _raise_revisions(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
             continue
         _raise_revisions(connection, *is_it)
@@ -325,7 +327,7 @@ def _is_held_on_devices(user: FromClause) -> ColumnElement[bool]:
     return or_(_root.c.shard_id == user.c.id, copy)
 
 
-def _is_attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
+def _is_attached_in_group(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
     user, mine = _shard.alias(), _shard.alias()
     return (
         select(literal(1))
@@ -372,7 +374,7 @@ def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied:
         # Only a confirmed revision without the subnet proves that no device has the addresses any more.
         connection.execute(delete(_address).where(*here, _address.c.leaving_revision <= revision))
         done = _common.c.applied_revision == _common.c.revision
-        unused = ~exists().where(*here), ~_is_attached_for(shard_id, network_id)
+        unused = ~exists().where(*here), ~_is_attached_in_group(shard_id, network_id)
         if connection.execute(delete(_common).where(*is_it, done, *unused)).rowcount:
             log.info("shared network removed", shard=shard_id, network=network_id)
     return news

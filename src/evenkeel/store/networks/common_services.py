@@ -15,16 +15,18 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import read_addresses
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import halts_removal
+from evenkeel.store.records.removal_halt import read_removal_halted
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 
 _common = schema.common_network
 _address = schema.device_address
 _network, _subnet, _host = schema.network, schema.subnet, schema.member_host
 
-Hosts = dict[str, list[MemberHost]]
+HostsByNetwork = dict[str, list[MemberHost]]
 
-STAYS = "it stays on devices while the history of another database is unknown: evenkeel database accept-history"
+NETWORK_STAYS_PROBLEM = (
+    "it stays on devices while the history of another database is unknown: evenkeel database accept-history"
+)
 """Problem of a common network that no load balancer of this database uses, while agents know of another database whose
 load balancers may use it.
 """
@@ -70,7 +72,7 @@ def _network_definitions(
     # Only tunnels need the hosts of members; elsewhere devices resolve addresses by ARP or NDP.
     hosts = _read_member_hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
     unused = revisions.keys() - subnets.keys()
-    problem = STAYS if unused and halts_removal(connection) else ""
+    problem = NETWORK_STAYS_PROBLEM if unused and read_removal_halted(connection) else ""
     return [
         network_definition(id_, revision, None, problem)
         if id_ in unused
@@ -124,11 +126,11 @@ def _subnets_by_network(
     return found
 
 
-def _read_member_hosts(connection: Connection, network_ids: Sequence[str]) -> Hosts:
+def _read_member_hosts(connection: Connection, network_ids: Sequence[str]) -> HostsByNetwork:
     """Return the hosts of all members on these networks whose port is known, by network id; no query without
     networks.
     """
-    found: Hosts = {}
+    found: HostsByNetwork = {}
     if network_ids:
         columns = _host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep
         known = is_in_list(_host.c.network_id, network_ids), _host.c.mac_address != ""

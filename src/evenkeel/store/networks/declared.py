@@ -10,7 +10,7 @@ from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.attaching import is_attached, query_users_of_network
+from evenkeel.store.networks.attaching import is_network_attached, users_of_network_query
 from evenkeel.store.networks.common import raise_revisions_for_changed_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
@@ -18,8 +18,8 @@ from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import changes_of, revision_assignments
-from evenkeel.store.writing.revisions import note_revisions
+from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
+from evenkeel.store.writing.revisions import store_revision_requesters
 
 _network = schema.network
 _root = schema.load_balancer
@@ -54,26 +54,28 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
     if known == network:
         return ()
     record_act(connection, kind="network_updated", done=f"network {name_and_id(network.name, network.id)} was changed")
-    return change_network(connection, network, options)
+    return replace_network_facts(connection, network, options)
 
 
-def change_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
+def replace_network_facts(
+    connection: Connection, network: DeclaredNetwork, options: StoreOptions
+) -> tuple[Change, ...]:
     """Replace a network's stored facts; return the changes of load balancers on it. Raises ``IntegrityError`` if the
     name or segment exists.
     """
-    changes = raise_revisions_of_users(connection, network.id, options)
+    changes = raise_revisions_on_network(connection, network.id, options)
     connection.execute(update(_network).where(_network.c.id == network.id).values(**network_row(network)))
     return changes
 
 
-def raise_revisions_of_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
+def raise_revisions_on_network(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
     """Raise the revisions of the load balancers on a network with changed facts, and of the network itself if
     projects share it, so that devices get the facts; record an event if there are any load balancers, and
     return their changes.
     """
     raise_revisions_for_changed_facts(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them
-    users = query_users_of_network(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
+    users = users_of_network_query(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
     ids: list[str] = [row.id for row in connection.execute(users)]
     if not ids:
         return ()
@@ -82,17 +84,17 @@ def raise_revisions_of_users(connection: Connection, network_id: str, options: S
         update(_root).where(these, _root.c.deleted == false()).ordered_values(*revision_assignments().items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
     )
-    note_revisions(connection, and_(these, _root.c.deleted == false()))
+    store_revision_requesters(connection, and_(these, _root.c.deleted == false()))
     text = f"network {network_id} was changed; load balancers that get it: {len(ids)}"
     record_event(connection, kind="network_changed", text=text)
-    return changes_of(connection, these)
+    return read_changes(connection, these)
 
 
 def delete_network(connection: Connection, network_id: str) -> None:
     """Delete a network, and record the operator's act. Raises :class:`NotFound`, :class:`Conflict` while
     devices are attached to it.
     """
-    if is_attached(connection, network_id):
+    if is_network_attached(connection, network_id):
         raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
     if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:
         raise NotFound("Network", network_id)

@@ -15,7 +15,7 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.statements import insert_all_if_absent
 from evenkeel.store.networks.attaching import read_known_subnets
 from evenkeel.store.networks.common import raise_revisions_for_changed_facts
-from evenkeel.store.networks.declared import change_network, raise_revisions_of_users
+from evenkeel.store.networks.declared import raise_revisions_on_network, replace_network_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row, subnet_row
@@ -45,9 +45,9 @@ def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: S
     insert_rows(connection, _network, [network_row(networks[id_]) for id_ in sorted(networks.keys() - known.keys())])
     for id_ in sorted(networks.keys() & known.keys()):
         if known[id_] != networks[id_]:
-            changes += change_network(connection, networks[id_], options)
+            changes += replace_network_facts(connection, networks[id_], options)
         elif id_ in changed:
-            changes += raise_revisions_of_users(connection, id_, options)
+            changes += raise_revisions_on_network(connection, id_, options)
     # Unchanged networks as well: the interval counts from the last read, not from the last change.
     connection.execute(update(_network).where(is_in_list(_network.c.id, networks)).values(read_at=db_now()))
     return tuple(changes)
@@ -81,7 +81,7 @@ def take_due_facts(connection: Connection, older_seconds: float, limit: int) -> 
             ids.append(row.id)
     columns = _attached.c.network_id, schema.common_network.c.network_id
     used = {id_ for each in columns for id_ in connection.scalars(select(each).where(is_in_list(each, ids)).distinct())}
-    _forget_networks(connection, [id_ for id_ in ids if id_ not in used])
+    _delete_networks(connection, [id_ for id_ in ids if id_ not in used])
     return _due_facts(connection, sorted(used))
 
 
@@ -124,7 +124,7 @@ def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collecti
     make_facts_due(connection, members)
 
 
-def _forget_networks(connection: Connection, network_ids: Collection[str]) -> None:
+def _delete_networks(connection: Connection, network_ids: Collection[str]) -> None:
     for column in (_host.c.network_id, _subnet.c.network_id, _network.c.id):
         connection.execute(delete(column.table).where(is_in_list(column, network_ids)))
 
@@ -214,4 +214,4 @@ def store_hosts(
         is_it = _host.c.network_id == network_id, _host.c.address == address
         connection.execute(update(_host).where(*is_it).values(**rows[address]))
     found = late and any(hosts[address].mac_address for address in new)
-    return raise_revisions_of_users(connection, network_id, options) if moved or found else ()
+    return raise_revisions_on_network(connection, network_id, options) if moved or found else ()

@@ -33,8 +33,8 @@ def decode_layout(text: str | None) -> NetworkLayout:
     return _layouts.decode(text or "{}")
 
 
-def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
-    """Return a query for shards with the columns that :func:`shard_place` needs."""
+def places_query() -> Select[tuple[str, str, str, int, str, str]]:
+    """Return a query for shards with the columns that :func:`place_from_row` needs."""
     shard, agent = schema.shard, schema.agent
     here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
     columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
@@ -42,8 +42,8 @@ def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
     return with_group.join(agent, agent.c.id == shard.c.home_agent_id, isouter=True)
 
 
-def shard_place(row: Iterable[object]) -> ShardPlace:
-    """Build the place of a shard from a row of :func:`place_columns`."""
+def place_from_row(row: Iterable[object]) -> ShardPlace:
+    """Build the place of a shard from a row of :func:`places_query`."""
     shard_id, project_id, environment, group_number, layout, home_host = row
     return ShardPlace(
         ShardId(str(shard_id)),

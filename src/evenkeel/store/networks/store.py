@@ -54,14 +54,14 @@ class SqlAttachments:
             await self._db.write(partial(attaching.release_unused_networks, shard_id=shard_id))
         networks = await self._db.read(lambda connection: common.find_unused_common_networks(connection, limit))
         for each in networks:
-            await self._db.write(partial(attaching.drop_common_network, network=each))
+            await self._db.write(partial(attaching.release_common_network, network=each))
         return len(shards) + len(networks)
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
         due = await self._db.query(lambda connection: bindings.read_due_bindings(connection, limit))
         if not due:
             return ()
-        return await self._db.write(lambda connection: bindings.take_bindings(connection, due, backoff))
+        return await self._db.write(lambda connection: bindings.take_due_bindings(connection, due, backoff))
 
     find_binding = query_operation(bindings.find_binding)
 

@@ -28,7 +28,7 @@ def take_sender_lease(connection: Connection, holder: str, seconds: float) -> bo
     another holder has it.
     """
     lease = schema.notification_lease
-    return leases.take(connection, lease, _LEASE_KEY, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
+    return leases.take_or_renew_lease(connection, lease, _LEASE_KEY, holder, seconds, seconds_max=LEASE_SECONDS_MAX)
 
 
 def read_oldest_notifications(connection: Connection, limit: int) -> tuple[PendingNotification, ...]:

@@ -15,7 +15,7 @@ from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapsh
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import agent_snapshot
-from evenkeel.store.ownership.agent_views import read_agents as read_seen
+from evenkeel.store.ownership.agent_views import read_seen_agents as read_seen
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
 from evenkeel.store.writing.acts import record_act
@@ -27,7 +27,7 @@ DeviceGroupKey = tuple[str, int]
 """Environment and number of a device group."""
 
 
-def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
+def set_agent_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
     """Drain the agent (``up`` False: its shards are handed over), or end the drain; return the agent. Records
     the operator's act unless the state was so already. Raises :class:`NotFound`.
     """
@@ -35,7 +35,7 @@ def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agen
     return _set_agent_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
 
-def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
+def force_agent_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
     """Declare the agent's host dead (``down``), so that its shards move at once, or withdraw that; return the
     agent. Records the operator's act unless the state was so already. Raises :class:`NotFound`.
     """
@@ -97,7 +97,9 @@ def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
     place = connection.execute(
         select(_agent.c.environment, _agent.c.group_number).where(_agent.c.id == agent_id)
     ).first()
-    for agent in read_agents(connection, _home_counts(connection, agent_id), *place) if place is not None else ():
+    for agent in (
+        read_agents(connection, _count_home_load_balancers(connection, agent_id), *place) if place is not None else ()
+    ):
         if agent.id == agent_id:
             return agent
     raise NotFound("Agent", agent_id)
@@ -123,7 +125,7 @@ def read_agents(
     )
 
 
-def read_agent_lives(connection: Connection) -> tuple[AgentLiveness, ...]:
+def read_agents_liveness(connection: Connection) -> tuple[AgentLiveness, ...]:
     """Return the liveness of all agents, sorted by id. One query."""
     return tuple(
         AgentLiveness(
@@ -253,7 +255,7 @@ def _shard_counts_by_agent(shards: Iterable[Any]) -> dict[str, Counter[str]]:
     return loads
 
 
-def _home_counts(connection: Connection, agent_id: AgentId) -> dict[str, int]:
+def _count_home_load_balancers(connection: Connection, agent_id: AgentId) -> dict[str, int]:
     """Return {agent id: number of load balancers whose home it is} for one agent."""
     statement = (
         select(func.count())

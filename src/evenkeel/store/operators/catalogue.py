@@ -45,7 +45,7 @@ def _catalogue_kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind
     return Kind(title, table, columns, build_entry, key=key, order=(key,))
 
 
-KINDS: dict[Any, Kind] = {
+CATALOGUE_KINDS: dict[Any, Kind] = {
     FlavorProfile: _catalogue_kind(FlavorProfile, "Flavor Profile", schema.flavor_profile),
     Flavor: _catalogue_kind(Flavor, "Flavor", schema.flavor),
     AvailabilityZoneProfile: _catalogue_kind(
@@ -55,7 +55,7 @@ KINDS: dict[Any, Kind] = {
 }
 
 
-class _Profiled(NamedTuple):
+class _ProfileReference(NamedTuple):
     """Reference of a flavor or zone to its profile: column of the reference, table of the profiles, and their
     column of data.
     """
@@ -65,9 +65,11 @@ class _Profiled(NamedTuple):
     data: Column[Any]
 
 
-_PROFILES: dict[Any, _Profiled] = {
-    Flavor: _Profiled(schema.flavor.c.flavor_profile_id, schema.flavor_profile, schema.flavor_profile.c.flavor_data),
-    AvailabilityZone: _Profiled(
+_PROFILES: dict[Any, _ProfileReference] = {
+    Flavor: _ProfileReference(
+        schema.flavor.c.flavor_profile_id, schema.flavor_profile, schema.flavor_profile.c.flavor_data
+    ),
+    AvailabilityZone: _ProfileReference(
         schema.availability_zone.c.availability_zone_profile_id,
         schema.availability_zone_profile,
         schema.availability_zone_profile.c.availability_zone_data,
@@ -81,7 +83,7 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 
 def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
     """Return a catalogue entry of the class ``kind`` by its id or, for zones, name. Raises :class:`NotFound`."""
-    stored = KINDS[kind]
+    stored = CATALOGUE_KINDS[kind]
     statement = select(*stored.columns).where(stored.table.c[stored.key] == storable_text(key))
     row = connection.execute(statement).first()
     if row is None:
@@ -89,7 +91,7 @@ def _read_entry(connection: Connection, kind: Any, key: str) -> Any:
     return stored.build(row)
 
 
-def _lock_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
+def _lock_profile(connection: Connection, profiled: _ProfileReference, profile_id: str) -> None:
     """Lock the profile of a new flavor or zone until the transaction ends, so that the profile cannot change
     or be deleted meanwhile. Raises :class:`Invalid` if it does not exist.
     """
@@ -105,7 +107,7 @@ def _lock_profile(connection: Connection, profiled: _Profiled, profile_id: str) 
 
 
 def _update_entry(connection: Connection, kind: Any, key: str, changes: Mapping[str, Any]) -> Any:
-    stored, reference = KINDS[kind], _REFERENCE_TO.get(kind)
+    stored, reference = CATALOGUE_KINDS[kind], _REFERENCE_TO.get(kind)
     if changes:
         table = stored.table
         changed = update(table).where(table.c[stored.key] == storable_text(key)).values(dict(changes))
@@ -113,7 +115,7 @@ def _update_entry(connection: Connection, kind: Any, key: str, changes: Mapping[
             _record_event(connection, stored, key, "changed", details=f": {', '.join(sorted(changes))}")
     # checked after the row was written, so that no other transaction begins to use it meanwhile
     if reference is not None and changes.keys() - {"name"} and _is_entry_used(connection, reference, key):
-        raise _in_use_conflict(stored, key)
+        raise _in_use_error(stored, key)
     return _read_entry(connection, kind, key)
 
 
@@ -142,7 +144,7 @@ def _is_entry_used(connection: Connection, reference: Column[Any], key: str) -> 
 
 @cache
 def _offer_query(kind: Any) -> Select[Any]:
-    stored, profiled = KINDS[kind], _PROFILES[kind]
+    stored, profiled = CATALOGUE_KINDS[kind], _PROFILES[kind]
     return (
         select(stored.table.c.enabled, profiled.profile.c.provider_name, profiled.data)
         .join(profiled.profile, profiled.profile.c.id == profiled.reference)
@@ -150,11 +152,11 @@ def _offer_query(kind: Any) -> Select[Any]:
     )
 
 
-def _in_use_conflict(kind: Kind, key: str) -> Conflict:
+def _in_use_error(kind: Kind, key: str) -> Conflict:
     return Conflict(f"{kind.title.capitalize()} {key} is in use and cannot be modified.")
 
 
-def _name_taken(kind: Kind, name: str) -> Conflict:
+def _name_taken_error(kind: Kind, name: str) -> Conflict:
     return Conflict(f"A {kind.title.lower()} of {name} already exists.")
 
 
@@ -165,38 +167,38 @@ class SqlCatalogue:
         self._db = database
 
     async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
-        return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
+        return await self._db.read(lambda connection: list_page(connection, CATALOGUE_KINDS[kind], query))
 
     catalogue_entry = query_operation(_read_entry)
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
         kind = type(entry)
-        key = str(getattr(entry, KINDS[kind].key))
+        key = str(getattr(entry, CATALOGUE_KINDS[kind].key))
 
         def op(connection: Connection) -> Any:
             if kind in _PROFILES:
                 _lock_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
-            connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
-            _record_event(connection, KINDS[kind], key, "added", entry.name)
+            connection.execute(insert(CATALOGUE_KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
+            _record_event(connection, CATALOGUE_KINDS[kind], key, "added", entry.name)
             return _read_entry(connection, kind, key)
 
         try:
             return await self._db.write(op)
         except IntegrityError as error:
-            raise _name_taken(KINDS[kind], entry.name) from error
+            raise _name_taken_error(CATALOGUE_KINDS[kind], entry.name) from error
 
     async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
         try:
             return await self._db.write(lambda connection: _update_entry(connection, kind, key, changes))
         except IntegrityError as error:
-            raise _name_taken(KINDS[kind], str(changes.get("name"))) from error
+            raise _name_taken_error(CATALOGUE_KINDS[kind], str(changes.get("name"))) from error
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
-        stored = KINDS[kind]
+        stored = CATALOGUE_KINDS[kind]
         try:
             await self._db.write(lambda connection: _delete_entry(connection, stored, key))
         except IntegrityError as error:
-            raise _in_use_conflict(stored, key) from error
+            raise _in_use_error(stored, key) from error
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
         parameters = {"key": storable_text(key)}

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Table, func, or_, select, union_all
 from evenkeel.core.kit.countdowns import Countdowns
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import is_halted
+from evenkeel.store.records.removal_halt import is_removal_halted
 from evenkeel.store.scheduling.sweeping import REMOVED_KEPT_SECONDS
 
 REQUEST_SECONDS = 5.0
@@ -32,7 +32,7 @@ def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
             select(func.count()).select_from(ports).scalar_subquery().label("ports"),
             select(func.min(ports.c.due_at) - db_now()).scalar_subquery().label("due"),
             first.label("device_id"),
-            is_halted().label("halted"),
+            is_removal_halted().label("halted"),
             # ids are contiguous enough: a count would read them all
             select(func.max(_event.c.id) - func.min(_event.c.id) + 1).scalar_subquery().label("events"),
             (db_now() - oldest).label("oldest"),

@@ -35,7 +35,7 @@ class LoadBalancerCounts(Value):
     """Failed and long PENDING load balancers, by device group."""
 
 
-def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
+def shared_load_balancer_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
     """Return the reader of load balancer counts: one controller counts for all, and shares the result through
     the database.
     """

@@ -42,7 +42,7 @@ def _find_environment(connection: Connection, name: str, *, lock: bool = False) 
     return None if row is None else environment_of(row)
 
 
-def _locked_environment(connection: Connection, name: str) -> Environment:
+def _lock_environment(connection: Connection, name: str) -> Environment:
     """Lock an environment until the transaction ends, so that two changes do not mix, and return it. Raises
     :class:`NotFound`.
     """
@@ -60,7 +60,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     # Every controller adds its configured environments at each start, so an equal one is the usual case.
     stored = _find_environment(connection, wanted.name)
     if stored is not None:
-        return _check_same(stored, wanted)
+        return _check_equal_environment(stored, wanted)
     values = {field: environment_column(getattr(wanted, field)) for field in _STATED_ATTRIBUTES}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
     record_act(
@@ -70,10 +70,10 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
         details=f" for device driver {wanted.device_driver}",
         environment=wanted.name,
     )
-    return _locked_environment(connection, wanted.name)
+    return _lock_environment(connection, wanted.name)
 
 
-def _check_same(stored: Environment, wanted: Environment) -> Environment:
+def _check_equal_environment(stored: Environment, wanted: Environment) -> Environment:
     """Return the stored environment if it equals the wanted one. Raises :class:`Conflict` naming the difference."""
     differing = [field for field in _STATED_ATTRIBUTES if getattr(stored, field) != getattr(wanted, field)]
     if differing:
@@ -91,7 +91,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     for field in changes:
         if field not in CHANGEABLE:
             raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
-    before = _locked_environment(connection, name)
+    before = _lock_environment(connection, name)
     wanted = _environment_with_changes(before, changes)
     differing = {
         field: environment_column(getattr(wanted, field))
@@ -132,7 +132,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
     """Close the environment's circuit breaker, so that shards of silent agents move again, and return the
     environment; nothing happens if it is closed. Raises :class:`NotFound`.
     """
-    before = _locked_environment(connection, name)
+    before = _lock_environment(connection, name)
     if before.halted_at is None:
         return before
     connection.execute(
@@ -148,14 +148,14 @@ def resume_environment(connection: Connection, name: str) -> Environment:
         details="; shards of silent agents move again",
         environment=name,
     )
-    return _locked_environment(connection, name)
+    return _lock_environment(connection, name)
 
 
 def delete_environment(connection: Connection, name: str) -> None:
     """Delete an environment with its shards and device groups, and record the operator's act. Raises
     :class:`NotFound`, :class:`Conflict` while it has agents or load balancers.
     """
-    _locked_environment(connection, name)  # locked: registrations are serialized on this row
+    _lock_environment(connection, name)  # locked: registrations are serialized on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0
     if agents or roots:

@@ -13,14 +13,14 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.moves.advance import advance_moves
-from evenkeel.store.ownership.capacity import group_capacity, reserve_capacity
+from evenkeel.store.ownership.capacity import decode_group_capacity, reserve_capacity
 from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_changed
 from evenkeel.store.records import schema
-from evenkeel.store.records.moves import columns_of
-from evenkeel.store.records.standby import is_open
-from evenkeel.store.scheduling.placing import shard_for
+from evenkeel.store.records.moves import move_columns
+from evenkeel.store.records.standby import is_move_open
+from evenkeel.store.scheduling.placing import find_or_create_shard
 from evenkeel.store.writing.acts import record_act
-from evenkeel.store.writing.revision_lock import owner_of
+from evenkeel.store.writing.revision_lock import read_shard_owner
 
 _root, _shard, _group = schema.load_balancer, schema.shard, schema.device_group
 _move, _environment = schema.load_balancer_move, schema.environment
@@ -39,7 +39,7 @@ def read_group_place(connection: Connection, environment: str, group_number: int
         group_number=row.number,
         device_driver=row.device_driver,
         capacity_score=row.capacity_score,
-        at_limit=group_capacity(row.capacity).metrics_at_limit,
+        at_limit=decode_group_capacity(row.capacity).metrics_at_limit,
     )
 
 
@@ -67,7 +67,7 @@ def read_movable_load_balancers(
             *(_root.c[name] for name in _SHOWN_COLUMNS),
             _shard.c.group_number,
             _environment.c.device_driver,
-            exists().where(_move.c.load_balancer_id == _root.c.id, is_open()).label("moving"),
+            exists().where(_move.c.load_balancer_id == _root.c.id, is_move_open()).label("moving"),
             exists().where(claim.c.held_by == _root.c.id, claim.c.port_id.is_not(None)).label("network_port"),
             count_rows(use, use.c.load_balancer_id == _root.c.id).label("certificates"),
             count_rows(attached, attached.c.shard_id == _root.c.shard_id).label("attached_networks"),
@@ -125,7 +125,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
     """
     place = f"{request.environment}/{request.group_number}"
     try:
-        shard, _ = shard_for(
+        shard, _ = find_or_create_shard(
             connection, request.environment, request.project_id, request.group_number, request.home_agent_id
         )
     except ConcurrentUpdate as error:
@@ -139,7 +139,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
         _begin_move(connection, request, id_, ShardId(sources[id_].shard_id), ShardId(shard.id))
     mark_assignments_changed(connection, [shard.acting_agent_id])
     for id_ in request.load_balancer_ids:
-        _reserve_target(connection, id_, shard, place)
+        _reserve_target_capacity(connection, id_, shard, place)
         record_act(
             connection,
             kind="move_preparing",
@@ -148,7 +148,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
             shard_id=shard.id,
             load_balancer_id=id_,
         )
-        owner = owner_of(connection, ShardId(shard.id))
+        owner = read_shard_owner(connection, ShardId(shard.id))
         changes.append(
             Change(
                 load_balancer_id=id_,
@@ -184,7 +184,7 @@ def _begin_move(
     if source == target:
         raise Conflict(f"Load balancer {id_} is on device group {request.environment}/{request.group_number} already.")
     # The last move, which is done.
-    connection.execute(delete(_move).where(_move.c.load_balancer_id == id_, ~is_open()))
+    connection.execute(delete(_move).where(_move.c.load_balancer_id == id_, ~is_move_open()))
     move = Move(
         load_balancer_id=id_,
         source_shard_id=source,
@@ -196,7 +196,7 @@ def _begin_move(
         by_operator=id_ in request.by_operator,
     )
     # The time limit is written by the database's clock.
-    row = columns_of(move) | {
+    row = move_columns(move) | {
         "deadline_at": db_now() + PREPARING_SECONDS,
         "begun_at": db_now(),
         "step_at": db_now(),
@@ -218,7 +218,7 @@ def _assign_to_target_shard(connection: Connection, request: MoveRequest, shard:
     connection.execute(update(_shard).where(_shard.c.id == shard.id).values(moved_away=False))
 
 
-def _reserve_target(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
+def _reserve_target_capacity(connection: Connection, id_: LoadBalancerId, shard: Any, place: str) -> None:
     reservation = schema.capacity_reservation
     connection.execute(delete(reservation).where(reservation.c.load_balancer_id == id_))
     try:
@@ -234,7 +234,7 @@ def read_moves(
     :data:`MOVES_SHOWN`. ``only_open``: without moves that are done. One query.
     """
     source, target = _shard.alias("source"), _shard.alias("target")
-    conditions: list[ColumnElement[bool]] = [is_open()] if only_open else []
+    conditions: list[ColumnElement[bool]] = [is_move_open()] if only_open else []
     if load_balancer_id is not None:
         conditions.append(_move.c.load_balancer_id == storable_text(load_balancer_id))
     rows = connection.execute(

@@ -15,7 +15,7 @@ from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.operators.reads import read_shard
-from evenkeel.store.ownership.former_agents import keep_keepalive_count
+from evenkeel.store.ownership.former_agents import store_keepalive_count
 from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, is_live, mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.writing.acts import record_act
@@ -23,7 +23,7 @@ from evenkeel.store.writing.acts import record_act
 _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
 MAX_AGENTS_NAMED = 10
-UNCOUNTED: Mapping[str, int] = {}
+NO_LOAD_BALANCER_COUNTS: Mapping[str, int] = {}
 """Argument ``bound`` of :func:`read_agents` where the numbers of load balancers do not matter."""
 
 
@@ -41,7 +41,7 @@ def _find_successor(connection: Connection, agent: Agent, successor_id: str, fie
     field with its id, for the text of :class:`Conflict`, which is raised if no other agent of the group
     has this id.
     """
-    group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
+    group = read_agents(connection, NO_LOAD_BALANCER_COUNTS, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
     return _agent_with_id(
         others, successor_id, field, f"another agent of device group {agent.environment}/{agent.group_number}"
@@ -72,7 +72,7 @@ def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) ->
     """
     agent = _lock_agent(connection, agent_id)
     successor = _find_successor(connection, agent, to_agent_id, "to")
-    moved = _move_home(connection, agent, successor.id)
+    moved = _rebind_shards(connection, agent, successor.id)
     if moved:
         record_act(
             connection,
@@ -93,7 +93,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     shard = read_shard(connection, shard_id)
     group = f"{shard.environment}/{shard.group_number}"
-    agents = read_agents(connection, UNCOUNTED, shard.environment, shard.group_number)
+    agents = read_agents(connection, NO_LOAD_BALANCER_COUNTS, shard.environment, shard.group_number)
     home = _agent_with_id(agents, to_agent_id, "to", f"an agent of device group {group}")
     if home.id == shard.home_agent_id:
         return shard
@@ -110,7 +110,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
     return read_shard(connection, shard_id)
 
 
-def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:
+def _rebind_shards(connection: Connection, agent: Agent, successor_id: str) -> int:
     """Make the agent ``successor_id`` the home of all shards whose home is ``agent``; return their number."""
     changed = connection.execute(
         update(_shard)
@@ -149,10 +149,10 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
         raise _home_conflict(agent)
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
     # them
-    moved = _move_home(connection, agent, successor.id) if successor is not None else 0
+    moved = _rebind_shards(connection, agent, successor.id) if successor is not None else 0
     _free_acting_shards(connection, agent)
     # Before the row goes, because it holds the count.
-    keep_keepalive_count(connection, agent_id)
+    store_keepalive_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
     deleted = connection.execute(
         delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~is_live()))
@@ -186,7 +186,7 @@ def _home_conflict(agent: Agent) -> Conflict:
 
 def _any_successor(connection: Connection, agent: Agent) -> Agent | None:
     """Return another agent of the agent's device group, preferably a live one; None if there is none."""
-    group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
+    group = read_agents(connection, NO_LOAD_BALANCER_COUNTS, agent.environment, agent.group_number)
     others = sorted((each for each in group if each.id != agent.id), key=lambda each: (not each.alive, each.id))
     return next(iter(others), None)
 

@@ -13,7 +13,9 @@ KEPT_SECONDS = 600.0
 _inquiry = schema.plan_inquiry
 
 
-def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
+def add_plan_inquiry(
+    connection: Connection, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId
+) -> None:
     """Store an operator's inquiry for the agent of the shard, still without an answer, and delete inquiries
     older than :data:`KEPT_SECONDS`.
     """
@@ -26,7 +28,7 @@ def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load
     )
 
 
-def read_answer(connection: Connection, inquiry_id: str) -> PlanAnswer | None:
+def read_plan_answer(connection: Connection, inquiry_id: str) -> PlanAnswer | None:
     """Return the agent's answer to an operator's inquiry; None if there is none yet, or no such inquiry."""
     found = connection.scalar(select(_inquiry.c.answer).where(_inquiry.c.id == inquiry_id))
     return None if found is None else msgspec.json.decode(found, type=PlanAnswer)

@@ -20,7 +20,7 @@ _agent, _shard, _event = schema.agent, schema.shard, schema.event
 _root, _group = schema.load_balancer, schema.device_group
 
 
-def list_on_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
+def list_load_balancers_of_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
     """Return a page of load balancers for which the agent acts, or whose home it is. Raises :class:`NotFound`
     for the agent, :class:`Invalid` for an unknown filter, sort name or marker.
     """
@@ -41,7 +41,7 @@ def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBa
     return None if row.id is None else shard_of(row)
 
 
-def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
+def read_queue_position(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
     """Return the number of load balancers that come before this one: if it is placed, those of the same agent
     with an earlier deadline of their changes; if not, older unplaced ones of its environment. 0 if it is
     unknown, or placed without a pending change. One query.

@@ -11,7 +11,7 @@ from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, Re
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
-from evenkeel.store.renewals.contents import in_use
+from evenkeel.store.renewals.contents import is_reference_used
 from evenkeel.store.renewals.expiry import ends_within
 from evenkeel.store.writing.acts import record_act
 
@@ -29,7 +29,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     """Return at most ``limit`` references in use to key managers that match the query, sorted by expiry
     (unknown last), project and reference. One query.
     """
-    statement = select(_certificate, _COUNT_OF_USERS.label("load_balancers")).where(in_use())
+    statement = select(_certificate, _COUNT_OF_USERS.label("load_balancers")).where(is_reference_used())
     if query.project_id is not None:
         statement = statement.where(_certificate.c.project_id == storable_text(query.project_id))
     if query.load_balancer_id is not None:
@@ -42,14 +42,14 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     # databases differ in where they put NULL
     order = (_certificate.c.not_after.is_(None), _certificate.c.not_after, _certificate.c.project_id)
     rows = connection.execute(statement.order_by(*order, _certificate.c.reference, _certificate.c.kind).limit(limit))
-    return tuple(map(_certificate_of_row, rows))
+    return tuple(map(_referenced_certificate_from_row, rows))
 
 
 def make_references_due(connection: Connection, reference: str | None) -> int:
     """Make one reference, or (None) all references in use, due to be read again now; return their number, and
     record the operator's act unless it is 0.
     """
-    statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
+    statement = update(_certificate).where(is_reference_used()).values(next_check_at=db_now())
     if reference is not None:
         statement = statement.where(_certificate.c.reference == storable_text(reference))
     count: int = connection.execute(statement).rowcount
@@ -63,7 +63,7 @@ def make_references_due(connection: Connection, reference: str | None) -> int:
     return count
 
 
-def _certificate_of_row(row: Any) -> ReferencedCertificate:
+def _referenced_certificate_from_row(row: Any) -> ReferencedCertificate:
     return ReferencedCertificate(
         project_id=ProjectId(row.project_id),
         reference=row.reference,

@@ -35,7 +35,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.engine.in_list import MARIADB, is_in_list, storable_text
 from evenkeel.store.engine.time_limit import time_limit
 from evenkeel.store.records import schema
-from evenkeel.store.records.listing import PageRows, filter_conditions, page_rows
+from evenkeel.store.records.listing import PageRows, filter_conditions, read_page_rows
 from evenkeel.store.records.rows import LOAD_BALANCER
 
 SEARCH_SECONDS = 2.0
@@ -119,7 +119,7 @@ def _page_and_total(
 def _read_page(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> PageRows:
     place = ListQuery(sort=query.sort, limit=query.limit, marker=query.marker, page_reverse=query.page_reverse)
     selected = select(*_SHOWN_COLUMNS).select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
-    return page_rows(connection, LOAD_BALANCER, place, selected, wanted)
+    return read_page_rows(connection, LOAD_BALANCER, place, selected, wanted)
 
 
 def _count_matches(connection: Connection, wanted: Sequence[ColumnElement[bool]]) -> int:
@@ -139,7 +139,7 @@ def _read_page_with_text(
     """Return a page of the load balancers that have the text and pass the filters, and their total number."""
     dialect = connection.dialect.name
     with _prefer_text_indexes(connection):
-        found = connection.scalars(query_matching_ids(text, dialect)).fetchall()
+        found = connection.scalars(matching_ids_query(text, dialect)).fetchall()
         if len(found) <= MATCHES_MAX:
             return _page_and_total(connection, query, [*filters, is_in_list(_root.c.id, sorted(set(found)))])
         wanted = [*filters, _matches_text(text, dialect)]
@@ -166,18 +166,20 @@ def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
 
 def _matches_text(text: str, dialect: str) -> ColumnElement[bool]:
     """Return the SQL condition that a load balancer or one of its members has the text."""
-    of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _is_address(text, dialect))
+    of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _address_contains_text(text, dialect))
     others = [of_member] if _ADDRESS_PART.fullmatch(text.lower()) else []
     return or_(*_root_conditions(text, dialect), *others)
 
 
-def query_matching_ids(text: str, dialect: str) -> Select[Any]:
+def matching_ids_query(text: str, dialect: str) -> Select[Any]:
     """Return a query for the ids of load balancers that have the text: some of them more than once, and at most one
     more than ``MATCHES_MAX``.
     """
     each = [select(_root.c.id).where(condition) for condition in _root_conditions(text, dialect)]
     if _ADDRESS_PART.fullmatch(text.lower()):
-        each.append(select(_member.c.load_balancer_id.label("id")).where(_is_address(text, dialect)).distinct())
+        each.append(
+            select(_member.c.load_balancer_id.label("id")).where(_address_contains_text(text, dialect)).distinct()
+        )
     # each for itself and to a limit: only so are they read by their own indexes, and not further than needed
     parts = [select(part.limit(MATCHES_MAX + 1).subquery()) for part in each]
     found = union_all(*parts).subquery("found")
@@ -215,7 +217,7 @@ def _value_as_bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[st
     return type_coerce(cast(value, BINARY()), value.type) if dialect in MARIADB else value
 
 
-def _is_address(text: str, dialect: str) -> ColumnElement[bool]:
+def _address_contains_text(text: str, dialect: str) -> ColumnElement[bool]:
     """Return the SQL condition that a member's address contains the text.
 
     On PostgreSQL, which has an index for parts, the text may be anywhere in the address; elsewhere it must be the

@@ -24,16 +24,16 @@ from evenkeel.store.operators import load_balancer_moves, moves, overview, plans
 from evenkeel.store.operators import references as references_sql
 from evenkeel.store.operators import subnets as subnets_sql
 from evenkeel.store.operators.countdowns import read_countdowns
-from evenkeel.store.operators.counts import shared_counts, summary_from_counts
+from evenkeel.store.operators.counts import shared_load_balancer_counts, summary_from_counts
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import foreign_histories, histories
 from evenkeel.store.reports.orphan_summary import read_orphan_summary
-from evenkeel.store.reports.orphaned_load_balancers import read_orphaned, request_removal
-from evenkeel.store.reports.orphans import read_orphans
-from evenkeel.store.scheduling.own_certificates import read_certificates
-from evenkeel.store.scheduling.reach import read_out_of_reach
-from evenkeel.store.vips.lost_ports import read_problem
+from evenkeel.store.reports.orphaned_load_balancers import read_orphaned_load_balancers, request_orphan_removal
+from evenkeel.store.reports.orphans import read_orphaned_partitions
+from evenkeel.store.scheduling.own_certificates import read_own_certificates
+from evenkeel.store.scheduling.reach import read_groups_out_of_reach
+from evenkeel.store.vips.lost_ports import read_port_problem
 from evenkeel.store.writing import acts
 
 
@@ -43,7 +43,7 @@ class SqlOperators:
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database
         self._options = options
-        self._counts = shared_counts(database)
+        self._counts = shared_load_balancer_counts(database)
 
     # -- environments
 
@@ -68,15 +68,15 @@ class SqlOperators:
         bound = (await self._counts.get()).content.by_home
         return await self._db.read(lambda connection: agents_sql.read_agents(connection, bound, environment))
 
-    agent_lives = query_operation(agents_sql.read_agent_lives)
+    agent_lives = query_operation(agents_sql.read_agents_liveness)
 
     enhanced_services = query_operation(read_enhanced_services)
 
     agent = read_operation(agents_sql.read_agent)
 
-    set_agent_admin_state = write_operation(agents_sql.set_admin_state)
+    set_agent_admin_state = write_operation(agents_sql.set_agent_admin_state)
 
-    force_agent_down = write_operation(agents_sql.force_down)
+    force_agent_down = write_operation(agents_sql.force_agent_down)
 
     request_failback = write_operation(agents_sql.request_failback)
 
@@ -102,7 +102,7 @@ class SqlOperators:
             )
         )
 
-    load_balancers_on_agent = read_operation(reads.list_on_agent)
+    load_balancers_on_agent = read_operation(reads.list_load_balancers_of_agent)
 
     async def find_load_balancers(
         self, query: ListQuery, *, text: str = "", group_number: int | None = None
@@ -121,19 +121,19 @@ class SqlOperators:
 
     shard_of_load_balancer = read_operation(reads.read_shard_of_load_balancer)
 
-    place_in_line = query_operation(reads.read_place_in_line)
+    place_in_line = query_operation(reads.read_queue_position)
 
-    port_problem = query_operation(read_problem)
+    port_problem = query_operation(read_port_problem)
 
-    add_plan_inquiry = write_operation(plans.add_inquiry)
+    add_plan_inquiry = write_operation(plans.add_plan_inquiry)
 
-    plan_answer = query_operation(plans.read_answer)
+    plan_answer = query_operation(plans.read_plan_answer)
 
-    orphaned_partitions = read_operation(read_orphans)
+    orphaned_partitions = read_operation(read_orphaned_partitions)
 
-    orphaned_load_balancers = read_operation(read_orphaned)
+    orphaned_load_balancers = read_operation(read_orphaned_load_balancers)
 
-    remove_orphan = write_operation(request_removal)
+    remove_orphan = write_operation(request_orphan_removal)
 
     filter_known_load_balancers = read_operation(reads.filter_known_load_balancers)
 
@@ -157,7 +157,7 @@ class SqlOperators:
 
     find_ids_by_prefix = read_operation(reads.find_ids_by_prefix)
 
-    out_of_reach = read_operation(read_out_of_reach)
+    out_of_reach = read_operation(read_groups_out_of_reach)
 
     async def load_balancer_summary(self) -> LoadBalancerSummary:
         return summary_from_counts(*await self._counts.get())
@@ -166,7 +166,7 @@ class SqlOperators:
 
     references = query_operation(references_sql.read_references)
 
-    own_certificates = query_operation(read_certificates)
+    own_certificates = query_operation(read_own_certificates)
 
     refresh_references = write_operation(references_sql.make_references_due)
 

@@ -22,7 +22,7 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.core.protocol.messages import AdoptNetworks
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.attaching import free_route_domain, read_attached
+from evenkeel.store.networks.attaching import free_route_domain, read_attachments
 from evenkeel.store.networks.common import read_common_networks_of_shard
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema
@@ -78,7 +78,7 @@ class RouteDomainsToAdopt(Value):
             connection.execute(delete(_domain).where(*_is_route_domain(self.place, each)))
         self._insert_numbers(connection, dict.fromkeys(mine, self.place.shard_id))
         for number, holder in sorted(self.holders.items()):
-            other = next(left, None) or _free_number(connection, self.place)
+            other = next(left, None) or _free_route_domain_number(connection, self.place)
             self._insert_numbers(connection, {other: holder})
             is_holders = _attached.c.shard_id == holder, _attached.c.route_domain == number
             connection.execute(update(_attached).where(*is_holders).values(route_domain=other))
@@ -107,7 +107,7 @@ def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> 
         )
     if without_route_domains(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
         raise Conflict(f"route domain {wanted}: use_namespaces says otherwise; it has to be as it was for that program")
-    numbers = dict(read_attached(connection, place.shard_id).route_domains)
+    numbers = dict(read_attachments(connection, place.shard_id).route_domains)
     if not numbers:
         raise Conflict(
             f"no load balancer of project {place.project_id} is attached to a network yet: its status_reason says why"
@@ -148,7 +148,7 @@ def _wanted_numbers(
         except NotAttachable as reason:
             raise Conflict(str(reason)) from reason
         if chosen is None:
-            chosen = number if number not in there else _free_number(connection, place, there)
+            chosen = number if number not in there else _free_route_domain_number(connection, place, there)
         wanted |= dict.fromkeys(ids, chosen)
     return wanted
 
@@ -162,7 +162,7 @@ def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict
     return dict(found)
 
 
-def _free_number(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
+def _free_route_domain_number(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
     try:
         return free_route_domain(connection, place, but)
     except NotAttachable as reason:

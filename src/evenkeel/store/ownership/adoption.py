@@ -28,12 +28,17 @@ from evenkeel.core.protocol.messages import AdoptNetworks
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of_shard, read_attached, read_known_subnets
-from evenkeel.store.networks.claims import claim_from_row, take_claim_over
+from evenkeel.store.networks.attaching import (
+    ROUTE_DOMAINS_MAX,
+    lock_group_of_shard,
+    read_attachments,
+    read_known_subnets,
+)
+from evenkeel.store.networks.claims import claim_from_row, store_taken_over_claim
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import port_for_device_address
 from evenkeel.store.ownership.adopted_domains import RouteDomainsToAdopt
-from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -42,15 +47,15 @@ log = structlog.get_logger(__name__)
 _address, _port = schema.device_address, schema.device_port
 
 
-def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
+def find_addresses_needing_ports(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
     """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of
     the network service, and they do not belong to the shard yet. Four queries. Raises :class:`SessionLost`
     unless the agent owns the shard, :class:`Conflict` for numbers out of range.
     """
-    check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
-    _check_call(call)
+    check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    _check_adoption_limits(call)
     known = read_known_subnets(connection, {each.subnet_id for each in call.addresses})
-    mine = read_attached(connection, call.shard_id).addresses
+    mine = read_attachments(connection, call.shard_id).addresses
     has = {(subnet_id, one.address) for subnet_id, found in mine.items() for one in found}
     return tuple(
         (known[each.subnet_id].subnet.network_id, each)
@@ -68,8 +73,8 @@ def adopt_networks(
     ``ports``: {address: claim on its port}. Raises :class:`Conflict` if the shard cannot have the numbers,
     :class:`SessionLost` unless the agent owns the shard.
     """
-    place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
-    _check_call(call)
+    place = check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    _check_adoption_limits(call)
     # From here on no other transaction can assign a route domain or an address of this group.
     lock_group_of_shard(connection, place.shard_id)
     numbers = RouteDomainsToAdopt.from_call(connection, place, call)
@@ -92,7 +97,7 @@ def adopt_networks(
     )
 
 
-def _check_call(call: AdoptNetworks) -> None:
+def _check_adoption_limits(call: AdoptNetworks) -> None:
     several = call.route_domain == SEVERAL_ROUTE_DOMAINS
     if not several and not COMMON_ROUTE_DOMAIN <= call.route_domain <= ROUTE_DOMAINS_MAX:
         raise Conflict(f"route_domain: {call.route_domain} is none; 0 to {ROUTE_DOMAINS_MAX} are allowed")
@@ -120,7 +125,7 @@ def _adoptable_addresses(
     ports: Mapping[FoundAddress, PortClaim],
 ) -> Iterator[FoundAddress]:
     """Yield the addresses out of ``found`` that the shard needs and may have."""
-    attached = read_attached(connection, place.shard_id)
+    attached = read_attachments(connection, place.shard_id)
     wanted = frozenset(wanted_addresses(place.layout, place.project_id))
     has = {
         (id_, one.use, one.owner, one.index, one.address) for id_, mine in attached.addresses.items() for one in mine
@@ -155,10 +160,10 @@ def _is_adoptable(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAd
     """Whether the shard may have the address: a port of the other program at the network service, or reserved for
     devices.
     """
-    return each in ports if known.from_service else _is_for_devices(each.address, known.subnet)
+    return each in ports if known.from_service else _is_reserved_for_devices(each.address, known.subnet)
 
 
-def _is_for_devices(address: str, subnet: Subnet) -> bool:
+def _is_reserved_for_devices(address: str, subnet: Subnet) -> bool:
     found = ip_address(address)
     return any(parsed_range(text).holds(found) for text in subnet.device_addresses)
 
@@ -206,7 +211,7 @@ def _store_adopted(
     insert_rows(connection, _address, rows)
     for each in new:
         if (claim := ports.get(each)) is not None:
-            take_claim_over(connection, claim, table=_port)
+            store_taken_over_claim(connection, claim, table=_port)
 
 
 def _stored_addresses(

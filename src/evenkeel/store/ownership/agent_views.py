@@ -15,7 +15,7 @@ from evenkeel.store.records import schema
 _agent = schema.agent
 _shard = schema.shard
 
-names = msgspec.json.Decoder(tuple[str, ...])
+name_list_decoder = msgspec.json.Decoder(tuple[str, ...])
 """Decoder of columns that hold a list of names."""
 
 _COLUMNS = (
@@ -51,7 +51,7 @@ class SeenAgent(Value):
     """The database's time when the agent was read."""
 
 
-def read_agents(
+def read_seen_agents(
     connection: Connection,
     settle_seconds: float,
     *,
@@ -79,7 +79,7 @@ def snapshots_by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], lis
     return found
 
 
-def read_time(connection: Connection, agents: Sequence[SeenAgent]) -> float:
+def time_of_read(connection: Connection, agents: Sequence[SeenAgent]) -> float:
     """Return the database's time, in seconds since the epoch, when the agents were read; without agents, one
     statement reads the time.
     """
@@ -88,7 +88,7 @@ def read_time(connection: Connection, agents: Sequence[SeenAgent]) -> float:
 
 @cache  # building a statement costs more than running it
 def _agents_query(loads: bool, given: frozenset[str]) -> Select[Any]:
-    """Return the statement of :func:`read_agents`. ``given``: names of the parameters by which agents are
+    """Return the statement of :func:`read_seen_agents`. ``given``: names of the parameters by which agents are
     selected.
     """
     # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
@@ -136,7 +136,7 @@ def agent_snapshot(
         forced_down=row.forced_down,
         failback_asked=row.failback_asked,
         reachable_devices=row.reachable_devices,
-        unreachable_devices=names.decode(row.away_devices),
+        unreachable_devices=name_list_decoder.decode(row.away_devices),
         reachable_since=row.sight_since,
         reported_at=row.reported_at,
         acting_shards=acting_shards,

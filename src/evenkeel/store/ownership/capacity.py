@@ -105,12 +105,12 @@ _decoder = msgspec.json.Decoder(GroupCapacity)
 _amounts = msgspec.json.Decoder(dict[str, float])
 
 
-def group_capacity(text: str) -> GroupCapacity:
+def decode_group_capacity(text: str) -> GroupCapacity:
     """Decode the JSON text of the column ``device_group.capacity``."""
     return _decoder.decode(text)
 
 
-def is_limited(environment: Any, number: Any) -> ColumnElement[bool]:
+def has_capacity_policy(environment: Any, number: Any) -> ColumnElement[bool]:
     """Return the SQL condition that the device group has a capacity policy."""
     return exists().where(*_is_group(environment, number), _group.c.capacity != UNLIMITED)
 
@@ -138,7 +138,7 @@ def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, s
     # Without a policy no row was locked: such groups are placed on concurrently.
     if text is None:
         return
-    known = group_capacity(text)
+    known = decode_group_capacity(text)
     if known.score >= FULL_SCORE:  # filled since the decision, by another placement or a report
         raise ConcurrentUpdate
     # Metrics that cannot be computed from a load balancer change only with the next measurement.
@@ -216,7 +216,7 @@ def _store_capacity(connection: Connection, environment: str, number: int, repor
     ).first()
     if group is None:
         return
-    known = group_capacity(group.capacity)
+    known = decode_group_capacity(group.capacity)
     # Reservations are summed anew from their rows below, so that an error of rounding or a lost row cannot last.
     now = GroupCapacity(figures=report.capacity, clocks=known.clocks)
     if known.reserved:

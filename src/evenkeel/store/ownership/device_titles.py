@@ -9,19 +9,21 @@ from evenkeel.core.status.device_state import DeviceState
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 
-Titles = Mapping[str, str]
+DeviceTitles = Mapping[str, str]
 """{address: title of the device, with its own name and address}. Devices whose own name is unknown are missing."""
 
 _agent = schema.agent
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 
 
-def read_device_titles(connection: Connection, environment: str, group_number: int) -> Titles:
+def read_device_titles(connection: Connection, environment: str, group_number: int) -> DeviceTitles:
     """Return {address: title} of a group's devices; devices whose own name is unknown are missing. One query."""
     return read_titles_by_group(connection, [(environment, group_number)]).get((environment, group_number), {})
 
 
-def read_titles_by_group(connection: Connection, groups: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Titles]:
+def read_titles_by_group(
+    connection: Connection, groups: Sequence[tuple[str, int]]
+) -> Mapping[tuple[str, int], DeviceTitles]:
     """Return {(environment, group number): titles of its devices}, for a few device groups. One query."""
     reported = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.devices)

@@ -29,7 +29,7 @@ _endpoints = msgspec.json.Decoder(tuple[str, ...])
 _identities = msgspec.json.Decoder(dict[str, str])
 
 
-def check_devices(connection: Connection, call: Register) -> None:
+def check_registered_devices(connection: Connection, call: Register) -> None:
     """Check the devices of a registration. Sessions of agents of another group that is not in use and has one
     of the devices are ended. Raises :class:`CallRefused` if a group in use has one of them, or if a device
     is named twice.
@@ -54,7 +54,7 @@ def check_devices(connection: Connection, call: Register) -> None:
                 f" of device group {call.environment}/{row.number}, which is in use; a device belongs to one group of"
                 " an environment",
             )
-        _end_sessions(connection, call.environment, row.number)
+        _end_sessions_of_group(connection, call.environment, row.number)
 
 
 def _check_no_device_twice(call: Register) -> None:
@@ -109,7 +109,7 @@ def _is_group_in_use(connection: Connection, environment: str, number: int) -> b
     return bool(connection.scalar(select(or_(alive, holds))))
 
 
-def _end_sessions(connection: Connection, environment: str, number: int) -> None:
+def _end_sessions_of_group(connection: Connection, environment: str, number: int) -> None:
     """End the sessions of the device group's agents, because another group got one of its devices.
 
     A keepalive must not revive these sessions: the agents have to register, which is refused while the other group has
@@ -122,7 +122,7 @@ def _end_sessions(connection: Connection, environment: str, number: int) -> None
     )
 
 
-def note_identities(connection: Connection, call: Register, group: Any) -> str:
+def merge_identities(connection: Connection, call: Register, group: Any) -> str:
     """Merge the device identities that the registering agent read into those of the group (None: it is new),
     and return them as JSON text for its column; endpoints that the agent does not name are dropped.
     Records an event for a replaced device.

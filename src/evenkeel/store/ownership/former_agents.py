@@ -20,7 +20,7 @@ _agent = schema.agent
 _former = schema.former_agent
 
 
-def keep_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
+def store_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
     """Store the number of keepalives that was confirmed to an agent, in the transaction that deletes the
     agent's row; the oldest counts beyond :data:`KEPT_MAX` are deleted. No effect if the agent does not
     exist.

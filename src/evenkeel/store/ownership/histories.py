@@ -42,7 +42,7 @@ from evenkeel.store.ownership.foreign_histories import (
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
-CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"
+HISTORY_RENEWED_REASON = "the database has lost changes: its device is being looked at again"
 """Status reason of load balancers that were ACTIVE when a new history began; no event is recorded when they are ACTIVE
 again.
 """
@@ -87,7 +87,7 @@ def renew_history(connection: Connection, deadline_seconds: float) -> History:
     return read_history(connection)
 
 
-def select_history_id() -> ScalarSelect[str]:
+def history_id_expression() -> ScalarSelect[str]:
     """Return the SQL expression for the id of the current history; NULL if there is none."""
     return select(_history.c.id).where(_history.c.number == 1).scalar_subquery()
 
@@ -98,7 +98,7 @@ def ensure_history(connection: Connection) -> None:
         insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
 
-def cap_begin_at_now(connection: Connection) -> None:
+def cap_history_start_at_now(connection: Connection) -> None:
     """Set the start of the history to now if it is in the future, because the database's clock was set back. Deadlines
     relative to the start would otherwise be late by as much.
     """
@@ -140,7 +140,7 @@ def begin_history(
             .where(_root.c.provisioning_status == ProvisioningStatus.ACTIVE.value, _root.c.shard_id.is_not(None))
             .values(
                 provisioning_status=ProvisioningStatus.PENDING_UPDATE.value,
-                status_reason=CONFIRMED_ANEW,
+                status_reason=HISTORY_RENEWED_REASON,
                 pending_deadline=db_now() + float(deadline_seconds),
                 updated_at=db_now(),
             )

@@ -16,7 +16,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, ProjectId, SessionId,
 from evenkeel.core.protocol.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.ownership.sessions import session_lost
+from evenkeel.store.ownership.sessions import session_lost_error
 from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_changed, shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -53,7 +53,7 @@ def restore_shards(
         )
     ).first()
     if agent is None:
-        raise session_lost(agent_id)
+        raise session_lost_error(agent_id)
     age = connection.scalar(select(db_now() - _history.c.begun_at).where(_history.c.number == 1))
     # A negative age is that of a history begun before the database's clock was set back.
     if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:

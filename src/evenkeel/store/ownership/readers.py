@@ -8,16 +8,16 @@ from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId,
 from evenkeel.core.protocol.messages import CERTIFICATES_PER_CALL, WantedCertificate
 from evenkeel.core.tls.certificates import CertificateKind, CertificateReader, ReadableCertificate
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
-from evenkeel.store.records.standby import held_by
+from evenkeel.store.records.standby import is_held_by_shard
 
 _agent = schema.agent
 _root = schema.load_balancer
 _certificate = schema.certificate
 _use = schema.certificate_use
 
-Referred = dict[tuple[str, str, CertificateKind], ProjectId]
+ProjectByReference = dict[tuple[str, str, CertificateKind], ProjectId]
 """{(load balancer id, reference, kind): project in whose name the certificate is read}."""
 
 
@@ -33,7 +33,7 @@ def read_certificate_reader(
     :data:`CERTIFICATES_PER_CALL`, and its public key; without a key none may be read. Raises
     :class:`SessionLost` unless the agent owns the shard.
     """
-    check_owner(connection, agent_id, session_id, shard_id, epoch)
+    check_shard_owner(connection, agent_id, session_id, shard_id, epoch)
     sealing_key = _sealing_key(connection, agent_id, session_id)
     asked = wanted[:CERTIFICATES_PER_CALL]
     if not sealing_key or not asked:
@@ -56,13 +56,15 @@ def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionI
     return bytes.fromhex(connection.scalar(statement) or "")
 
 
-def _read_references(connection: Connection, shard_id: ShardId, load_balancer_ids: set[LoadBalancerId]) -> Referred:
+def _read_references(
+    connection: Connection, shard_id: ShardId, load_balancer_ids: set[LoadBalancerId]
+) -> ProjectByReference:
     statement = (
         select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.project_id)
         .join(_certificate, _certificate.c.id == _use.c.certificate_id)
         .join(_root, _root.c.id == _use.c.load_balancer_id)
         # The condition on the shard is the authorisation: an agent may name any load balancer in its call.
-        .where(is_in_list(_use.c.load_balancer_id, load_balancer_ids), held_by(shard_id))
+        .where(is_in_list(_use.c.load_balancer_id, load_balancer_ids), is_held_by_shard(shard_id))
     )
     return {
         (row.load_balancer_id, row.reference, CertificateKind(row.kind)): ProjectId(row.project_id)

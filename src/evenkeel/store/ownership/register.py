@@ -30,12 +30,18 @@ from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.ownership.capacity import store_figures_of_registration
-from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
-from evenkeel.store.ownership.former_agents import keep_keepalive_count, take_keepalive_count
-from evenkeel.store.ownership.renewing import CONFIRMED, OpenedSession, RenewedSession, opened_sessions, renew_sessions
+from evenkeel.store.ownership.devices import CONTRADICTION, check_registered_devices, merge_identities
+from evenkeel.store.ownership.former_agents import store_keepalive_count, take_keepalive_count
+from evenkeel.store.ownership.renewing import (
+    CONFIRMED_COLUMNS,
+    OpenedSession,
+    RenewedSession,
+    build_opened_sessions,
+    renew_sessions,
+)
 from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, is_live
 from evenkeel.store.records import schema
-from evenkeel.store.vips.port_changes import bind_group
+from evenkeel.store.vips.port_changes import make_group_ports_due_for_binding
 from evenkeel.store.writing.events import record_event
 
 UNKNOWN_ENVIRONMENT = "unknown_environment"
@@ -60,7 +66,7 @@ def open_session(connection: Connection, call: Register, ttl_seconds: float) -> 
     _check_environment(connection, call)
     # These checks come after the environment's row was written, which serializes registrations.
     group = _check_group(connection, call)
-    check_devices(connection, call)
+    check_registered_devices(connection, call)
     claims = _rows_of_same_agent(connection, call)
     _check_duplicates(call, claims)
     mine = next((row for row in claims if row.id == call.agent_id), None)
@@ -83,7 +89,7 @@ def open_session(connection: Connection, call: Register, ttl_seconds: float) -> 
         environment=call.environment,
         agent_id=call.agent_id,
     )
-    return opened_sessions(connection, [RenewedSession(call.agent_id, started, call.seen)], ttl_seconds)[0]
+    return build_opened_sessions(connection, [RenewedSession(call.agent_id, started, call.seen)], ttl_seconds)[0]
 
 
 # -- checks
@@ -234,7 +240,7 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
                 " start it with the former agent id, or delete that agent",
             )
         # The former agent's process may still run and come back.
-        keep_keepalive_count(connection, row.id)
+        store_keepalive_count(connection, row.id)
         # Checked again in the statement: its keepalive may have arrived since the row was read.
         removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(is_live())))
         if removed.rowcount == 0:
@@ -297,14 +303,14 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         row = {"id": call.agent_id, **made, **values}
         if not insert_if_absent(connection, _agent, row):
             raise _duplicate_session(call)
-        return connection.execute(select(*CONFIRMED).where(_agent.c.id == call.agent_id)).one()
+        return connection.execute(select(*CONFIRMED_COLUMNS).where(_agent.c.id == call.agent_id)).one()
     statement = (
         update(_agent)
         # Compare-and-set: of two processes that register at once, only one finds the session ended.
         .where(_agent.c.id == call.agent_id, not_(is_live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
     )
-    started = update_returning(statement, *CONFIRMED, by=_agent.c.id == call.agent_id).first_row(connection)
+    started = update_returning(statement, *CONFIRMED_COLUMNS, by=_agent.c.id == call.agent_id).first_row(connection)
     if started is None:
         raise _duplicate_session(call)
     return started
@@ -332,7 +338,7 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         "reschedule": call.reschedule.value,
         "endpoints": json_text(call.endpoints),
         "network_layout": json_text(call.network_layout),
-        "identities": note_identities(connection, call, group),
+        "identities": merge_identities(connection, call, group),
     }
     if group is None:
         row = {"environment": call.environment, "number": call.group_number, "created_at": db_now(), **values}
@@ -345,4 +351,4 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
     )
     # Ports of load balancers in the group are bound to the former host at the network service.
     if decode_layout(group.network_layout).binding_host != call.network_layout.binding_host:
-        bind_group(connection, call.environment, call.group_number)
+        make_group_ports_due_for_binding(connection, call.environment, call.group_number)

@@ -31,7 +31,7 @@ from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.protocol.messages import ConfirmedState, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import update_returning
-from evenkeel.store.ownership.histories import KeepaliveToCheck, check_confirmed_states, select_history_id
+from evenkeel.store.ownership.histories import KeepaliveToCheck, check_confirmed_states, history_id_expression
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 
@@ -39,7 +39,7 @@ MAX_KEEPALIVES = 2**62
 """Upper limit of a plausible number of keepalives; it is above any real one."""
 
 _agent = schema.agent
-CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, select_history_id().label("history"))
+CONFIRMED_COLUMNS = (_agent.c.assignments_revision, _agent.c.keepalives, history_id_expression().label("history"))
 """Columns that a renewal returns for the answer to the keepalive."""
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
 
@@ -60,7 +60,7 @@ class RenewedSession(NamedTuple):
     seen: ConfirmedState | None
 
 
-def opened_sessions(
+def build_opened_sessions(
     connection: Connection, renewed: Sequence[RenewedSession], ttl_seconds: float
 ) -> list[OpenedSession]:
     """Return the state of sessions that were renewed or opened, in the order of ``renewed``, for the answers
@@ -103,15 +103,15 @@ def renew_sessions(
         # The newest one has the highest confirmed number, with which the database is compared.
         if key not in newest or seen_keepalives(each.call.seen) >= seen_keepalives(newest[key].call.seen):
             newest[key] = each
-    rows = _renewed_rows(
+    rows = _renew_rows(
         connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds, skips_locked
     )
     found = [RenewedSession(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
-    answers = dict(zip(rows, opened_sessions(connection, found, ttl_seconds), strict=True))
+    answers = dict(zip(rows, build_opened_sessions(connection, found, ttl_seconds), strict=True))
     return [answers.get((each.call.agent_id, each.call.session_id)) for each in arrived]
 
 
-def _renewed_rows(
+def _renew_rows(
     connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, skips_locked: bool
 ) -> dict[tuple[str, str], Any]:
     calls = [each.call for each in arrived]
@@ -190,7 +190,7 @@ _RENEW_SESSION = update_returning(
         bindparam("b_seen", type_=BigInteger()),
         bindparam("b_reported", type_=Integer()),
     ),
-    *CONFIRMED,
+    *CONFIRMED_COLUMNS,
     by=_agent.c.id == bindparam("b_id"),
 )
 _given = (
@@ -227,5 +227,5 @@ _RENEW_ALL = _renewing_update(
     ),
     _renewable.c.seen,
     _renewable.c.reported,
-).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED)
+).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED_COLUMNS)
 """Renews all sessions except for locked rows: the transaction that holds a lock may be that of a suspended process."""

@@ -36,16 +36,16 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.engine.statements import split_into_batches
-from evenkeel.store.networks.attaching import read_attached, read_known_subnets
+from evenkeel.store.networks.attaching import read_attachments, read_known_subnets
 from evenkeel.store.networks.common import add_common_networks
 from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.facts import read_hosts
-from evenkeel.store.networks.places import ShardPlace, place_columns, shard_place
+from evenkeel.store.networks.places import ShardPlace, place_from_row, places_query
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.moves import move_of
-from evenkeel.store.records.standby import has_silent, is_open, is_silent_for
+from evenkeel.store.records.standby import has_silent_load_balancers, is_move_open, is_silent_on_shard
 
 MAX_SERVICES_PER_PAGE = 1_000
 MEMBERS_PER_PAGE = 5_000
@@ -124,7 +124,7 @@ def read_services(
     :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
-    place = check_owner(connection, agent_id, session_id, shard_id, epoch)
+    place = check_shard_owner(connection, agent_id, session_id, shard_id, epoch)
     silent = _read_standby_moves(connection, shard_id) if place.has_silent else {}
     if place.project_id == COMMON_PROJECT:
         page = read_network_services(connection, place, load_balancer_ids, after_id, size)
@@ -142,7 +142,7 @@ def read_services(
     return _definitions_page(connection, place, ids, size, missing, unattachable, bare_tags, silence)
 
 
-def check_owner(
+def check_shard_owner(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardPlace:
     """Return the shard with its network layout. Raises :class:`SessionLost` unless the agent owns it at that epoch, in
@@ -153,13 +153,13 @@ def check_owner(
     if row is None:
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
     *columns, silent = row
-    return shard_place(columns)._replace(has_silent=bool(silent))
+    return place_from_row(columns)._replace(has_silent=bool(silent))
 
 
 def _select_owned_place() -> Select[Any]:
     agent_id: Any = bindparam("b_agent", type_=String())
     session_id: Any = bindparam("b_session", type_=String())
-    with_silent = place_columns().add_columns(has_silent(_shard.c.id).label("silent"))
+    with_silent = places_query().add_columns(has_silent_load_balancers(_shard.c.id).label("silent"))
     return with_silent.where(
         _shard.c.id == bindparam("b_shard"),
         _shard.c.acting_agent_id == agent_id,
@@ -212,7 +212,7 @@ def _definitions_page(
     """
     shown = ids[:size]
     # Halved until few members are left; a single load balancer is sent however large it is.
-    while len(shown) > 1 and _exceeds_page(connection, shown):
+    while len(shown) > 1 and _exceeds_members_per_page(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
     certificates = _certificates_by_load_balancer(
@@ -234,7 +234,7 @@ def _definitions_page(
 
 
 def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
-    rows = connection.execute(select(_move).where(is_open(), is_silent_for(shard_id)))
+    rows = connection.execute(select(_move).where(is_move_open(), is_silent_on_shard(shard_id)))
     return {row.load_balancer_id: move_of(row) for row in rows}
 
 
@@ -267,7 +267,7 @@ def _add_networks(
     members = {id_: frozenset(members_on_tunnels(tree, tunnels)) for id_, tree in trees.items()}
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
     hosts = read_hosts(connection, all_members)
-    attached = replace(read_attached(connection, place.shard_id), hosts=hosts)
+    attached = replace(read_attachments(connection, place.shard_id), hosts=hosts)
     attached = add_common_networks(connection, place, attached, common_networks_of(known.values(), place.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
@@ -340,7 +340,7 @@ _READ_REFERENCES = (
 )
 
 
-def _exceeds_page(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
+def _exceeds_members_per_page(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
     """Whether the load balancers together have more than ``MEMBERS_PER_PAGE`` members; the database stops counting
     there.
     """

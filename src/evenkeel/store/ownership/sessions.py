@@ -21,12 +21,12 @@ _agent = schema.agent
 _shard = schema.shard
 
 
-def session_lost(agent_id: AgentId) -> SessionLost:
+def session_lost_error(agent_id: AgentId) -> SessionLost:
     """Return the error for a call of an agent whose session has ended."""
     return SessionLost(f"the session of agent {agent_id} has ended")
 
 
-def session_ended_meanwhile(agent_id: AgentId) -> CallRefused:
+def session_ended_error(agent_id: AgentId) -> CallRefused:
     """Return the error for a keepalive that arrived before its session was ended because the process was gone."""
     return CallRefused("ended_meanwhile", f"the session of agent {agent_id} was ended after this keepalive had come")
 
@@ -36,7 +36,7 @@ def read_session_id(connection: Connection, agent_id: AgentId) -> str | None:
     return connection.scalar(select(schema.agent.c.session_id).where(schema.agent.c.id == agent_id))
 
 
-def record_state(connection: Connection, call: ReportState) -> None:
+def record_state_report(connection: Connection, call: ReportState) -> None:
     """Store an agent's state report, with its capacity figures, and make networks due to be read again that
     the agent saw change. Raises :class:`SessionLost`.
     """
@@ -68,7 +68,7 @@ def record_state(connection: Connection, call: ReportState) -> None:
         statement, _agent.c.environment, _agent.c.group_number, by=_agent.c.id == call.agent_id
     ).first_row(connection)
     if place is None:
-        raise session_lost(call.agent_id)
+        raise session_lost_error(call.agent_id)
     store_figures_of_report(connection, place.environment, place.group_number, call)
     if call.moved_networks:
         make_network_facts_due_for_agent(connection, call.agent_id, call.moved_networks[:MOVED_NETWORKS_MAX])

@@ -9,14 +9,14 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.ownership.capacity import UNLIMITED
-from evenkeel.store.ownership.histories import select_history_id
+from evenkeel.store.ownership.histories import history_id_expression
 from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 
 PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
 
 
-def query_shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
+def shards_with_capacity_query(*more: ColumnElement[Any]) -> Select[Any]:
     """Return the query for :func:`shard_with_capacity_from_row`, with the columns ``more``: one row, even without such
     a shard; no row without the environment.
 
@@ -44,7 +44,9 @@ def query_shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
     sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
     owner = (shard.c.group_number, shard.c.epoch, group.c.network_layout, agent.c.host, agent.c.session_id)
     return (
-        select(shard_id, environment.c.name.label("environment"), *owner, select_history_id().label("history"), *more)
+        select(
+            shard_id, environment.c.name.label("environment"), *owner, history_id_expression().label("history"), *more
+        )
         .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
         .where(environment.c.name == bindparam("provider"))
         .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
@@ -53,7 +55,7 @@ def query_shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 def shard_with_capacity_from_row(row: Any) -> ShardWithCapacity | None:
-    """Convert a row of :func:`query_shards_with_capacity`; None if it contains no shard."""
+    """Convert a row of :func:`shards_with_capacity_query`; None if it contains no shard."""
     if row.id is None:
         return None
     # No agent acts for the shard now; the load balancer joins it all the same, and waits there.
@@ -69,7 +71,7 @@ def _ownership_term(row: Any) -> OwnershipTerm | None:
     return OwnershipTerm(session_id=row.session_id, epoch=row.epoch, history=row.history)
 
 
-_SHARDS = query_shards_with_capacity()
+_SHARDS = shards_with_capacity_query()
 
 
 def read_shard_with_capacity(

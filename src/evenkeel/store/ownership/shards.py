@@ -15,12 +15,12 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.protocol.messages import Assignment, Assignments
 from evenkeel.core.resources.statuses import PENDING, ProvisioningStatus
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.ownership.histories import select_history_id
+from evenkeel.store.ownership.histories import history_id_expression
 from evenkeel.store.ownership.networks import read_due_networks
-from evenkeel.store.ownership.sessions import session_lost
+from evenkeel.store.ownership.sessions import session_lost_error
 from evenkeel.store.ownership.sql import (
     FREED_SHARD_VALUES,
-    eligible_ids,
+    eligible_agent_ids,
     is_current_session,
     lock_agents_and_read_hosts,
     mark_assignments_changed,
@@ -29,7 +29,7 @@ from evenkeel.store.ownership.sql import (
     shard_title,
 )
 from evenkeel.store.records import schema
-from evenkeel.store.records.standby import has_silent, is_open
+from evenkeel.store.records.standby import has_silent_load_balancers, is_move_open
 from evenkeel.store.writing.events import record_event
 
 _agent = schema.agent
@@ -37,7 +37,7 @@ _shard = schema.shard
 _root = schema.load_balancer
 _move = schema.load_balancer_move
 
-UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
+UNCONFIRMED_STATUSES = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
 """Provisioning statuses of load balancers with work for their agent; listed one by one, because "other than ACTIVE"
 would use no index.
 """
@@ -61,12 +61,12 @@ def read_assignments(
     """
     # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
-        select(_agent.c.assignments_revision, select_history_id().label("history")).where(
+        select(_agent.c.assignments_revision, history_id_expression().label("history")).where(
             _agent.c.id == agent_id, _agent.c.session_id == session_id
         )
     ).first()
     if agent is None:
-        raise session_lost(agent_id)
+        raise session_lost_error(agent_id)
     mine = _shard.c.acting_agent_id == agent_id
     if page.ids:
         mine = and_(mine, is_in_list(_shard.c.id, page.ids))
@@ -76,7 +76,7 @@ def read_assignments(
             _shard.c.project_id,
             _shard.c.epoch,
             _shard.c.handover_to,
-            has_silent(_shard.c.id).label("has_silent"),
+            has_silent_load_balancers(_shard.c.id).label("has_silent"),
         )
         .where(mine, _shard.c.id > page.after_id)
         .order_by(_shard.c.id)
@@ -92,7 +92,7 @@ def read_assignments(
         if row.project_id == COMMON_PROJECT:
             work[row.id] = read_due_networks(connection, row.id, work_limit)
     if copied := [row.id for row in shards if row.has_silent]:
-        for row in connection.execute(_copies_behind(copied, work_limit)):
+        for row in connection.execute(_outdated_copies_query(copied, work_limit)):
             work.setdefault(row.standby_shard_id, []).append(row.load_balancer_id)
     return Assignments(
         revision=agent.assignments_revision,
@@ -122,7 +122,9 @@ def _unconfirmed_load_balancers(
     failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value
     statement = (
         select(_root.c.shard_id, _root.c.id)
-        .where(_root.c.shard_id.in_(select(_shard.c.id).where(mine)), _root.c.provisioning_status.in_(UNCONFIRMED))
+        .where(
+            _root.c.shard_id.in_(select(_shard.c.id).where(mine)), _root.c.provisioning_status.in_(UNCONFIRMED_STATUSES)
+        )
         .order_by(
             case((failed, 1), else_=0),
             _root.c.pending_deadline,
@@ -138,7 +140,7 @@ def _unconfirmed_load_balancers(
     return work
 
 
-def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str, str]]:
+def _outdated_copies_query(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str, str]]:
     """Return a query for moving load balancers whose copies on devices of these shards are not the newest, or have to
     be removed.
     """
@@ -147,7 +149,7 @@ def _copies_behind(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str
         select(_move.c.standby_shard_id, _move.c.load_balancer_id)
         .join(_root, _root.c.id == _move.c.load_balancer_id)
         .where(
-            is_open(),
+            is_move_open(),
             is_in_list(_move.c.standby_shard_id, shard_ids),
             or_(cleaning, _move.c.standby_revision != _root.c.revision),
         )
@@ -184,7 +186,7 @@ def release_shard(
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         if not connection.scalar(select(is_current_session(agent_id, session_id))):
-            raise session_lost(agent_id)
+            raise session_lost_error(agent_id)
         return None
     # Both agents are locked before the receiver's session is checked by the next statement.
     hosts = lock_agents_and_read_hosts(connection, [agent_id, shard.handover_to])
@@ -211,7 +213,7 @@ def _hand_shard_over(connection: Connection, shard: Any) -> bool:
     passed = connection.execute(
         update(_shard)
         # Without an eligible receiver the shard is freed instead, and the scheduler assigns it.
-        .where(_shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_ids()))
+        .where(_shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_agent_ids()))
         .values(acting_agent_id=shard.handover_to, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None)
     )
     return passed.rowcount == 1

@@ -82,13 +82,13 @@ def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 
 @cache
-def eligible_ids() -> Select[tuple[str]]:
+def eligible_agent_ids() -> Select[tuple[str]]:
     """Return a query for the ids of eligible agents, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(is_eligible())
 
 
 @cache
-def acting_ids() -> Select[tuple[str]]:
+def acting_agent_ids() -> Select[tuple[str]]:
     """Return a query for the ids of agents that serve their shards, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(is_acting())
 
@@ -97,7 +97,7 @@ FREED_SHARD_VALUES: Mapping[str, Any] = {"acting_agent_id": None, "handover_to":
 """Values of the columns of a shard when it is freed: no agent acts for it, and there is no handover."""
 
 
-def handover_overdue() -> ColumnElement[bool]:
+def is_handover_overdue() -> ColumnElement[bool]:
     """Return the SQL condition that the acting agent has not released the shard in the time for a handover.
 
     The SQL of :func:`evenkeel.core.placement.handover_overdue`.

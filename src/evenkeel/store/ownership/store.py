@@ -35,8 +35,8 @@ from evenkeel.store.ownership.register import open_session
 from evenkeel.store.ownership.renewing import OpenedSession, renew_sessions
 from evenkeel.store.ownership.sql import ConcurrentUpdate
 
-NOTHING: Mapping[LoadBalancerId, str] = MappingProxyType({})
-NOT_ALLOCATED = "its networks changed while addresses on the devices were allocated"
+NO_PROBLEMS: Mapping[LoadBalancerId, str] = MappingProxyType({})
+NOT_ALLOCATED_PROBLEM = "its networks changed while addresses on the devices were allocated"
 
 
 class SqlOwnership:
@@ -64,7 +64,9 @@ class SqlOwnership:
             agent_id, session_id = arrived.call.agent_id, arrived.call.session_id
             known = await self._db.query(lambda connection: sessions.read_session_id(connection, agent_id))
             # An agent that still has this session need not give it up: its next keepalive revives the session.
-            raise sessions.session_ended_meanwhile(agent_id) if known == session_id else sessions.session_lost(agent_id)
+            raise (
+                sessions.session_ended_error(agent_id) if known == session_id else sessions.session_lost_error(agent_id)
+            )
         return state
 
     async def renew_sessions(
@@ -111,7 +113,7 @@ class SqlOwnership:
         finally:
             self._beginning = False
 
-    record_state = write_operation(sessions.record_state)
+    record_state = write_operation(sessions.record_state_report)
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
         with suppress(ConcurrentUpdate):  # the session was replaced meanwhile: it has ended
@@ -155,7 +157,7 @@ class SqlOwnership:
         load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
-        unattachable: Mapping[LoadBalancerId, str] = NOTHING,
+        unattachable: Mapping[LoadBalancerId, str] = NO_PROBLEMS,
         knows_standby: bool = False,
     ) -> FoundServices:
         problems = dict(unattachable)
@@ -182,14 +184,14 @@ class SqlOwnership:
             lacks = await self._db.write(partial(allocate_addresses, place=found.place, wanted=wanted))
             ports |= lacks.ports
             # Whatever could not be allocated gets a reason and is not tried again here, so the loop ends.
-            problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED) | lacks.problems
+            problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED_PROBLEM) | lacks.problems
         lacking = {id_: each for id_, each in ports.items() if id_ in found.unallocated}
         awaited: tuple[Change, ...] = ()
         if found.awaited:
             awaited = await self._db.read(lambda connection: read_changed_networks(connection, shard_id, found.awaited))
         return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking), awaited=awaited)
 
-    ports_to_adopt = read_operation(adoption.ports_to_adopt)
+    ports_to_adopt = read_operation(adoption.find_addresses_needing_ports)
 
     adopt_networks = write_operation(adoption.adopt_networks)
 

@@ -30,7 +30,7 @@ from evenkeel.store.records.rows import (
 _POLICY = schema.l7policy.c
 
 
-class _Link(NamedTuple):
+class _ChildLink(NamedTuple):
     """Relation from a kind of objects to ids: the column that refers to the object, and the column of the ids
     to read.
     """
@@ -40,11 +40,11 @@ class _Link(NamedTuple):
     condition: ColumnElement[bool] | None = None
 
 
-def _link_to_children(parent: Column[Any]) -> _Link:
-    return _Link(parent, parent.table.c.id)
+def _link_to_children(parent: Column[Any]) -> _ChildLink:
+    return _ChildLink(parent, parent.table.c.id)
 
 
-_LINKS: dict[Kind, tuple[_Link, ...]] = {
+_LINKS: dict[Kind, tuple[_ChildLink, ...]] = {
     LOAD_BALANCER: (
         _link_to_children(schema.listener.c.load_balancer_id),
         _link_to_children(schema.pool.c.load_balancer_id),
@@ -54,7 +54,7 @@ _LINKS: dict[Kind, tuple[_Link, ...]] = {
     RATE_LIMIT_POLICY: (_link_to_children(schema.rate_limit_rule.c.rate_limit_policy_id),),
     POOL: (
         _link_to_children(schema.listener.c.default_pool_id),
-        _Link(
+        _ChildLink(
             _POLICY.redirect_pool_id,
             _POLICY.listener_id,
             and_(_POLICY.admin_state_up == true(), exists().where(schema.l7rule.c.l7policy_id == _POLICY.id)),
@@ -67,30 +67,30 @@ _LINKS: dict[Kind, tuple[_Link, ...]] = {
 
 @cache
 def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns that :func:`build` needs to make values of the kind: the kind's own, then the ids of
-    children.
+    """Return the columns that :func:`build_with_child_ids` needs to make values of the kind: the kind's own, then
+    the ids of children.
     """
-    return (*kind.columns, *(_ids(kind, link) for link in _LINKS.get(kind, ())))
+    return (*kind.columns, *(_child_ids_expression(kind, link) for link in _LINKS.get(kind, ())))
 
 
-def build(kind: Kind, row: Any) -> Any:
+def build_with_child_ids(kind: Kind, row: Any) -> Any:
     """Build the value of a row of :func:`whole_columns`."""
     if kind is LOAD_BALANCER:
-        return _load_balancer(row)
+        return _load_balancer_from_row(row)
     if kind is POOL:
         return _pool_from_row(row)
     own = len(kind.columns)
-    return kind.build(row[:own], *map(_split, row[own:]))
+    return kind.build(row[:own], *map(_split_ids, row[own:]))
 
 
-def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
+def build_and_read_child_ids(connection: Connection, kind: Kind, row: Any) -> Any:
     """Build the value of a row that begins with the kind's columns; one query for the ids of children if the
     kind has any.
     """
     own = row[: len(kind.columns)]
     if kind not in _LINKS:
         return kind.build(own)
-    return build(kind, (*own, *connection.execute(_ids_of_one(kind), {"parent_id": row.id}).one()))
+    return build_with_child_ids(kind, (*own, *connection.execute(_child_ids_query(kind), {"parent_id": row.id}).one()))
 
 
 def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule]) -> dict[str, tuple[str, ...]]:
@@ -106,23 +106,25 @@ def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule])
     return {pool_id: tuple(listeners) for pool_id, listeners in found.items()}
 
 
-def _load_balancer(row: Any) -> LoadBalancer:
+def _load_balancer_from_row(row: Any) -> LoadBalancer:
     *own, listener_ids, pool_ids = row
-    return load_balancer_of(own, _split(listener_ids), _split(pool_ids))
+    return load_balancer_of(own, _split_ids(listener_ids), _split_ids(pool_ids))
 
 
 def _pool_from_row(row: Any) -> Pool:
     *own, listener_ids, l7_listener_ids, member_ids, monitor_ids = row
     # a listener may have several policies that send to the pool
-    by_policies = tuple(dict.fromkeys(_split(l7_listener_ids)))
-    return pool_of(own, _split(listener_ids), by_policies, _split(member_ids), monitor_ids and _split(monitor_ids)[-1])
+    by_policies = tuple(dict.fromkeys(_split_ids(l7_listener_ids)))
+    return pool_of(
+        own, _split_ids(listener_ids), by_policies, _split_ids(member_ids), monitor_ids and _split_ids(monitor_ids)[-1]
+    )
 
 
-def _split(ids: str | None) -> tuple[str, ...]:
+def _split_ids(ids: str | None) -> tuple[str, ...]:
     return tuple(ids.split(",")) if ids else ()
 
 
-def _ids(kind: Kind, link: _Link) -> ColumnElement[str]:
+def _child_ids_expression(kind: Kind, link: _ChildLink) -> ColumnElement[str]:
     table = link.parent.table
     belongs = link.parent == kind.table.c.id
     if link.condition is not None:
@@ -142,6 +144,6 @@ def _ids(kind: Kind, link: _Link) -> ColumnElement[str]:
 
 
 @cache
-def _ids_of_one(kind: Kind) -> Select[Any]:
-    ids: list[ColumnElement[Any]] = [_ids(kind, link) for link in _LINKS[kind]]
+def _child_ids_query(kind: Kind) -> Select[Any]:
+    ids: list[ColumnElement[Any]] = [_child_ids_expression(kind, link) for link in _LINKS[kind]]
     return select(*ids).select_from(kind.table).where(kind.table.c.id == bindparam("parent_id"))

@@ -28,15 +28,15 @@ def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] =
     return [
         *given,
         *(
-            _column(name, shape_of(field.type), defaults[name])
+            _attribute_column(name, shape_of(field.type), defaults[name])
             for name, field in fields_of(kind).items()
             if name not in named
         ),
     ]
 
 
-def _column(name: str, shape: Shape, default: Any) -> Column[Any]:
-    kind = _type(name, shape.node)
+def _attribute_column(name: str, shape: Shape, default: Any) -> Column[Any]:
+    kind = _column_type(name, shape.node)
     if shape.optional:
         return Column(name, kind)
     if isinstance(default, bool):
@@ -45,7 +45,7 @@ def _column(name: str, shape: Shape, default: Any) -> Column[Any]:
     return Column(name, kind, nullable=False, default=stored, server_default=str(stored))
 
 
-def _type(name: str, node: inspect.Type) -> TypeEngine[Any]:
+def _column_type(name: str, node: inspect.Type) -> TypeEngine[Any]:
     if isinstance(node, inspect.StrType):
         return ID if name.endswith("_id") else NAME
     return next(column for types, column in _TYPES if isinstance(node, types))

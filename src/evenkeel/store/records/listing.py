@@ -31,9 +31,9 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build, whole_columns
+from evenkeel.store.records.child_ids import build_with_child_ids, whole_columns
 from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_LISTS, Kind
-from evenkeel.store.records.tag_filter import list_condition, rare_tags, tag_conditions
+from evenkeel.store.records.tag_filter import list_contains_any, rare_tag_conditions, tag_conditions
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
 """Attributes with times: filters compare them in whole seconds, as the APIs show them."""
@@ -73,16 +73,18 @@ def list_page(
     unknown filter, sort name or marker, a filter value of the wrong type, or a negative limit.
     """
     parent = kind.parent if parent_id is not None else None
-    if not conditions and _is_plain(kind, query):
-        found = _plain_rows(connection, kind, query, None if parent is None else parent_id)
+    if not conditions and _is_plain_list(kind, query):
+        found = _read_plain_rows(connection, kind, query, None if parent is None else parent_id)
     else:
         if parent is not None:
             conditions = (*conditions, parent == storable_text(parent_id or ""))
-        found = page_rows(connection, kind, query, select(*whole_columns(kind)), conditions)
-    return Page(items=tuple([build(kind, row) for row in found.rows]), before=found.before, after=found.after)
+        found = read_page_rows(connection, kind, query, select(*whole_columns(kind)), conditions)
+    return Page(
+        items=tuple([build_with_child_ids(kind, row) for row in found.rows]), before=found.before, after=found.after
+    )
 
 
-def page_rows(
+def read_page_rows(
     connection: Connection,
     kind: Kind,
     query: ListQuery,
@@ -96,10 +98,10 @@ def page_rows(
     keys = sort_keys(kind, query.sort)
     wanted = [*conditions, *filter_conditions(kind, query)]
     if kind is LOAD_BALANCER and query.tags is not None:
-        wanted += rare_tags(connection, query.tags)
+        wanted += rare_tag_conditions(connection, query.tags)
     if query.marker is not None:
-        wanted.append(_beyond_marker(connection, kind, query, keys))
-    order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]
+        wanted.append(_beyond_marker_condition(connection, kind, query, keys))
+    order = [part for key in keys for part in _order_expressions(key, reverse=query.page_reverse)]
     statement = selected.where(*wanted).order_by(*order)
     if rows_max is not None:
         statement = statement.limit(rows_max)
@@ -130,22 +132,22 @@ def _page_of_rows(query: ListQuery, rows: Sequence[Any]) -> PageRows:
 # -- plain lists: of most requests. Their statements are built once for each shape, because building one and finding its
 # compiled form would cost as much as running it.
 
-SHAPES = 256
+MAX_CACHED_STATEMENTS = 256
 """Maximum number of cached statements."""
 
 
-def _is_plain(kind: Kind, query: ListQuery) -> bool:
+def _is_plain_list(kind: Kind, query: ListQuery) -> bool:
     """Whether the query is the first page of a list, filtered by at most one value for each attribute."""
     if query.tags is not None or query.marker is not None:
         return False
-    attributes = _attributes(kind)
+    attributes = _filterable_columns(kind)
     return all(
         len(values) == 1 and values[0] is not None and name in attributes and name not in _MOMENTS
         for name, values in query.filters.items()
     )
 
 
-def _plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id: str | None) -> PageRows:
+def _read_plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id: str | None) -> PageRows:
     rows_max = _rows_max(query)
     statement = _plain_statement(
         kind,
@@ -156,8 +158,10 @@ def _plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id:
         limited=rows_max is not None,
         reverse=query.page_reverse,
     )
-    attributes = _attributes(kind)
-    given = {f"only_{name}": _converted(attributes[name], values[0]) for name, values in query.filters.items()}
+    attributes = _filterable_columns(kind)
+    given = {
+        f"only_{name}": _convert_filter_value(attributes[name], values[0]) for name, values in query.filters.items()
+    }
     if query.project_id is not None:
         given["project"] = storable_text(query.project_id)
     if parent_id is not None:
@@ -167,7 +171,7 @@ def _plain_rows(connection: Connection, kind: Kind, query: ListQuery, parent_id:
     return _page_of_rows(query, connection.execute(statement, given).fetchall())
 
 
-@lru_cache(maxsize=SHAPES)
+@lru_cache(maxsize=MAX_CACHED_STATEMENTS)
 def _plain_statement(
     kind: Kind,
     names: tuple[str, ...],
@@ -181,7 +185,7 @@ def _plain_statement(
     """Build the statement of a plain list. ``names``: the filtered attributes. Raises :class:`Invalid` for an
     unknown name in ``sort``.
     """
-    attributes = _attributes(kind)
+    attributes = _filterable_columns(kind)
     statement = select(*whole_columns(kind)).where(
         *(attributes[name] == bindparam(f"only_{name}", type_=attributes[name].type) for name in names)
     )
@@ -189,7 +193,9 @@ def _plain_statement(
         statement = statement.where(kind.table.c.project_id == bindparam("project"))
     if parented and kind.parent is not None:
         statement = statement.where(kind.parent == bindparam("parent"))
-    statement = statement.order_by(*(part for key in sort_keys(kind, sort) for part in _order(key, reverse=reverse)))
+    statement = statement.order_by(
+        *(part for key in sort_keys(kind, sort) for part in _order_expressions(key, reverse=reverse))
+    )
     return statement.limit(bindparam("rows", type_=Integer())) if limited else statement
 
 
@@ -197,7 +203,7 @@ def _plain_statement(
 
 
 @cache
-def _attributes(kind: Kind) -> dict[str, Column[Any]]:
+def _filterable_columns(kind: Kind) -> dict[str, Column[Any]]:
     return {column.name: column for column in kind.columns if column.name not in JSON_FIELDS}
 
 
@@ -206,7 +212,7 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
     (None: is not set); an attribute with a list contains one of them. Raises :class:`Invalid` for an
     unknown attribute or a value of the wrong type.
     """
-    attributes = _attributes(kind)
+    attributes = _filterable_columns(kind)
     lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
     conditions: list[ColumnElement[bool]] = []
     if query.project_id is not None:
@@ -216,11 +222,13 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
             conditions.append(_pool_has_monitor(values))
             continue
         if name in lists:
-            conditions.append(list_condition(lists[name], [_converted(lists[name], value) for value in values]))
+            conditions.append(
+                list_contains_any(lists[name], [_convert_filter_value(lists[name], value) for value in values])
+            )
             continue
         if name not in attributes:
             raise Invalid(f"{name}: not an attribute to filter by")
-        conditions.append(_one_of(attributes[name], values))
+        conditions.append(_is_one_of(attributes[name], values))
     if query.tags is not None:
         conditions += tag_conditions(kind.table.c.tags, query.tags)
     return conditions
@@ -239,8 +247,8 @@ def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
     return or_(false(), *conditions)
 
 
-def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
-    given = list(dict.fromkeys(_converted(column, value) for value in values if value is not None))
+def _is_one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+    given = list(dict.fromkeys(_convert_filter_value(column, value) for value in values if value is not None))
     conditions: list[ColumnElement[bool]] = []
     if column.name in _MOMENTS:
         # Clients filter by the times that they were shown, which have no fractions.
@@ -255,34 +263,34 @@ def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
     return or_(false(), *conditions)
 
 
-def _converted(column: Column[Any], value: Any) -> Any:
+def _convert_filter_value(column: Column[Any], value: Any) -> Any:
     """Convert a filter's value to the column's type. Raises :class:`Invalid` naming the filter."""
     try:
-        return _converter(column)(value)
+        return _filter_value_converter(column)(value)
     except (ValueError, TypeError):
         raise Invalid(f"{column.name}: {value!r} is not a valid filter value") from None
 
 
-def _converter(column: Column[Any]) -> Callable[[Any], Any]:
+def _filter_value_converter(column: Column[Any]) -> Callable[[Any], Any]:
     if isinstance(column.type, Boolean):
-        return _boolean
+        return _parse_boolean
     if isinstance(column.type, BigInteger):
-        return lambda value: _integer(value, 64)
+        return lambda value: _parse_integer(value, 64)
     if isinstance(column.type, Integer):
-        return lambda value: _integer(value, 32)
+        return lambda value: _parse_integer(value, 32)
     if isinstance(column.type, Double):
         return float
-    return _text
+    return _parse_text
 
 
-def _boolean(value: Any) -> bool:
+def _parse_boolean(value: Any) -> bool:
     text = str(value).lower()
     if text not in _TRUE | _FALSE:
         raise ValueError(text)
     return text in _TRUE
 
 
-def _integer(value: Any, bits: int) -> int:
+def _parse_integer(value: Any, bits: int) -> int:
     if isinstance(value, float) and not value.is_integer():
         raise ValueError(value)
     number = int(value)
@@ -291,7 +299,7 @@ def _integer(value: Any, bits: int) -> int:
     return number
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     text = str(value)
     if "\x00" in text:  # PostgreSQL cannot store it
         raise ValueError(text)
@@ -306,7 +314,7 @@ def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
     """Return the columns of a total order: the requested ones, then those of the kind's own order (``created_at``,
     ``id``). Raises :class:`Invalid` for an unknown name.
     """
-    attributes = _attributes(kind)
+    attributes = _filterable_columns(kind)
     keys: dict[str, SortKey] = {}
     for name, descending in (*sort, *((name, False) for name in kind.order)):
         if name not in attributes:
@@ -315,7 +323,7 @@ def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
     return list(keys.values())
 
 
-def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
+def _order_expressions(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
     parts: list[ColumnElement[Any]] = [key.column]
     if key.column.nullable:
         # Databases differ in where they put NULL; this expression puts it last on all of them.
@@ -325,7 +333,7 @@ def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
     return parts
 
 
-def _beyond_marker(
+def _beyond_marker_condition(
     connection: Connection, kind: Kind, query: ListQuery, keys: Sequence[SortKey]
 ) -> ColumnElement[bool]:
     marker = select(*(key.column for key in keys)).where(kind.table.c[kind.key] == storable_text(query.marker or ""))

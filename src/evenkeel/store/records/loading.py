@@ -46,7 +46,7 @@ from evenkeel.store.records.status_rows import STATUS_ROWS
 T = TypeVar("T")
 
 
-class _Below(NamedTuple):
+class _ChildRows(NamedTuple):
     """Children of one load balancer as they are read; kinds that have children themselves are still rows."""
 
     listener_rows: list[Any]
@@ -76,34 +76,34 @@ def load_trees(
     # Without repetitions, but in the caller's order.
     wanted = list(dict.fromkeys(load_balancer_ids))
     roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
-    below = {id_: _Below([], [], [], [], {}, [], {}, []) for id_ in roots}
-    for row in _children(connection, LISTENER, wanted, brief):
+    below = {id_: _ChildRows([], [], [], [], {}, [], {}, []) for id_ in roots}
+    for row in _read_children(connection, LISTENER, wanted, brief):
         below[row.load_balancer_id].listener_rows.append(row)
-    for row in _children(connection, POOL, wanted, brief):
+    for row in _read_children(connection, POOL, wanted, brief):
         below[row.load_balancer_id].pool_rows.append(row)
     build_member = STATUS_ROWS[MEMBER].build if brief else member_of
-    for row in _children(connection, MEMBER, wanted, brief):
+    for row in _read_children(connection, MEMBER, wanted, brief):
         member = build_member(row)
         below[member.load_balancer_id].members.append(member)
-    for row in _children(connection, HEALTH_MONITOR, wanted, brief):
+    for row in _read_children(connection, HEALTH_MONITOR, wanted, brief):
         monitor = health_monitor_of(row)
         below[monitor.load_balancer_id].monitors.append(monitor)
     _add_policies(connection, wanted, below, brief)
-    return {id_: _tree(roots[id_], below[id_], brief) for id_ in wanted if id_ in roots}
+    return {id_: _build_tree(roots[id_], below[id_], brief) for id_ in wanted if id_ in roots}
 
 
 _ROOTS = select(*LOAD_BALANCER.columns).where(is_in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
 
 
-def _children(
+def _read_children(
     connection: Connection, kind: Kind, load_balancer_ids: list[LoadBalancerId], brief: bool
 ) -> Sequence[Any]:
     # at once: row by row would take twice the time
-    return connection.execute(_children_of(kind, brief), {"wanted": load_balancer_ids}).fetchall()
+    return connection.execute(_children_query(kind, brief), {"wanted": load_balancer_ids}).fetchall()
 
 
 @cache
-def _children_of(kind: Kind, brief: bool) -> Select[Any]:
+def _children_query(kind: Kind, brief: bool) -> Select[Any]:
     table = kind.table
     owned = is_in_bound_list(table.c.load_balancer_id, "wanted")
     return select(*_selected_columns(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
@@ -128,16 +128,16 @@ def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
 
 
 def _add_policies(
-    connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
+    connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _ChildRows], brief: bool
 ) -> None:
     """Read both kinds of policies into ``below``, each kind with its rules by one query: most load balancers
     have neither.
     """
     wanted = {"wanted": load_balancer_ids}
-    for row in connection.execute(_policies_with_rules(brief), wanted).fetchall():
+    for row in connection.execute(_policies_with_rules_query(brief), wanted).fetchall():
         into = below[row.load_balancer_id]
         _add_with_rule(row, _POLICY_COLUMNS, into.policy_rows, into.rules, l7rule_of)
-    for row in connection.execute(_limits_with_rules(brief), wanted).fetchall():
+    for row in connection.execute(_limits_with_rules_query(brief), wanted).fetchall():
         into = below[row.load_balancer_id]
         _add_with_rule(row, _LIMIT_COLUMNS, into.limit_rows, into.limit_rules, rate_limit_rule_of)
 
@@ -145,7 +145,7 @@ def _add_policies(
 def _add_with_rule(
     row: Any, policy_columns: int, policies: dict[str, Any], rules: list[T], rule_of: Callable[[Any], T]
 ) -> None:
-    """Add a row of :func:`_with_rules`: a policy's columns, which each row of its rules repeats, and a rule's or
+    """Add a row of :func:`_with_rules_query`: a policy's columns, which each row of its rules repeats, and a rule's or
     none.
     """
     policy, rule = row[:policy_columns], row[policy_columns:]
@@ -159,16 +159,16 @@ _LIMIT_COLUMNS = len(RATE_LIMIT_POLICY.columns)
 
 
 @cache
-def _policies_with_rules(brief: bool) -> Select[Any]:
-    return _with_rules(L7POLICY, L7RULE, "l7policy_id", brief, L7POLICY.table.c.position)
+def _policies_with_rules_query(brief: bool) -> Select[Any]:
+    return _with_rules_query(L7POLICY, L7RULE, "l7policy_id", brief, L7POLICY.table.c.position)
 
 
 @cache
-def _limits_with_rules(brief: bool) -> Select[Any]:
-    return _with_rules(RATE_LIMIT_POLICY, RATE_LIMIT_RULE, "rate_limit_policy_id", brief)
+def _limits_with_rules_query(brief: bool) -> Select[Any]:
+    return _with_rules_query(RATE_LIMIT_POLICY, RATE_LIMIT_RULE, "rate_limit_policy_id", brief)
 
 
-def _with_rules(policy: Kind, rule: Kind, parent: str, brief: bool, *first: ColumnElement[Any]) -> Select[Any]:
+def _with_rules_query(policy: Kind, rule: Kind, parent: str, brief: bool, *first: ColumnElement[Any]) -> Select[Any]:
     """Return a query for policies, each repeated for each of its rules; sorted by ``first``, then by creation.
 
     ``parent``: name of the rule's column with the id of its policy.
@@ -183,11 +183,11 @@ def _with_rules(policy: Kind, rule: Kind, parent: str, brief: bool, *first: Colu
     )
 
 
-def _tree(root: Any, below: _Below, brief: bool) -> LoadBalancerTree:
-    policies, limits = _policies(below), _rate_limits(below)
-    listeners = _listeners(below, policies, limits)
+def _build_tree(root: Any, below: _ChildRows, brief: bool) -> LoadBalancerTree:
+    policies, limits = _build_policies(below), _build_rate_limits(below)
+    listeners = _build_listeners(below, policies, limits)
     build_pool = STATUS_ROWS[POOL].build
-    pools = tuple(map(build_pool, below.pool_rows)) if brief else _pools(below, listeners, policies)
+    pools = tuple(map(build_pool, below.pool_rows)) if brief else _build_pools(below, listeners, policies)
     return LoadBalancerTree(
         load_balancer=load_balancer_of(
             root, tuple(listener.id for listener in listeners), tuple(pool.id for pool in pools)
@@ -203,29 +203,29 @@ def _tree(root: Any, below: _Below, brief: bool) -> LoadBalancerTree:
     )
 
 
-def _policies(below: _Below) -> tuple[L7Policy, ...]:
-    rules = _ids_by("l7policy_id", below.rules)
+def _build_policies(below: _ChildRows) -> tuple[L7Policy, ...]:
+    rules = _ids_by_parent("l7policy_id", below.rules)
     return tuple(l7policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.policy_rows.items())
 
 
-def _rate_limits(below: _Below) -> tuple[RateLimitPolicy, ...]:
-    rules = _ids_by("rate_limit_policy_id", below.limit_rules)
+def _build_rate_limits(below: _ChildRows) -> tuple[RateLimitPolicy, ...]:
+    rules = _ids_by_parent("rate_limit_policy_id", below.limit_rules)
     return tuple(rate_limit_policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.limit_rows.items())
 
 
-def _listeners(
-    below: _Below, policies: tuple[L7Policy, ...], limits: tuple[RateLimitPolicy, ...]
+def _build_listeners(
+    below: _ChildRows, policies: tuple[L7Policy, ...], limits: tuple[RateLimitPolicy, ...]
 ) -> tuple[Listener, ...]:
-    own, of_limits = _ids_by("listener_id", policies), _ids_by("listener_id", limits)
+    own, of_limits = _ids_by_parent("listener_id", policies), _ids_by_parent("listener_id", limits)
     return tuple(
         listener_of(row, tuple(own.get(row.id, ())), tuple(of_limits.get(row.id, ()))) for row in below.listener_rows
     )
 
 
-def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Policy, ...]) -> tuple[Pool, ...]:
-    listeners = _ids_by("default_pool_id", senders)
+def _build_pools(below: _ChildRows, senders: tuple[Listener, ...], policies: tuple[L7Policy, ...]) -> tuple[Pool, ...]:
+    listeners = _ids_by_parent("default_pool_id", senders)
     by_policies = listeners_by_policies(policies, below.rules)
-    members = _ids_by("pool_id", below.members)
+    members = _ids_by_parent("pool_id", below.members)
     # a live monitor hides the deleted one it replaced
     monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
     monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
@@ -241,7 +241,7 @@ def _pools(below: _Below, senders: tuple[Listener, ...], policies: tuple[L7Polic
     )
 
 
-def _ids_by(parent: str, rows: Iterable[Any]) -> dict[str | None, list[str]]:
+def _ids_by_parent(parent: str, rows: Iterable[Any]) -> dict[str | None, list[str]]:
     """Return {parent's id: ids of the objects}; ``parent``: attribute of the objects with the parent's id."""
     ids: dict[str | None, list[str]] = {}
     for row in rows:

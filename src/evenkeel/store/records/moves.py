@@ -17,5 +17,5 @@ def move_of(row: Any) -> Move:
     return Move(**values)
 
 
-def columns_of(move: Move) -> dict[str, Any]:
+def move_columns(move: Move) -> dict[str, Any]:
     return msgspec.structs.asdict(move) | {"step": move.step.value}

@@ -12,13 +12,13 @@ UNKNOWN = "unknown"
 _other = schema.other_history
 
 
-def is_halted() -> ColumnElement[bool]:
+def is_removal_halted() -> ColumnElement[bool]:
     """Return the SQL condition that an unknown history is not accepted yet, so neither objects on devices nor ports may
     be removed.
     """
     return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN))
 
 
-def halts_removal(connection: Connection) -> bool:
+def read_removal_halted(connection: Connection) -> bool:
     """Whether an unknown history is not accepted yet, so that nothing may be removed. One query."""
-    return bool(connection.scalar(select(is_halted())))
+    return bool(connection.scalar(select(is_removal_halted())))

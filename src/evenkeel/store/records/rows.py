@@ -88,7 +88,7 @@ _STORED_NONE = {
 """{attribute: text stored for None}, for attributes stored as JSON; None if the column can be NULL."""
 
 
-def _columns(table: Table, names: str) -> Columns:
+def _named_columns(table: Table, names: str) -> Columns:
     return tuple(table.c[name] for name in names.split())
 
 
@@ -103,7 +103,7 @@ def _tenant_columns(cls: type[Any], table: Table) -> Columns:
     return tuple(table.c[name] for name in (*names, *(_VIP_COLUMNS if "vip" in fields_of(cls) else ())))
 
 
-def _builder(cls: type[T]) -> Callable[..., T]:
+def _value_builder(cls: type[T]) -> Callable[..., T]:
     """Return a function that builds a value from the columns of its own row, in their order, followed by its ids of
     related objects.
     """
@@ -133,21 +133,21 @@ def _builder(cls: type[T]) -> Callable[..., T]:
     return build
 
 
-listener_of = _builder(Listener)
+listener_of = _value_builder(Listener)
 """Build the listener from its row, and the ids of its L7 policies and rate limit policies."""
-pool_of = _builder(Pool)
+pool_of = _value_builder(Pool)
 """Build the pool from its row, the ids of the listeners that send to it (by default, by L7 policies), the ids of its
 members, and the id of its monitor.
 """
-member_of = _builder(Member)
-health_monitor_of = _builder(HealthMonitor)
-l7policy_of = _builder(L7Policy)
+member_of = _value_builder(Member)
+health_monitor_of = _value_builder(HealthMonitor)
+l7policy_of = _value_builder(L7Policy)
 """Build the L7 policy from its row and the ids of its rules."""
-l7rule_of = _builder(L7Rule)
-rate_limit_policy_of = _builder(RateLimitPolicy)
+l7rule_of = _value_builder(L7Rule)
+rate_limit_policy_of = _value_builder(RateLimitPolicy)
 """Build the rate limit policy from its row and the ids of its rules."""
-rate_limit_rule_of = _builder(RateLimitRule)
-_with_vip = _builder(LoadBalancer)
+rate_limit_rule_of = _value_builder(RateLimitRule)
+_with_vip = _value_builder(LoadBalancer)
 _VIP_AT = _own_fields(LoadBalancer).index("vip")
 
 
@@ -168,7 +168,7 @@ def vip_of(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip |
     return Vip(address=address, subnet_id=subnet_id, network_id=network_id, port_id=port_id)
 
 
-def vips_of(text: str) -> tuple[Vip, ...]:
+def decode_vips(text: str) -> tuple[Vip, ...]:
     """Decode the column of additional VIPs."""
     return () if text == "[]" else _vips.decode(text)
 
@@ -203,21 +203,21 @@ class Kind:
     """Attributes of a total order, appended to the order of every list."""
 
 
-def _kind(
+def _tenant_kind(
     cls: type[Any], title: str, table: Table, build: Callable[..., Any], parent: Column[Any] | None = None
 ) -> Kind:
     return Kind(title, table, _tenant_columns(cls, table), build, parent)
 
 
-LOAD_BALANCER = _kind(LoadBalancer, "Load Balancer", schema.load_balancer, load_balancer_of)
-LISTENER = _kind(Listener, "Listener", schema.listener, listener_of)
-POOL = _kind(Pool, "Pool", schema.pool, pool_of)
-MEMBER = _kind(Member, "Member", schema.member, member_of, schema.member.c.pool_id)
-HEALTH_MONITOR = _kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_of)
-L7POLICY = _kind(L7Policy, "L7 Policy", schema.l7policy, l7policy_of)
-L7RULE = _kind(L7Rule, "L7 Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
-RATE_LIMIT_POLICY = _kind(RateLimitPolicy, "Rate Limit Policy", schema.rate_limit_policy, rate_limit_policy_of)
-RATE_LIMIT_RULE = _kind(
+LOAD_BALANCER = _tenant_kind(LoadBalancer, "Load Balancer", schema.load_balancer, load_balancer_of)
+LISTENER = _tenant_kind(Listener, "Listener", schema.listener, listener_of)
+POOL = _tenant_kind(Pool, "Pool", schema.pool, pool_of)
+MEMBER = _tenant_kind(Member, "Member", schema.member, member_of, schema.member.c.pool_id)
+HEALTH_MONITOR = _tenant_kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_of)
+L7POLICY = _tenant_kind(L7Policy, "L7 Policy", schema.l7policy, l7policy_of)
+L7RULE = _tenant_kind(L7Rule, "L7 Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
+RATE_LIMIT_POLICY = _tenant_kind(RateLimitPolicy, "Rate Limit Policy", schema.rate_limit_policy, rate_limit_policy_of)
+RATE_LIMIT_RULE = _tenant_kind(
     RateLimitRule,
     "Rate Limit Rule",
     schema.rate_limit_rule,
@@ -295,29 +295,29 @@ def live_key_of(value: Resource) -> str:
 
 # -- operators' objects
 
-ENVIRONMENT_COLUMNS = _columns(
+ENVIRONMENT_COLUMNS = _named_columns(
     schema.environment,
     "name device_driver description created_at failback breaker_share breaker_agents vip_networks_allowed"
     " vip_networks_denied halted_at halted_reason",
 )
 _ENVIRONMENT_LISTS = ("vip_networks_allowed", "vip_networks_denied")
-SHARD_COLUMNS = _columns(
+SHARD_COLUMNS = _named_columns(
     schema.shard, "id environment group_number project_id home_agent_id acting_agent_id epoch handover_to"
 )
-SUBNET_COLUMNS = _columns(
+SUBNET_COLUMNS = _named_columns(
     schema.subnet,
     "id network_id cidr allocation_start allocation_end name gateway_ip project_id reserved device_addresses",
 )
-NETWORK_COLUMNS = _columns(
+NETWORK_COLUMNS = _named_columns(
     schema.network,
     "id name network_type physical_network segmentation_id mtu project_id shared external vteps from_service",
 )
 _SUBNET_LISTS = ("reserved", "device_addresses")
-EVENT_COLUMNS = _columns(
+EVENT_COLUMNS = _named_columns(
     schema.event,
     "id at kind text environment agent_id shard_id load_balancer_id user_name user_id request_id client_address",
 )
-AGENT_COLUMNS = _columns(
+AGENT_COLUMNS = _named_columns(
     schema.agent,
     "id environment group_number host device_driver ha_type endpoints admin_state_up forced_down failback_asked"
     " silent_since reachable_devices session_id session_started_at session_expires_at reported_at configurations"

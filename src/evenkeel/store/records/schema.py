@@ -746,7 +746,7 @@ acme_certificate = Table(  # certificates requested by names: see store/acme; no
 )
 
 
-def _claims(name: str, *, key: str, holder: str) -> Table:
+def _claims_table(name: str, *, key: str, holder: str) -> Table:
     """Return a table of ports that may exist at a network service; a row is stored before its port is created."""
     return Table(
         name,
@@ -764,8 +764,8 @@ def _claims(name: str, *, key: str, holder: str) -> Table:
     )
 
 
-vip_claim = _claims("vip_claim", key="load_balancer_id", holder="load_balancer.id")
-device_port = _claims("device_port", key="claim_id", holder="device_address.claim_id")
+vip_claim = _claims_table("vip_claim", key="load_balancer_id", holder="load_balancer.id")
+device_port = _claims_table("device_port", key="claim_id", holder="device_address.claim_id")
 
 device_port_binding = Table(  # ports to be bound to another host: see networks/bindings.py
     "device_port_binding",

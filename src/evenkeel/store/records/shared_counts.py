@@ -26,7 +26,7 @@ from evenkeel.store.records import schema
 
 T = TypeVar("T")
 
-FEW = 2_000
+FAST_COUNT_MAX = 2_000
 """Number of load balancers up to which counting is as fast as reading a row."""
 COUNTED_PER_KEPT_SECOND = 20_000
 """Load balancers per second for which counts are kept: counting so many takes some 4 ms."""
@@ -42,7 +42,7 @@ _table = schema.shared_count
 
 def kept_seconds(load_balancers: int) -> float:
     """Return the seconds for which the counts of so many load balancers are kept; 0: they are not stored."""
-    return 0.0 if load_balancers < FEW else min(KEPT_SECONDS_MAX, load_balancers / COUNTED_PER_KEPT_SECOND)
+    return 0.0 if load_balancers < FAST_COUNT_MAX else min(KEPT_SECONDS_MAX, load_balancers / COUNTED_PER_KEPT_SECOND)
 
 
 class Counted(NamedTuple, Generic[T]):
@@ -80,7 +80,7 @@ class SharedCount(Generic[T]):
         """
         give_up_at = time.monotonic() + WAIT_SECONDS
         while True:
-            row = await self._db.query(lambda connection: _read(connection, self._name))
+            row = await self._db.query(lambda connection: _read_count_row(connection, self._name))
             if row is None:
                 return await self._count_again(known=False)
             if (found := self._decode_row(row)) is None:
@@ -104,7 +104,7 @@ class SharedCount(Generic[T]):
             return None
 
     async def _claim(self, counted_at: float) -> bool:
-        return await self._db.write(lambda connection: _claim(connection, self._name, counted_at))
+        return await self._db.write(lambda connection: _claim_count(connection, self._name, counted_at))
 
     async def _count_again(self, *, known: bool) -> Counted[T]:
         """Count, store the result, and return it. ``known``: whether there is a row."""
@@ -115,7 +115,7 @@ class SharedCount(Generic[T]):
         if kept:
             await self._keep(found, kept, time.monotonic() - began)
         elif known:
-            await self._db.write(lambda connection: _forget(connection, self._name))
+            await self._db.write(lambda connection: _delete_count(connection, self._name))
         return Counted(found, 0.0)
 
     async def _keep(self, found: T, kept: float, elapsed_seconds: float) -> None:
@@ -127,10 +127,10 @@ class SharedCount(Generic[T]):
             "claimed_until": 0.0,
         }
         with contextlib.suppress(IntegrityError):  # another process has just made the row: from what it counted
-            await self._db.write(lambda connection: _keep(connection, self._name, values))
+            await self._db.write(lambda connection: _store_count(connection, self._name, values))
 
 
-def _read(connection: Connection, name: str) -> Row[Any] | None:
+def _read_count_row(connection: Connection, name: str) -> Row[Any] | None:
     return connection.execute(
         select(
             _table.c.content,
@@ -147,7 +147,7 @@ def _is_count_claimed() -> ColumnElement[bool]:
     return _table.c.claimed_until.between(db_now(), db_now() + CLAIM_SECONDS)
 
 
-def _claim(connection: Connection, name: str, counted_at: float) -> bool:
+def _claim_count(connection: Connection, name: str, counted_at: float) -> bool:
     claimed = (
         update(_table)
         # The time of the count is the version: a result that was renewed meanwhile is not counted again.
@@ -157,10 +157,10 @@ def _claim(connection: Connection, name: str, counted_at: float) -> bool:
     return connection.execute(claimed).rowcount == 1
 
 
-def _keep(connection: Connection, name: str, values: dict[str, Any]) -> None:
+def _store_count(connection: Connection, name: str, values: dict[str, Any]) -> None:
     if not connection.execute(update(_table).where(_table.c.name == name).values(values)).rowcount:
         connection.execute(insert(_table).values(name=name, **values))
 
 
-def _forget(connection: Connection, name: str) -> None:
+def _delete_count(connection: Connection, name: str) -> None:
     connection.execute(delete(_table).where(_table.c.name == name))

@@ -13,12 +13,12 @@ _root = schema.load_balancer
 _move = schema.load_balancer_move
 
 
-def is_open() -> ColumnElement[bool]:
+def is_move_open() -> ColumnElement[bool]:
     """Return the SQL condition that the move of a load balancer is not done."""
     return _move.c.step != MoveStep.DONE.value
 
 
-def held_by(shard_id: Any) -> ColumnElement[bool]:
+def is_held_by_shard(shard_id: Any) -> ColumnElement[bool]:
     """Return the SQL condition that devices of the shard hold the load balancer: the shard owns it, or has a copy
     because it moves.
     """
@@ -27,16 +27,16 @@ def held_by(shard_id: Any) -> ColumnElement[bool]:
     return _root.c.id.in_(union_all(own, copies))
 
 
-def held_by_any(shards: Select[tuple[str]]) -> ColumnElement[bool]:
+def is_held_by_any_shard(shards: Select[tuple[str]]) -> ColumnElement[bool]:
     """Return the SQL condition that devices of any shard of the query ``shards`` hold the load balancer: see
-    :func:`held_by`.
+    :func:`is_held_by_shard`.
     """
     own = select(_root.c.id).where(_root.c.shard_id.in_(shards))
     copies = select(_move.c.load_balancer_id).where(_move.c.standby_shard_id.in_(shards))
     return _root.c.id.in_(union_all(own, copies))
 
 
-def is_silent_for(shard_id: Any) -> ColumnElement[bool]:
+def is_silent_on_shard(shard_id: Any) -> ColumnElement[bool]:
     """Return the SQL condition on moves that the shard's devices may hold the load balancer and must not answer for its
     VIP.
     """
@@ -44,13 +44,13 @@ def is_silent_for(shard_id: Any) -> ColumnElement[bool]:
     return or_(_move.c.standby_shard_id == shard_id, stopping)
 
 
-def has_silent(shard_id: Any) -> ColumnElement[bool]:
+def has_silent_load_balancers(shard_id: Any) -> ColumnElement[bool]:
     """Return the SQL condition that the shard's devices may hold a moving load balancer for whose VIP they must not
     answer.
     """
-    return exists().where(is_open(), is_silent_for(shard_id))
+    return exists().where(is_move_open(), is_silent_on_shard(shard_id))
 
 
-def is_moving(shard_id: Any) -> ColumnElement[bool]:
+def has_moving_load_balancers(shard_id: Any) -> ColumnElement[bool]:
     """Return the SQL condition that a load balancer is being moved from or to the shard."""
-    return exists().where(is_open(), or_(_move.c.source_shard_id == shard_id, _move.c.target_shard_id == shard_id))
+    return exists().where(is_move_open(), or_(_move.c.source_shard_id == shard_id, _move.c.target_shard_id == shard_id))

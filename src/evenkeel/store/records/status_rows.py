@@ -23,7 +23,7 @@ def _status_rows(kind: Kind, names: str, build: Callable[..., Any]) -> StatusRow
     return StatusRows(tuple(kind.table.c[name] for name in names.split()), lambda row: build(*row))
 
 
-def _member(
+def _build_member(
     id_: str,
     name: str,
     provisioning: str,
@@ -51,7 +51,7 @@ def _member(
     )
 
 
-def _pool(
+def _build_pool(
     id_: str,
     name: str,
     provisioning: str,
@@ -78,7 +78,7 @@ def _pool(
 _COMMON = "id name provisioning_status operating_status admin_state_up project_id load_balancer_id"
 
 STATUS_ROWS: dict[Kind, StatusRows] = {
-    MEMBER: _status_rows(MEMBER, f"{_COMMON} pool_id address protocol_port given_address", _member),
-    POOL: _status_rows(POOL, f"{_COMMON} protocol lb_algorithm", _pool),
+    MEMBER: _status_rows(MEMBER, f"{_COMMON} pool_id address protocol_port given_address", _build_member),
+    POOL: _status_rows(POOL, f"{_COMMON} protocol lb_algorithm", _build_pool),
 }
 """Kinds of which a status tree reads some attributes; it reads the others whole."""

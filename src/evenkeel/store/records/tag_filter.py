@@ -38,7 +38,7 @@ from evenkeel.store.records import schema
 _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
 EMPTY = "[]"
-FEW = 5_000
+RARE_TAG_MAX = 5_000
 """Number of load balancers up to which a tag counts as rare: so many are read and sorted in some 12 ms. If more of a
 million load balancers have the tag, a scan in the order of the list fills a page in the same time.
 """
@@ -60,7 +60,7 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
     return conditions
 
 
-def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[bool]]:
+def rare_tag_conditions(connection: Connection, wanted: TagFilter) -> list[ColumnElement[bool]]:
     """Return an indexed SQL condition that every load balancer passing the filter meets: it has one of the
     filter's rare tags. Empty if none of the tags is rare. One query.
 
@@ -74,13 +74,15 @@ def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[b
         select(_tag.c.load_balancer_id).where(is_in_list(_tag.c.tag, map(storable_text, group))) for group in groups
     ]
     # The limit ends the count where a tag no longer counts as rare.
-    looks = [select(func.count()).select_from(each.limit(FEW + 1).subquery()).scalar_subquery() for each in having]
+    looks = [
+        select(func.count()).select_from(each.limit(RARE_TAG_MAX + 1).subquery()).scalar_subquery() for each in having
+    ]
     counts = connection.execute(select(*looks)).one()
     count, rarest = min(zip(counts, having, strict=True), key=lambda pair: pair[0])
-    return [_root.c.id.in_(rarest)] if count <= FEW else []
+    return [_root.c.id.in_(rarest)] if count <= RARE_TAG_MAX else []
 
 
-def list_condition(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
+def list_contains_any(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
     """Return the SQL condition that the column's list contains at least one of the values; never true without values.
 
     Raises :class:`Invalid` like :func:`tag_conditions`.

@@ -19,9 +19,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import content_columns
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, changes_of, revision_assignments
-from evenkeel.store.writing.revisions import note_revisions
-from evenkeel.store.writing.served_references import is_served, release_served
+from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, read_changes, revision_assignments
+from evenkeel.store.writing.revisions import store_revision_requesters
+from evenkeel.store.writing.served_references import delete_served_references, has_served_references
 
 _certificate = schema.certificate
 _use = schema.certificate_use
@@ -31,23 +31,27 @@ _listener = schema.listener
 PROBLEM_CHARACTERS_MAX = 1000
 
 
-def in_use() -> ColumnElement[bool]:
+def is_reference_used() -> ColumnElement[bool]:
     """Return the SQL condition that a listener or pool has the reference."""
     return exists().where(_use.c.certificate_id == _certificate.c.id)
 
 
-def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
+def _due_conditions(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
     far_seconds = 2 * options.certificate_refresh_seconds
-    return is_past(_certificate.c.next_check_at, far_seconds=far_seconds), in_use()
+    return is_past(_certificate.c.next_check_at, far_seconds=far_seconds), is_reference_used()
 
 
-def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
+def read_due_ids(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
     """Return the ids of at most ``limit`` references that are due to be read again, longest due first."""
-    statement = select(_certificate.c.id).where(*_is_due(options)).order_by(_certificate.c.next_check_at).limit(limit)
+    statement = (
+        select(_certificate.c.id).where(*_due_conditions(options)).order_by(_certificate.c.next_check_at).limit(limit)
+    )
     return list(connection.scalars(statement))
 
 
-def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
+def take_due_references(
+    connection: Connection, ids: Sequence[str], options: StoreOptions
+) -> tuple[DueCertificate, ...]:
     """Take references that are due and that no other controller took meanwhile; return them, sorted by id.
     They are due again after the option ``certificate_refresh_seconds``.
     """
@@ -56,7 +60,9 @@ def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) 
         id_
         for id_ in sorted(ids)
         if connection.execute(
-            update(_certificate).where(_certificate.c.id == id_, *_is_due(options)).values(next_check_at=next_check_at)
+            update(_certificate)
+            .where(_certificate.c.id == id_, *_due_conditions(options))
+            .values(next_check_at=next_check_at)
         ).rowcount
     ]
     rows = connection.execute(
@@ -73,7 +79,7 @@ def take_due(connection: Connection, ids: Sequence[str], options: StoreOptions) 
     )
 
 
-def note_content(
+def record_content(
     connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
 ) -> tuple[Change, ...]:
     """Store the content that was read; if it is new, raise the revisions of the load balancers that use it,
@@ -94,7 +100,7 @@ def note_content(
         connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
         return ()
     is_awaited = not row.announced_sha256
-    if is_awaited and set(_users(connection, due.id)) - set(ids):  # a load balancer has come that is not locked
+    if is_awaited and set(_read_user_ids(connection, due.id)) - set(ids):  # a load balancer has come that is not locked
         connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
         return ()
     if is_new:
@@ -104,16 +110,16 @@ def note_content(
         values["expiry_told_days"] = None
     connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))
     if is_awaited:
-        _begin_listeners(connection, due, ids)
+        _start_waiting_listeners(connection, due, ids)
     if row.problem and not is_awaited:
         record_event(connection, kind="certificate_readable", text=f"{event_title(due)} can be read again")
     if is_new:
         text = f"{event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
         record_event(connection, kind="certificate_renewed", text=text)
-    return changes_of(connection, is_in_list(_root.c.id, ids)) if is_new and ids else ()
+    return read_changes(connection, is_in_list(_root.c.id, ids)) if is_new and ids else ()
 
 
-def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
+def record_read_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
     """Record that a reference cannot be read, with an event if the problem is a new one; nothing happens for
     a certificate that was never issued. The problem is cut to :data:`PROBLEM_CHARACTERS_MAX`.
     """
@@ -140,17 +146,17 @@ def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
     return list(connection.scalars(rows.with_for_update(key_share=True)))
 
 
-def _users(connection: Connection, id_: str) -> list[str]:
+def _read_user_ids(connection: Connection, id_: str) -> list[str]:
     users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
     return list(connection.scalars(select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false())))
 
 
-def _begin_listeners(connection: Connection, due: DueCertificate, ids: Sequence[LoadBalancerId]) -> None:
+def _start_waiting_listeners(connection: Connection, due: DueCertificate, ids: Sequence[LoadBalancerId]) -> None:
     """Let listeners that waited for the certificate be created or changed by the new revision, and by no earlier
     report.
     """
     users = list(connection.scalars(select(_use.c.owner_id).where(_use.c.certificate_id == due.id)))
-    pending = case((is_served(), PENDING_UPDATE), else_=PENDING_CREATE)
+    pending = case((has_served_references(), PENDING_UPDATE), else_=PENDING_CREATE)
     revision = select(_root.c.revision).where(_root.c.id == _listener.c.load_balancer_id).scalar_subquery()
     connection.execute(
         update(_listener)
@@ -161,7 +167,7 @@ def _begin_listeners(connection: Connection, due: DueCertificate, ids: Sequence[
         )
         .values(provisioning_status=pending, revision=revision, updated_at=db_now())
     )
-    release_served(connection, due.project_id, users)
+    delete_served_references(connection, due.project_id, users)
 
 
 def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:
@@ -172,4 +178,4 @@ def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], opti
             .ordered_values(*revision_assignments().items()),
             {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
         )
-        note_revisions(connection, and_(is_in_list(_root.c.id, ids), _root.c.deleted == false()))
+        store_revision_requesters(connection, and_(is_in_list(_root.c.id, ids), _root.c.deleted == false()))

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, updat
 from evenkeel.core.tls.certificates import DAY_SECONDS, EXPIRY_DAYS, CertificateKind, expiry_stages, expiry_text
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.renewals.contents import event_title, in_use
+from evenkeel.store.renewals.contents import event_title, is_reference_used
 from evenkeel.store.writing.events import event_row, record_events
 
 _certificate = schema.certificate
@@ -33,21 +33,21 @@ def _is_unrecorded(days: int) -> ColumnElement[bool]:
     return and_(ends_within(days), or_(told.is_(None), told > days))
 
 
-def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
+def read_expiring_certificates(connection: Connection, limit: int) -> Sequence[Any]:
     """Return rows of at most ``limit`` certificates for which an event of their expiry is due, first to
     expire first, with the database's time ``now``. One query.
     """
     columns = (_certificate.c.id, _certificate.c.project_id, _certificate.c.reference, _certificate.c.kind)
     statement = (
         select(*columns, _certificate.c.not_after, _certificate.c.expiry_told_days, db_now().label("now"))
-        .where(or_(*map(_is_unrecorded, EXPIRY_DAYS)), in_use())
+        .where(or_(*map(_is_unrecorded, EXPIRY_DAYS)), is_reference_used())
         .order_by(_certificate.c.not_after)
         .limit(limit)
     )
     return connection.execute(statement).all()
 
 
-def warn(connection: Connection, rows: Sequence[Any]) -> int:
+def record_expiry_events(connection: Connection, rows: Sequence[Any]) -> int:
     """Record an event for each of these expiring certificates unless another controller did so meanwhile; return the
     number of events.
     """
@@ -59,10 +59,12 @@ def warn(connection: Connection, rows: Sequence[Any]) -> int:
         unchanged = (_certificate.c.id == row.id, _certificate.c.not_after == row.not_after)
         same = told.is_(None) if row.expiry_told_days is None else told == row.expiry_told_days
         if connection.execute(update(_certificate).where(*unchanged, same).values(expiry_told_days=days)).rowcount:
-            events.append(event_row(kind=_kind(days), text=expiry_text(event_title(row), row.not_after, days)))
+            events.append(
+                event_row(kind=_expiry_event_kind(days), text=expiry_text(event_title(row), row.not_after, days))
+            )
     record_events(connection, events)
     return len(events)
 
 
-def _kind(days: int) -> str:
+def _expiry_event_kind(days: int) -> str:
     return "certificate_expiring" if days else "certificate_expired"

@@ -25,25 +25,25 @@ class SqlRenewals:
 
     async def make_due(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
         id_ = certificate_id(project_id, reference, kind)
-        await self._db.write(lambda connection: _check_now(connection, id_))
+        await self._db.write(lambda connection: _make_reference_due(connection, id_))
 
     async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
-        ids = await self._db.query(lambda connection: contents.read_due(connection, limit, self._options))
+        ids = await self._db.query(lambda connection: contents.read_due_ids(connection, limit, self._options))
         if not ids:
             return ()
-        return await self._db.write(lambda connection: contents.take_due(connection, ids, self._options))
+        return await self._db.write(lambda connection: contents.take_due_references(connection, ids, self._options))
 
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
-        return await self._db.write(lambda connection: contents.note_content(connection, due, found, self._options))
+        return await self._db.write(lambda connection: contents.record_content(connection, due, found, self._options))
 
-    note_problem = write_operation(contents.note_problem)
+    note_problem = write_operation(contents.record_read_problem)
 
     async def warn_of_expiry(self, *, limit: int) -> int:
-        rows = await self._db.query(lambda connection: expiry.read_expiring(connection, limit))
+        rows = await self._db.query(lambda connection: expiry.read_expiring_certificates(connection, limit))
         if not rows:
             return 0
-        return await self._db.write(lambda connection: expiry.warn(connection, rows))
+        return await self._db.write(lambda connection: expiry.record_expiry_events(connection, rows))
 
 
-def _check_now(connection: Connection, id_: str) -> None:
+def _make_reference_due(connection: Connection, id_: str) -> None:
     connection.execute(update(_certificate).where(_certificate.c.id == id_).values(next_check_at=db_now()))

@@ -45,19 +45,19 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun, execute_runs
 from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import split_into_batches
-from evenkeel.store.moves.advance import advance_reported_moves, find_moving
+from evenkeel.store.moves.advance import advance_reported_moves, find_moving_load_balancers
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.capacity import confirm_reservations, is_limited
+from evenkeel.store.ownership.capacity import confirm_reservations, has_capacity_policy
 from evenkeel.store.ownership.device_titles import read_device_titles
-from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction_text, select_history_id
+from evenkeel.store.ownership.histories import HISTORY_RENEWED_REASON, contradiction_text, history_id_expression
 from evenkeel.store.records import schema
-from evenkeel.store.records.standby import is_moving
-from evenkeel.store.reports.orphaned_load_balancers import note_removed
-from evenkeel.store.vips.leaving import free_vips
+from evenkeel.store.records.standby import has_moving_load_balancers
+from evenkeel.store.reports.orphaned_load_balancers import record_removed_ids
+from evenkeel.store.vips.leaving import remove_released_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revisions import AppliedBy, outcomes_statement
-from evenkeel.store.writing.served_references import awaits, is_served
+from evenkeel.store.writing.served_references import awaits_certificate, has_served_references
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -75,7 +75,7 @@ CHILD_TABLES: tuple[Table, ...] = (
 """Tables of load balancers' children in the order in which rows are written and removed: the children of a policy,
 listener or pool before the object itself.
 """
-UNOBSERVED = (
+UNOBSERVED_TABLES = (
     schema.health_monitor,
     schema.l7policy,
     schema.l7rule,
@@ -90,7 +90,7 @@ ONLINE, OFFLINE = OperatingStatus.ONLINE.value, OperatingStatus.OFFLINE.value
 NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
-class Recorded(NamedTuple):
+class RecordedReport(NamedTuple):
     """Result of recording a report: the answer to it, and what the caller has to do afterwards."""
 
     receipt: ReportReceipt
@@ -113,7 +113,7 @@ class Recorded(NamedTuple):
 
 
 @dataclass
-class _Taken:
+class _AcceptedReport:
     """A report that is recorded because its sender owns the shard, and the results so far."""
 
     report: ReportApplied
@@ -131,7 +131,7 @@ class _Taken:
         """Agent, host and epoch that applied the report's revisions."""
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
-    def to_recorded(self) -> Recorded:
+    def to_recorded(self) -> RecordedReport:
         """Return the result of the recorded report, as the caller needs it."""
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
         # A report that is delivered again after its answer was lost finds no load balancer that it removed, and the
@@ -139,13 +139,13 @@ class _Taken:
         leaves_networks = (self.left or bool(unknown)) and bool(self.shard.attached)
         lost = next(iter(self.lost), "")
         receipt = ReportReceipt(unknown=tuple(sorted(unknown)))
-        return Recorded(receipt, lost, False, leaves_networks, tuple(self.seconds), self.settled, self.hints)
+        return RecordedReport(receipt, lost, False, leaves_networks, tuple(self.seconds), self.settled, self.hints)
 
 
-class _Outcome(NamedTuple):
+class _ReportedOutcome(NamedTuple):
     """The outcome of one load balancer in an agent's report."""
 
-    taken: _Taken
+    taken: _AcceptedReport
     applied: Applied
 
 
@@ -155,7 +155,7 @@ def record_applied(
     *,
     notifies: bool = False,
     deadline_seconds: float = StoreOptions().pending_deadline_seconds,
-) -> list[Recorded]:
+) -> list[RecordedReport]:
     """Write the new statuses of reports of different shards; return the results in the order of ``sent``. A
     report that is not from its shard's owner is only answered as stale, one of a common shard is not
     written here. The number of statements does not depend on the number of reports, unless load balancers
@@ -166,13 +166,13 @@ def record_applied(
     """
     answers, taken = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
-    outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
+    outcomes = [_ReportedOutcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
     # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
     for batch in split_into_batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
         _record_batch(connection, batch, notifies)
     for each in sorted(taken.values(), key=lambda each: each.report.shard_id):
         if each.shard.moving and each.report.outcomes:
-            _follow_moves(connection, each, deadline_seconds)
+            _advance_moves(connection, each, deadline_seconds)
     repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
     record_events(connection, repaired)
     return [answers[at] if at in answers else taken[at].to_recorded() for at in range(len(sent))]
@@ -180,26 +180,26 @@ def record_applied(
 
 def _lock_reported_shards(
     connection: Connection, sent: Sequence[ReportApplied]
-) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
+) -> tuple[dict[int, RecordedReport], dict[int, _AcceptedReport]]:
     """Lock all shards of the reports. Return two dictionaries by the report's position in ``sent``: final
     answers (stale, or of a common shard), and reports to be recorded.
     """
     rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}
-    answers: dict[int, Recorded] = {}
-    taken: dict[int, _Taken] = {}
+    answers: dict[int, RecordedReport] = {}
+    taken: dict[int, _AcceptedReport] = {}
     for at, report in enumerate(sent):
         shard = shards.get(report.shard_id)
-        if shard is None or not _is_owners(report, shard):
-            answers[at] = Recorded(ReportReceipt(stale=True))
+        if shard is None or not _is_from_owner(report, shard):
+            answers[at] = RecordedReport(ReportReceipt(stale=True))
         elif shard.project_id == COMMON_PROJECT:
-            answers[at] = Recorded(ReportReceipt(), common=True)
+            answers[at] = RecordedReport(ReportReceipt(), common=True)
         else:
-            taken[at] = _Taken(report, shard)
+            taken[at] = _AcceptedReport(report, shard)
     return answers, taken
 
 
-def _follow_moves(connection: Connection, taken: _Taken, deadline_seconds: float) -> None:
+def _advance_moves(connection: Connection, taken: _AcceptedReport, deadline_seconds: float) -> None:
     report = taken.report
     followed = advance_reported_moves(connection, report.shard_id, newest_outcomes(report.outcomes), deadline_seconds)
     taken.known |= followed.known
@@ -207,26 +207,26 @@ def _follow_moves(connection: Connection, taken: _Taken, deadline_seconds: float
     taken.hints = followed.changes
 
 
-def _is_owners(report: ReportApplied, shard: Any) -> bool:
+def _is_from_owner(report: ReportApplied, shard: Any) -> bool:
     """Whether the report is from the session of the agent that acts for the shard, at the shard's epoch."""
     owner = (shard.acting_agent_id, shard.session_id, shard.epoch)
     return owner == (report.agent_id, report.session_id, report.epoch)
 
 
-def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: bool) -> None:
+def _record_batch(connection: Connection, batch: Sequence[_ReportedOutcome], notifies: bool) -> None:
     by_key = {(each.taken.report.shard_id, each.applied.load_balancer_id): each for each in batch}
     ids = {"b_ids": sorted({id_ for _, id_ in by_key}), "b_shards": sorted({shard_id for shard_id, _ in by_key})}
     # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
     rows = [row for row in connection.execute(_REPORTED, ids) if (row.shard_id, row.id) in by_key]
-    changes: list[tuple[StatusChange, _Taken]] = []
+    changes: list[tuple[StatusChange, _AcceptedReport]] = []
     moving = _moving_load_balancers(connection, by_key.values())
     for row in rows:
         taken, outcome = by_key[row.shard_id, row.id]
         taken.known.add(row.id)
-        was = state_of(row)
+        was = state_from_row(row)
         # A definition requested in a former history may differ from this database without any loss.
         if taken.shard.history and taken.report.history == taken.shard.history:
-            taken.lost += _contradictions(was, outcome)
+            taken.lost += _contradiction_texts(was, outcome)
         change = apply_report(was, outcome, carries_traffic=taken.report.carries_traffic)
         # A deleted one that moves stays until the other devices have removed their copy; then it is reported again.
         if change is not None and not (change.removed and row.id in moving):
@@ -237,16 +237,16 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome], notifies: b
     events = _lifecycle_events([change for change, _ in changes]) if notifies else {}
     gone = events.pop(LifecycleEvent.DELETE, [])
     record_notifications(connection, {LifecycleEvent.DELETE: gone})  # while the rows are there
-    _write_all(connection, changes)
+    _write_changes(connection, changes)
     record_notifications(connection, events)  # with the statuses and addresses just written
 
 
-def _moving_load_balancers(connection: Connection, outcomes: Iterable[_Outcome]) -> frozenset[str]:
+def _moving_load_balancers(connection: Connection, outcomes: Iterable[_ReportedOutcome]) -> frozenset[str]:
     """Return the load balancers of the outcomes that are being moved to another device group; no query if no shard has
     a move.
     """
     ids = [each.applied.load_balancer_id for each in outcomes if each.taken.shard.moving]
-    return find_moving(connection, ids) if ids else frozenset()
+    return find_moving_load_balancers(connection, ids) if ids else frozenset()
 
 
 def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, list[str]]:
@@ -258,7 +258,7 @@ def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, l
     return ids
 
 
-def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Taken]]) -> None:
+def _write_changes(connection: Connection, changes: Sequence[tuple[StatusChange, _AcceptedReport]]) -> None:
     for carries_traffic in sorted({taken.report.carries_traffic for _, taken in changes}):
         alike = [(each, taken) for each, taken in changes if taken.report.carries_traffic is carries_traffic]
         members_left = write_status_changes(
@@ -271,10 +271,10 @@ def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Ta
             taken.left = taken.left or members_left or each.removed or each.vip_left
     if made := [each.was.id for each, taken in changes if taken.shard.limited and each.first]:
         confirm_reservations(connection, made)
-    record_events(connection, [row for each, taken in changes for row in _events(each, taken)])
+    record_events(connection, [row for each, taken in changes for row in _status_events(each, taken)])
 
 
-def _shards() -> Select[Any]:
+def _reported_shards_query() -> Select[Any]:
     """Return a query that locks the shards of reports and reads the columns that decide whether a report counts."""
     agent = schema.agent
 
@@ -290,9 +290,9 @@ def _shards() -> Select[Any]:
             _shard.c.acting_agent_id,
             _shard.c.epoch,
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
-            is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
-            is_moving(_shard.c.id).label("moving"),
-            select_history_id().label("history"),
+            has_capacity_policy(_shard.c.environment, _shard.c.group_number).label("limited"),
+            has_moving_load_balancers(_shard.c.id).label("moving"),
+            history_id_expression().label("history"),
             owner_column(agent.c.host).label("host"),
             owner_column(agent.c.session_id).label("session_id"),
         )
@@ -303,10 +303,10 @@ def _shards() -> Select[Any]:
     )
 
 
-_SHARDS = _shards()
+_SHARDS = _reported_shards_query()
 
 
-def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
+def _repaired_events(connection: Connection, taken: _AcceptedReport) -> list[EventRow]:
     report, environment = taken.report, taken.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
@@ -340,31 +340,31 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _contradictions(was: LoadBalancerState, outcome: Applied) -> Iterator[str]:
+def _contradiction_texts(was: LoadBalancerState, outcome: Applied) -> Iterator[str]:
     if contradicts_database(outcome, revision=was.revision, change_id=was.change_id):
         yield contradiction_text(was.id, outcome.revision, was.revision)
 
 
-def locked_states() -> Select[Any]:
-    """Return a query that locks load balancers, in order of their ids, and reads the columns for :func:`state_of`,
-    environment and shard.
+def locked_states_query() -> Select[Any]:
+    """Return a query that locks load balancers, in order of their ids, and reads the columns for
+    :func:`state_from_row`, environment and shard.
     """
     columns = [*(_root.c[name] for name in LoadBalancerState.__struct_fields__), _root.c.provider, _root.c.shard_id]
     # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
     return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
 
 
-def _select_reported() -> Select[Any]:
+def _reported_states_query() -> Select[Any]:
     waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
-    statement = locked_states().add_columns(waited.label("waited_seconds"))
+    statement = locked_states_query().add_columns(waited.label("waited_seconds"))
     return statement.where(is_in_bound_list(_root.c.id, "b_ids"), is_in_bound_list(_root.c.shard_id, "b_shards"))
 
 
-_REPORTED = _select_reported()
+_REPORTED = _reported_states_query()
 
 
-def state_of(row: Any) -> LoadBalancerState:
-    """Build the state of a load balancer from a row of :func:`locked_states`."""
+def state_from_row(row: Any) -> LoadBalancerState:
+    """Build the state of a load balancer from a row of :func:`locked_states_query`."""
     values: dict[str, Any] = {name: getattr(row, name) for name in LoadBalancerState.__struct_fields__}
     values["provisioning_status"] = ProvisioningStatus(row.provisioning_status)
     values["operating_status"] = OperatingStatus(row.operating_status)
@@ -380,7 +380,7 @@ def _became_active(change: StatusChange) -> bool:
         not change.removed
         and was.provisioning_status in PENDING
         and now.provisioning_status is ProvisioningStatus.ACTIVE
-        and was.status_reason != CONFIRMED_ANEW
+        and was.status_reason != HISTORY_RENEWED_REASON
     )
 
 
@@ -389,13 +389,13 @@ def _settled_change(change: StatusChange, outcome: Applied) -> dict[str, str]:
     return {outcome.change_id: change.was.id} if moved and outcome.change_id else {}
 
 
-def _events(change: StatusChange, taken: _Taken) -> Iterable[EventRow]:
+def _status_events(change: StatusChange, taken: _AcceptedReport) -> Iterable[EventRow]:
     was, now = change.was, change.now
     if change.removed:
         kind, text = "load_balancer_deleted", f"{was.title} was removed from its device"
     elif now.provisioning_status is was.provisioning_status:
         return
-    elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == CONFIRMED_ANEW:
+    elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == HISTORY_RENEWED_REASON:
         return  # a new history sets all at once: no events
     elif now.provisioning_status is ProvisioningStatus.ACTIVE:
         kind, text = "load_balancer_active", f"{was.title} is active at revision {now.revision}"
@@ -436,8 +436,8 @@ def write_status_changes(
     failed = [{"id": each.was.id} for each in kept if each.failed]
     removed = [each.was.id for each in changes if each.removed]
     # Before the rows go: from then on only this record distinguishes a removed load balancer from a lost one.
-    note_removed(connection, removed)
-    free_vips(connection, [each.was.id for each in changes if each.vip_left])
+    record_removed_ids(connection, removed)
+    remove_released_vips(connection, [each.was.id for each in changes if each.vip_left])
     # One query that saves up to 24 statements: most reports confirm a change of few children.
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
@@ -510,7 +510,7 @@ _CHANGED_COLUMNS = (
 )
 
 
-def _change_root(given: BindParameter) -> Update:
+def _change_root_statement(given: BindParameter) -> Update:
     differs = or_(*(_root.c[name] != given(name) for name in ("provisioning_status", "operating_status")))
     return (
         update(_root)
@@ -523,22 +523,24 @@ def _change_root(given: BindParameter) -> Update:
     )
 
 
-def _remove_root(given: BindParameter) -> Delete:
+def _remove_root_statement(given: BindParameter) -> Delete:
     return delete(_root).where(_root.c.id == given("id"), _root.c.deleted == true())
 
 
-_CHANGE_ROOT = RowsStatement(_root.c.id, {name: _root.c[name].type for name in _CHANGED_COLUMNS}, _change_root)
-_REMOVE_ROOT = RowsStatement(_root.c.id, {}, _remove_root)
+_CHANGE_ROOT = RowsStatement(
+    _root.c.id, {name: _root.c[name].type for name in _CHANGED_COLUMNS}, _change_root_statement
+)
+_REMOVE_ROOT = RowsStatement(_root.c.id, {}, _remove_root_statement)
 
 
-def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+def _equals_any(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
     """Return the SQL condition that the column has one of the values, without ``IN``, which an executemany statement
     cannot contain.
     """
     return or_(*(column == value for value in values))
 
 
-def _enabled(table: Table) -> ColumnElement[bool]:
+def _is_enabled(table: Table) -> ColumnElement[bool]:
     """Return the SQL condition that an object is not switched off; always true for objects of rate limits,
     which have no switch.
     """
@@ -550,10 +552,10 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     """Return the SQL expression for the operating status of a child when its device confirms it: the SQL of
     :mod:`evenkeel.core.status.operating`.
     """
-    status, enabled = table.c.operating_status, _enabled(table)
-    if table in UNOBSERVED:
+    status, enabled = table.c.operating_status, _is_enabled(table)
+    if table in UNOBSERVED_TABLES:
         return case((enabled, ONLINE), else_=OFFLINE)
-    new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
+    new = _equals_any(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
     if table is not schema.member:
         works = and_(new, status == OFFLINE, enabled)
         return case((works, ONLINE), else_=status) if carries_traffic else status
@@ -562,11 +564,11 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     )
     if not carries_traffic:
         return status
-    unseen = and_(new, _one_of(status, (OFFLINE, NO_MONITOR)))
+    unseen = and_(new, _equals_any(status, (OFFLINE, NO_MONITOR)))
     return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
 
-def _unconfirmed(table: Table, given: BindParameter) -> tuple[ColumnElement[bool], ...]:
+def _confirmable_conditions(table: Table, given: BindParameter) -> tuple[ColumnElement[bool], ...]:
     """Return SQL conditions for the children of a load balancer that the applied revision confirms."""
     return (
         table.c.load_balancer_id == given("id"),
@@ -577,19 +579,19 @@ def _unconfirmed(table: Table, given: BindParameter) -> tuple[ColumnElement[bool
     )
 
 
-def _confirm_children(table: Table, carries_traffic: bool, given: BindParameter) -> Update:
+def _confirm_children_statement(table: Table, carries_traffic: bool, given: BindParameter) -> Update:
     operating: ColumnElement[str] = _first_operating_status(table, carries_traffic)
     provisioning: ColumnElement[str] = literal(ACTIVE)
     if table is schema.listener:
         # Devices get no new listener without its certificate.
-        problem, served = schema.certificate.c.problem, is_served()
-        waits, failed = awaits(problem == ""), awaits(problem != "")
+        problem, served = schema.certificate.c.problem, has_served_references()
+        waits, failed = awaits_certificate(problem == ""), awaits_certificate(problem != "")
         operating = case((and_(not_(served), or_(waits, failed)), OFFLINE), else_=operating)
         pending = case((served, ProvisioningStatus.PENDING_UPDATE.value), else_=ProvisioningStatus.PENDING_CREATE.value)
         provisioning = case((failed, ERROR), (waits, pending), else_=provisioning)
     return (
         update(table)
-        .where(*_unconfirmed(table, given))
+        .where(*_confirmable_conditions(table, given))
         # in this order, because in MariaDB a later assignment sees an earlier one
         .ordered_values(
             (table.c.operating_status, operating),
@@ -599,18 +601,18 @@ def _confirm_children(table: Table, carries_traffic: bool, given: BindParameter)
     )
 
 
-def _confirm_held(table: Table, given: BindParameter) -> Update:
+def _confirm_held_statement(table: Table, given: BindParameter) -> Update:
     """Return an UPDATE that confirms children of a held load balancer (another system still serves it) as
     ACTIVE and OFFLINE, because no device has them.
     """
     return (
         update(table)
-        .where(*_unconfirmed(table, given))
+        .where(*_confirmable_conditions(table, given))
         .values(operating_status=OFFLINE, provisioning_status=ACTIVE, updated_at=db_now())
     )
 
 
-def _unwatch_members(given: BindParameter) -> Update:
+def _unwatch_members_statement(given: BindParameter) -> Update:
     """Return an UPDATE of members of pools whose monitor is removed, for devices that observe nothing, like Octavia's
     no-op provider.
     """
@@ -625,7 +627,7 @@ def _unwatch_members(given: BindParameter) -> Update:
     )
 
 
-def _remove_children(table: Table, given: BindParameter) -> Delete:
+def _remove_children_statement(table: Table, given: BindParameter) -> Delete:
     return delete(table).where(
         table.c.load_balancer_id == given("id"),
         table.c.revision <= given("revision"),
@@ -633,10 +635,10 @@ def _remove_children(table: Table, given: BindParameter) -> Delete:
     )
 
 
-def _fail_children(table: Table, given: BindParameter) -> Update:
+def _fail_children_statement(table: Table, given: BindParameter) -> Update:
     return (
         update(table)
-        .where(table.c.load_balancer_id == given("id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
+        .where(table.c.load_balancer_id == given("id"), _equals_any(table.c.provisioning_status, PENDING_STATUSES))
         .values(provisioning_status=ERROR, updated_at=db_now())
     )
 
@@ -644,20 +646,25 @@ def _fail_children(table: Table, given: BindParameter) -> Update:
 _CONFIRMED_COLUMN_TYPES = {"revision": _root.c.revision.type}
 _CONFIRM_CHILDREN = {
     (table.name, traffic): RowsStatement(
-        table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_children, table, traffic)
+        table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_children_statement, table, traffic)
     )
     for table in CHILD_TABLES
     for traffic in (True, False)
 }
 _CONFIRM_HELD = {
-    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_held, table))
+    table.name: RowsStatement(
+        table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_held_statement, table)
+    )
     for table in CHILD_TABLES
 }
-_UNWATCH_MEMBERS = RowsStatement(schema.member.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, _unwatch_members)
+_UNWATCH_MEMBERS = RowsStatement(schema.member.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, _unwatch_members_statement)
 _REMOVE_CHILDREN = {
-    table.name: RowsStatement(table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_remove_children, table))
+    table.name: RowsStatement(
+        table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_remove_children_statement, table)
+    )
     for table in CHILD_TABLES
 }
 _FAIL_CHILDREN = {
-    table.name: RowsStatement(table.c.load_balancer_id, {}, partial(_fail_children, table)) for table in CHILD_TABLES
+    table.name: RowsStatement(table.c.load_balancer_id, {}, partial(_fail_children_statement, table))
+    for table in CHILD_TABLES
 }

@@ -22,8 +22,8 @@ from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
-from evenkeel.store.reports.observed import lock_observed_group, observed_group
-from evenkeel.store.reports.operating import changed_at, set_operating
+from evenkeel.store.reports.observed import lock_observed_group, read_observed_group
+from evenkeel.store.reports.operating import set_operating_statuses, updated_at_expression
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
@@ -34,7 +34,7 @@ LOAD_BALANCERS_NAMED_MAX = 3
 DEVICES_NAMED_MAX = 16
 
 
-def _is_expected() -> tuple[ColumnElement[bool], ...]:
+def _expected_conditions() -> tuple[ColumnElement[bool], ...]:
     """Return SQL conditions that devices must hold the load balancer: they confirmed it, and no change accepted since
     removes it.
 
@@ -57,18 +57,18 @@ _READ_EXPECTED = (
         _shard.c.environment == bindparam("b_environment"),
         _shard.c.group_number == bindparam("b_group"),
         _root.c.id > bindparam("b_after"),
-        *_is_expected(),
+        *_expected_conditions(),
     )
     .order_by(_root.c.id)
 )
 
 
-def read_expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
+def read_expected_load_balancers(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
     """Return at most ``limit`` load balancers that the devices of the report's group must hold, in order of
     ids after the report's ``expected_after``; a stale receipt if the sender does not observe the group any
     more.
     """
-    group = observed_group(connection, report)
+    group = read_observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
     given = {"b_environment": group.environment, "b_group": group.group_number, "b_after": report.expected_after or ""}
@@ -82,7 +82,7 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
     )
 
 
-def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
+def record_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
     """Record load balancers that are absent or back, with events; return requests to agents to check again.
     Nothing happens if the sender does not observe the group any more. Raises :class:`CallRefused` for a
     report that arrives after a newer one.
@@ -95,16 +95,16 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
     amiss = {*report.absent, *report.changed, *report.lacking}
     for ids in split_into_batches(sorted(amiss)):
         rows = _read_expected_with_owners(connection, group, ids)
-        events += _show_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
+        events += _mark_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
         looks += _requested_rechecks(rows, complete={*report.absent, *report.lacking})
     for ids in split_into_batches(sorted(set(report.present))):
-        events += _show_present(connection, group, ids)
+        events += _mark_present(connection, group, ids)
     if report.renewed:
         titles = read_device_titles(connection, group.environment, group.group_number)
         events += _renewed_events(group, [titles.get(name, name) for name in report.renewed])
     if report.renewed or report.renewed_before:
         # Every agent caches what its shards have on the devices, so a renewed device concerns them all.
-        looks += _recheck_requests(connection, group)
+        looks += _rechecks_by_all_agents(connection, group)
     record_events(connection, events)
     return tuple(looks)
 
@@ -133,7 +133,7 @@ def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence
             is_in_list(_root.c.id, ids),
             _shard.c.environment == group.environment,
             _shard.c.group_number == group.group_number,
-            *_is_expected(),
+            *_expected_conditions(),
         )
         .order_by(_shard.c.id, _root.c.id)
     ).all()
@@ -166,17 +166,17 @@ def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Rech
     ]
 
 
-def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> list[EventRow]:
+def _mark_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> list[EventRow]:
     # Lasting absences are reported again and again; only the first report is an event.
     ids = [row.id for row in rows if row.operating_reason != ABSENT_REASON]
     if not ids:
         return []
-    set_operating(connection, ids, OperatingStatus.ERROR, ABSENT_REASON)
+    set_operating_statuses(connection, ids, OperatingStatus.ERROR, ABSENT_REASON)
     shown = [row for row in rows if row.id in set(ids)]
     return _finding_events(group, shown, "load_balancer_absent", "missing on every reachable device")
 
 
-def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
+def _mark_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
     rows = [row for row in _read_expected_with_owners(connection, group, ids) if row.operating_reason == ABSENT_REASON]
     if not rows:
         return []
@@ -185,7 +185,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
         # Checked again in the statement: a newer observation may have set another status meanwhile.
         .where(is_in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
         .ordered_values(
-            (_root.c.updated_at, changed_at(_root, OperatingStatus.OFFLINE.value)),
+            (_root.c.updated_at, updated_at_expression(_root, OperatingStatus.OFFLINE.value)),
             (_root.c.operating_status, OperatingStatus.OFFLINE.value),
             (_root.c.operating_reason, ""),
         )
@@ -233,7 +233,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
     ]
 
 
-def _recheck_requests(connection: Connection, group: Any) -> list[Recheck]:
+def _rechecks_by_all_agents(connection: Connection, group: Any) -> list[Recheck]:
     """Return requests for a complete check to every agent of the group, also to agents whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(

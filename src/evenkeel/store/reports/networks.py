@@ -7,11 +7,11 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.networks import common
-from evenkeel.store.networks.attaching import lock_group_of_shard, query_users_of_network
-from evenkeel.store.ownership.shards import UNCONFIRMED
+from evenkeel.store.networks.attaching import lock_group_of_shard, users_of_network_query
+from evenkeel.store.ownership.shards import UNCONFIRMED_STATUSES
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
-from evenkeel.store.writing.revision_lock import changes_of
+from evenkeel.store.writing.revision_lock import read_changes
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -22,7 +22,7 @@ retry.
 """
 
 
-def record_networks(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:
+def record_network_outcomes(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:
     """Write the outcomes of shared networks; return the changes of unconfirmed load balancers on these
     networks, at most :data:`WAITING_MAX`, which may have waited for them. None: the report's agent does
     not own the common shard.
@@ -51,9 +51,10 @@ def record_networks(connection: Connection, report: ReportApplied) -> tuple[Chan
     here = _shard.c.environment == shard.environment, _shard.c.group_number == shard.group_number
     waiting: list[str] = []
     for network_id in sorted(news):
-        users = query_users_of_network(network_id).where(
-            _root.c.shard_id.in_(select(_shard.c.id).where(*here)), _root.c.provisioning_status.in_(UNCONFIRMED)
+        users = users_of_network_query(network_id).where(
+            _root.c.shard_id.in_(select(_shard.c.id).where(*here)),
+            _root.c.provisioning_status.in_(UNCONFIRMED_STATUSES),
         )
         waiting += connection.scalars(users.limit(WAITING_MAX - len(waiting)))
     these: ColumnElement[bool] = is_in_list(_root.c.id, waiting)
-    return changes_of(connection, these) if waiting else ()
+    return read_changes(connection, these) if waiting else ()

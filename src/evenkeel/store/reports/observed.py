@@ -37,7 +37,7 @@ from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import split_into_batches, upsert_rows
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
-from evenkeel.store.reports.operating import changed_at
+from evenkeel.store.reports.operating import updated_at_expression
 
 _group = schema.device_group
 _shard = schema.shard
@@ -57,7 +57,7 @@ OBSERVED_TABLES: dict[str, Table] = {
 }
 
 
-def record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
+def record_observations(connection: Connection, report: ReportStatus) -> ReportReceipt:
     """Write the operating statuses and statistics of a report, and return its receipt: stale if the sender
     does not observe the group any more. Raises :class:`CallRefused` for a report that arrives after a
     newer one.
@@ -67,7 +67,7 @@ def record_observed(connection: Connection, report: ReportStatus) -> ReportRecei
         return ReportReceipt(stale=True)
     # Load balancers first, then what is below them: the order of locks in ownership/sql.py.
     for kind, statement in _SET_STATUS.items():
-        rows = _status_rows(report.statuses, kind)
+        rows = _status_parameters(report.statuses, kind)
         if rows:
             connection.execute(statement, [{**row, **_bound_values(group)} for row in rows])
     for batch in split_into_batches(report.statistics):
@@ -83,7 +83,7 @@ _REACHED_COUNT = (
 )
 
 
-def observed_group(connection: Connection, report: ReportStatus) -> Any:
+def read_observed_group(connection: Connection, report: ReportStatus) -> Any:
     """Return a row with environment, number and ``reached_count`` of the group that the sender observes; None
     if it observes none any more.
     """
@@ -91,19 +91,19 @@ def observed_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def lock_observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """Return the observed group like :func:`observed_group`, locked until the end of the writing transaction.
+    """Return the observed group like :func:`read_observed_group`, locked until the end of the writing transaction.
     Raises :class:`CallRefused` for a report that arrives after a newer one of its session.
     """
     if not 0 < report.number <= NUMBER_MAX:
         return connection.execute(_observed_query(report).with_for_update(read=True)).first()
-    group = _newest_of_group(connection, report)
+    group = _record_as_newest(connection, report)
     # The observer is still the owner, so only the number can have been the obstacle.
-    if group is None and observed_group(connection, report) is not None:
+    if group is None and read_observed_group(connection, report) is not None:
         raise CallRefused(OVERTAKEN, f"report {report.number} comes after a newer one of its session")
     return group
 
 
-def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
+def _record_as_newest(connection: Connection, report: ReportStatus) -> Any:
     """Record the report as the newest of its group and return the group; None if it is not the newest, or not the
     observer's.
 
@@ -137,7 +137,7 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
     )
 
 
-def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
+def _status_parameters(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
     """Return the statement parameters for the last of the statuses of each object of one kind, sorted by id."""
     # Sorted by id below, which is the order in which all transactions write these rows.
     latest = {each.id: each for each in statuses if each.kind == kind}
@@ -164,7 +164,7 @@ def _is_in_group(table: Table) -> ColumnElement[bool]:
     return exists().where(*mine, *here)
 
 
-def _set_status(table: Table) -> Update:
+def _set_status_statement(table: Table) -> Update:
     status = bindparam("b_status", type_=table.c.operating_status.type)
     if table is _root:
         reason = bindparam("b_reason", type_=_root.c.operating_reason.type)
@@ -173,7 +173,7 @@ def _set_status(table: Table) -> Update:
             update(_root)
             .where(_root.c.id == bindparam("b_id"), differs, _is_in_group(_root))
             .ordered_values(
-                (_root.c.updated_at, changed_at(_root, status)),
+                (_root.c.updated_at, updated_at_expression(_root, status)),
                 (_root.c.operating_status, status),
                 (_root.c.operating_reason, reason),
             )
@@ -181,11 +181,11 @@ def _set_status(table: Table) -> Update:
     return (
         update(table)
         .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _is_in_group(table))
-        .ordered_values((table.c.updated_at, changed_at(table, status)), (table.c.operating_status, status))
+        .ordered_values((table.c.updated_at, updated_at_expression(table, status)), (table.c.operating_status, status))
     )
 
 
-_SET_STATUS = {kind: _set_status(table) for kind, table in OBSERVED_TABLES.items()}
+_SET_STATUS = {kind: _set_status_statement(table) for kind, table in OBSERVED_TABLES.items()}
 
 
 def _store_statistics(connection: Connection, group: Any, batch: Sequence[ObservedStatistics]) -> None:

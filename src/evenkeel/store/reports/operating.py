@@ -13,11 +13,11 @@ from evenkeel.store.records import schema
 
 _root = schema.load_balancer
 
-BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
+CHILD_TABLES: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
 _KEPT_STATUSES = tuple(sorted(status.value for status in KEPT_BELOW))
 
 
-def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:
+def updated_at_expression(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:
     """Return the SQL expression for the new ``updated_at`` of a row whose operating status becomes ``status``: now if
     the status changes.
 
@@ -29,7 +29,7 @@ def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[
     return case((or_(table.c.operating_status == status, *pending), table.c.updated_at), else_=db_now())
 
 
-def set_operating(
+def set_operating_statuses(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], status: OperatingStatus, reason: str
 ) -> None:
     """Set the operating status of load balancers, with the reason, and that of their listeners, pools and
@@ -39,12 +39,12 @@ def set_operating(
         update(_root)
         .where(is_in_list(_root.c.id, load_balancer_ids))
         .ordered_values(
-            (_root.c.updated_at, changed_at(_root, status.value)),
+            (_root.c.updated_at, updated_at_expression(_root, status.value)),
             (_root.c.operating_status, status.value),
             (_root.c.operating_reason, reason),
         )
     )
-    for table in BELOW:
+    for table in CHILD_TABLES:
         connection.execute(
             update(table)
             .where(
@@ -52,6 +52,7 @@ def set_operating(
                 table.c.operating_status.not_in((*_KEPT_STATUSES, status.value)),
             )
             .ordered_values(
-                (table.c.updated_at, changed_at(table, status.value)), (table.c.operating_status, status.value)
+                (table.c.updated_at, updated_at_expression(table, status.value)),
+                (table.c.operating_status, status.value),
             )
         )

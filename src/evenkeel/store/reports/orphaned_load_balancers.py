@@ -18,11 +18,11 @@ from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, Orph
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import split_into_batches, upsert_rows
-from evenkeel.store.ownership.histories import cap_begin_at_now
-from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.ownership.histories import cap_history_start_at_now
+from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import halts_removal
-from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, judge_networks
+from evenkeel.store.records.removal_halt import read_removal_halted
+from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, decide_orphaned_networks
 from evenkeel.store.reports.orphans import SEEN_SECONDS
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import EventRow, event_row, record_events
@@ -41,7 +41,7 @@ _root = schema.load_balancer
 _shard = schema.shard
 
 
-def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
+def record_removed_ids(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
     """Store the ids of load balancers marked deleted whose rows are about to be removed, because their
     devices confirmed the removal.
     """
@@ -59,9 +59,9 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
     ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost`
     unless the agent owns the shard.
     """
-    place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    place = check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     if place.project_id == COMMON_PROJECT:
-        return judge_networks(connection, call)
+        return decide_orphaned_networks(connection, call)
     found = sorted({one for one in call.load_balancer_ids if 0 < len(one) <= ID_CHARACTERS_MAX})[:ORPHANS_PER_CALL]
     known = {
         row.id: row.shard_id
@@ -72,9 +72,9 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
     elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
     let_go = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
     unknown = [one for one in found if one not in known and one not in deleted]
-    halted = halts_removal(connection)
+    halted = read_removal_halted(connection)
     # a database without the history that agents saw removes only orphans that an operator names
-    orphans = _Orphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
+    orphans = _ReportedOrphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
     remove = orphans.take_due(limit)
     orphans.record(environment=place.environment, agent_id=call.agent_id)
     kept = orphans.kept_seconds()
@@ -85,7 +85,7 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
     return OrphanVerdict(remove=tuple(remove), kept=kept, again_seconds=PAUSE_SECONDS if kept else None)
 
 
-class _Orphans:
+class _ReportedOrphans:
     """The orphaned load balancers of one shard that one report names, with the times at which they are
     removed; made by two queries.
     """
@@ -100,7 +100,7 @@ class _Orphans:
         now, begun_at = connection.execute(select(db_now(), func.coalesce(begun, 0.0))).one()
         self._now = float(now)
         if begun_at > now:
-            cap_begin_at_now(connection)
+            cap_history_start_at_now(connection)
         rows = connection.execute(
             select(_orphan.c.load_balancer_id, _orphan.c.found_at, _orphan.c.removal).where(
                 _orphan.c.shard_id == shard_id,
@@ -201,7 +201,7 @@ class _Orphans:
         return min([AGAIN_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None)])
 
 
-def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -> None:
+def record_partition_age(connection: Connection, shard_id: ShardId, found_at: float) -> None:
     """Record that the shard's whole partition was an orphan since ``found_at``, so that its objects need not wait
     again.
     """
@@ -215,7 +215,9 @@ def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -
     connection.execute(insert(_orphan).values(**row))
 
 
-def read_orphaned(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
+def read_orphaned_load_balancers(
+    connection: Connection, environment: str, group_number: int
+) -> tuple[OrphanedLoadBalancer, ...]:
     """Return the orphaned load balancers in partitions of tenants with a shard in the device group, longest
     known first, at most :data:`ORPHANS_PER_CALL`. One query.
     """
@@ -245,7 +247,7 @@ def read_orphaned(connection: Connection, environment: str, group_number: int) -
     )
 
 
-def request_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
+def request_orphan_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
     """Mark an orphaned load balancer for removal, and record the operator's act; return the owners that have
     to make a pass, empty if no agent acts for its shard. Raises :class:`NotFound` unless there is such an
     orphan.

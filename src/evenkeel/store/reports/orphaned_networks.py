@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import halts_removal
+from evenkeel.store.records.removal_halt import read_removal_halted
 
 PAUSE_SECONDS = 60.0
 """Interval of an agent's requests for a decision on orphans, while some are being removed or removals are halted."""
@@ -18,7 +18,7 @@ PAUSE_SECONDS = 60.0
 _common = schema.common_network
 
 
-def judge_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
+def decide_orphaned_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
     """Decide which orphaned networks the owner of the common shard ``call.shard_id`` has to remove: all that
     the shard does not have, or none while removals are halted. At most two queries.
     """
@@ -26,6 +26,6 @@ def judge_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
     here = _common.c.shard_id == call.shard_id, is_in_list(_common.c.network_id, found)
     known = set(connection.scalars(select(_common.c.network_id).where(*here)))
     orphans = tuple(one for one in found if one not in known)
-    if orphans and halts_removal(connection):
+    if orphans and read_removal_halted(connection):
         return OrphanVerdict(kept=dict.fromkeys(orphans), again_seconds=PAUSE_SECONDS)
     return OrphanVerdict(remove=orphans)

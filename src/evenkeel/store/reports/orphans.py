@@ -28,7 +28,7 @@ _orphan = schema.orphaned_partition
 _shard = schema.shard
 
 
-def note_tenants(connection: Connection, report: ReportStatus) -> None:
+def record_orphaned_tenants(connection: Connection, report: ReportStatus) -> None:
     """Record the report's tenants without a shard as orphaned partitions, and delete orphans whose tenants
     have a shard again or that were not reported for :data:`SEEN_SECONDS`. Nothing happens if the sender
     does not observe the group any more. Raises :class:`CallRefused` for a report that arrives after a
@@ -64,7 +64,7 @@ def note_tenants(connection: Connection, report: ReportStatus) -> None:
 
 def _add_orphans(connection: Connection, group: Any, tenants: Iterable[ProjectId], *, room: int) -> int:
     added = 0
-    present = {row.project_id for row in read_orphans(connection, group.environment, group.group_number)}
+    present = {row.project_id for row in read_orphaned_partitions(connection, group.environment, group.group_number)}
     for tenant in tenants:
         if tenant in present or added >= room:
             continue
@@ -79,7 +79,9 @@ def _add_orphans(connection: Connection, group: Any, tenants: Iterable[ProjectId
     return added
 
 
-def read_orphans(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
+def read_orphaned_partitions(
+    connection: Connection, environment: str, group_number: int
+) -> tuple[OrphanedPartition, ...]:
     """Return the orphaned partitions of one device group, longest known first. One query."""
     rows = connection.execute(
         select(_orphan.c.project_id, (db_now() - _orphan.c.found_at).label("seconds"))

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, update
 
 from evenkeel.core.devices.plans import PlanAnswer, limit_plans
 from evenkeel.core.protocol.messages import ReportPlan
-from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
 
 PROBLEM_CHARACTERS_MAX = 1000
@@ -13,11 +13,11 @@ PROBLEM_CHARACTERS_MAX = 1000
 _inquiry = schema.plan_inquiry
 
 
-def record_plan(connection: Connection, report: ReportPlan) -> None:
+def record_plan_answer(connection: Connection, report: ReportPlan) -> None:
     """Store the agent's answer with the operator's inquiry, if that still exists. Raises :class:`SessionLost`
     unless the agent owns the shard.
     """
-    check_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
+    check_shard_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
     answer = PlanAnswer(devices=limit_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
     connection.execute(
         update(_inquiry)

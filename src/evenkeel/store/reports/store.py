@@ -19,7 +19,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import read_changed_networks
 from evenkeel.store.reports import applied, findings, networks, observed, orphaned_load_balancers, orphans, plans
-from evenkeel.store.reports.traffic import count_with_totals, read_traffic
+from evenkeel.store.reports.traffic import read_traffic, shared_count_with_totals
 
 
 class SqlReports:
@@ -30,7 +30,7 @@ class SqlReports:
         self._notifies = options.notifications
         self._deadline_seconds = options.pending_deadline_seconds
         self._histories = histories
-        self._with_totals = count_with_totals(database)
+        self._with_totals = shared_count_with_totals(database)
 
     async def record_applied(
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
@@ -48,7 +48,7 @@ class SqlReports:
             work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
         return [await self._act_on_report(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
 
-    async def _record_applied(self, sent: Sequence[ReportApplied]) -> list[applied.Recorded]:
+    async def _record_applied(self, sent: Sequence[ReportApplied]) -> list[applied.RecordedReport]:
         return await self._db.write(
             lambda connection: applied.record_applied(
                 connection, sent, notifies=self._notifies, deadline_seconds=self._deadline_seconds
@@ -56,7 +56,7 @@ class SqlReports:
         )
 
     async def _act_on_report(
-        self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
+        self, report: ReportApplied, recorded: applied.RecordedReport, tell: Callable[[Change], None]
     ) -> ReportReceipt:
         """Do what follows from a recorded report of outcomes, in further transactions, and return its
         receipt. ``tell`` is called with each change for a hint.
@@ -74,22 +74,22 @@ class SqlReports:
                 tell(due)
         if not recorded.common:
             return recorded.receipt
-        waiting = await self._db.write(lambda connection: networks.record_networks(connection, report))
+        waiting = await self._db.write(lambda connection: networks.record_network_outcomes(connection, report))
         for change in waiting or ():
             tell(change)
         return ReportReceipt(stale=waiting is None)
 
-    record_observed = write_operation(observed.record_observed)
+    record_observed = write_operation(observed.record_observations)
 
-    note_findings = write_operation(findings.note_findings)
+    note_findings = write_operation(findings.record_findings)
 
-    expected = read_operation(findings.read_expected)
+    expected = read_operation(findings.read_expected_load_balancers)
 
-    note_tenants = write_operation(orphans.note_tenants)
+    note_tenants = write_operation(orphans.record_orphaned_tenants)
 
     judge_orphans = write_operation(orphaned_load_balancers.decide_orphans)
 
-    record_plan = write_operation(plans.record_plan)
+    record_plan = write_operation(plans.record_plan_answer)
 
     async def traffic(self, *, limit: int) -> TrafficReading:
         reading = await self._db.read(lambda connection: read_traffic(connection, limit))

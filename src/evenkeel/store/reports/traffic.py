@@ -51,7 +51,7 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
     """Return the traffic totals of at most ``limit`` load balancers, the oldest, so that all controllers
     choose the same; ``counted`` is their number. Three statements.
     """
-    found = _rows_by_load_balancer(connection.execute(_statistics_of_chosen(), {"limit": limit}))
+    found = _rows_by_load_balancer(connection.execute(_chosen_statistics_query(), {"limit": limit}))
     newest = max(((rows[0].created_at, rows[0].id) for rows in found), default=(0.0, ""))
     rows = connection.execute(_members_query(), {"created_at": newest[0], "id": newest[1]}) if found else ()
     members = {row[0]: (int(row[1]), int(row[2])) for row in rows}
@@ -64,7 +64,7 @@ def read_traffic(connection: Connection, limit: int) -> TrafficReading:
     )
 
 
-def count_with_totals(database: Database) -> SharedCount[int]:
+def shared_count_with_totals(database: Database) -> SharedCount[int]:
     """Return the shared counter of load balancers with traffic totals: one controller counts, and all read
     its result.
     """
@@ -79,7 +79,7 @@ def _count_load_balancers(connection: Connection) -> int:
     return connection.scalar(select(func.count()).select_from(each)) or 0
 
 
-def _oldest_totals() -> Subquery:
+def _oldest_with_totals_query() -> Subquery:
     """Return a subquery for load balancers with totals, the oldest first, by the index of that order; the
     scan ends when there are enough. With an EXISTS or a join a server may sort all load balancers.
     """
@@ -94,9 +94,9 @@ def _oldest_totals() -> Subquery:
 
 
 @cache
-def _statistics_of_chosen() -> Select[Any]:
+def _chosen_statistics_query() -> Select[Any]:
     """Return a query for the statistics of all listeners of the chosen load balancers."""
-    chosen = _oldest_totals()
+    chosen = _oldest_with_totals_query()
     names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number, _statistics.c.listener_id)
     return (
         select(*names, *(_statistics.c[name] for name in _COUNTERS))

@@ -19,7 +19,7 @@ expiry of its session.
 """
 
 
-def _as_number(condition: ColumnElement[bool]) -> ColumnElement[int]:
+def _count_where(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
@@ -32,17 +32,17 @@ _changed_lately = or_(
 _INDICATOR = select(
     db_now().label("now"),
     # expired, but not ended
-    _as_number(_changed_lately | (_agent.c.session_id.is_not(None) & ~_LIVE)).label("unsettled"),
+    _count_where(_changed_lately | (_agent.c.session_id.is_not(None) & ~_LIVE)).label("unsettled"),
     exists().where(_shard.c.acting_agent_id.is_(None)).label("unserved"),
     exists().where(_shard.c.handover_to.is_not(None)).label("in_handover"),
     exists().where(_root.c.shard_id.is_(None), _root.c.deleted == false()).label("unplaced"),
     # For the failure detector only; it is not among the marks, because a single lost keepalive would change them.
-    _as_number(_LIVE & LATE),
+    _count_where(_LIVE & LATE),
     func.count(_agent.c.id),
-    _as_number(_LIVE),
-    _as_number(_agent.c.admin_state_up),
-    _as_number(_agent.c.forced_down),
-    _as_number(_agent.c.failback_asked),
+    _count_where(_LIVE),
+    _count_where(_agent.c.admin_state_up),
+    _count_where(_agent.c.forced_down),
+    _count_where(_agent.c.failback_asked),
     func.count(_agent.c.silent_since),
     func.count(_agent.c.reachable_devices),
     func.coalesce(func.sum(_agent.c.reachable_devices), 0),

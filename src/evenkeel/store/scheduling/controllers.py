@@ -10,7 +10,7 @@ from evenkeel.store.records import schema
 _controller = schema.controller
 
 
-def note_controller(connection: Connection, seen: SeenController) -> None:
+def record_heartbeat(connection: Connection, seen: SeenController) -> None:
     """Store a controller's heartbeat, and delete controllers that have been silent for
     :data:`CONTROLLER_KEPT_SECONDS`. Two statements; four for a new controller.
     """
@@ -26,6 +26,6 @@ def note_controller(connection: Connection, seen: SeenController) -> None:
     connection.execute(delete(_controller).where(_controller.c.seen_at < db_now() - CONTROLLER_KEPT_SECONDS))
 
 
-def forget_controller(connection: Connection, controller_id: str) -> None:
+def delete_controller(connection: Connection, controller_id: str) -> None:
     """Delete a controller that has stopped from the list that operators see."""
     connection.execute(delete(_controller).where(_controller.c.id == controller_id))

@@ -12,11 +12,11 @@ from evenkeel.core.control.scheduling import DueWork
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
 from evenkeel.core.placement.reach import group_reach
 from evenkeel.store.engine.in_list import is_in_bound_list
-from evenkeel.store.ownership.agent_views import read_agents, read_time
-from evenkeel.store.ownership.sql import handover_overdue
+from evenkeel.store.ownership.agent_views import read_seen_agents, time_of_read
+from evenkeel.store.ownership.sql import is_handover_overdue
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.rules import GroupRules, read_rules
-from evenkeel.store.scheduling.silence import has_news
+from evenkeel.store.scheduling.rules import GroupRules, read_group_rules
+from evenkeel.store.scheduling.silence import has_unrecorded_silence
 
 _agent = schema.agent
 _shard = schema.shard
@@ -29,18 +29,18 @@ def read_due_work(connection: Connection, settle_seconds: float, breaker_window_
     ``settle_seconds``: seconds that an agent must be up before it gets its shards back. ``homes``: also
     groups with shards to hand back to their home, by a scan of all shards.
     """
-    agents = read_agents(connection, settle_seconds)
-    now = read_time(connection, agents)
+    agents = read_seen_agents(connection, settle_seconds)
+    now = time_of_read(connection, agents)
     if not agents:
         return DueWork(now_seconds=now)
-    rules, breakers = read_rules(connection, agents)
-    due = connection.execute(_DUE_GROUPS[homes], looked_for(each.group for each in rules.values()))
+    rules, breakers = read_group_rules(connection, agents)
+    due = connection.execute(_DUE_GROUPS[homes], candidate_parameters(each.group for each in rules.values()))
     groups = tuple((row.environment, row.group_number) for row in due)
-    silence = has_news(connection, agents, breakers, breaker_window_seconds, homes=homes)
-    return DueWork(now_seconds=now, groups=groups, silence=silence, reach=_reach_news(rules, now))
+    silence = has_unrecorded_silence(connection, agents, breakers, breaker_window_seconds, homes=homes)
+    return DueWork(now_seconds=now, groups=groups, silence=silence, reach=_groups_with_changed_reach(rules, now))
 
 
-def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
+def _groups_with_changed_reach(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
     """Return the device groups (environment, number) whose reachable devices differ from the recorded ones."""
     return tuple(
         place for place, each in rules.items() if group_reach(each.reach, each.group.agents, now) != each.reach
@@ -55,7 +55,7 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
     unserved = or_(acting.is_(None), is_in_bound_list(acting, "b_not_acting"))
-    overdue = and_(handover_overdue(), is_in_bound_list(acting, "b_movable"))
+    overdue = and_(is_handover_overdue(), is_in_bound_list(acting, "b_movable"))
     terms = [
         and_(unserved, is_in_bound_list(home, "b_takeable")),
         and_(free, is_in_bound_list(acting, "b_leaving")),
@@ -71,7 +71,7 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
 
 
 NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
-"""{homes: SQL condition that a shard needs a decision}. Parameters: :func:`looked_for`.
+"""{homes: SQL condition that a shard needs a decision}. Parameters: :func:`candidate_parameters`.
 
 These are unserved shards that an agent can take, shards that must leave their acting agent, and shards whose handover
 must be cancelled. ``homes`` True adds shards to hand back to their home and shards whose agents were deleted, by a scan
@@ -87,7 +87,7 @@ _DUE_GROUPS = {
 }
 
 
-def looked_for(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]]:
+def candidate_parameters(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]]:
     """Return the parameters of ``NEEDS_DECISION``: {parameter: ids of the groups' agents whose shards may
     need a decision for that reason}.
     """

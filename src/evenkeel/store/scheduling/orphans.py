@@ -15,8 +15,8 @@ from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership import histories
 from evenkeel.store.ownership.sql import mark_assignments_changed
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import is_halted
-from evenkeel.store.reports.orphaned_load_balancers import note_partition
+from evenkeel.store.records.removal_halt import is_removal_halted
+from evenkeel.store.reports.orphaned_load_balancers import record_partition_age
 from evenkeel.store.reports.orphans import SEEN_SECONDS
 from evenkeel.store.writing.events import record_event
 
@@ -27,7 +27,7 @@ _shard = schema.shard
 _FOUND_LATER = _orphan.c.found_at > db_now()
 
 
-def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
+def read_due_partitions(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
     """Return at most ``limit`` orphaned partitions whose grace time is over, each (environment, group number,
     project), longest known first; none while removals are halted or the history is younger than
     ``grace_seconds``.
@@ -40,7 +40,7 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
             _orphan.c.seen_at > db_now() - SEEN_SECONDS,
             # After lost commits the agents need time to restore shards that only look like orphans.
             func.coalesce(begun_at, 0.0) < db_now() - grace_seconds,
-            ~is_halted(),
+            ~is_removal_halted(),
         )
         .order_by(_orphan.c.found_at)
         .limit(limit)
@@ -56,16 +56,16 @@ def is_clock_set_back(connection: Connection) -> bool:
     return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))
 
 
-def date_back(connection: Connection) -> None:
+def cap_orphan_times_at_now(connection: Connection) -> None:
     """Set times of orphans and of the history that lie in the future to now, because the database's clock was set back.
 
     Grace times would otherwise begin only when the clock has caught up.
     """
-    histories.cap_begin_at_now(connection)
+    histories.cap_history_start_at_now(connection)
     connection.execute(update(_orphan).where(_FOUND_LATER).values(found_at=db_now(), seen_at=db_now()))
 
 
-def serve(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
+def assign_orphaned_partition(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
     """Create the shard for an orphaned partition and assign it to the agent that observes the devices, which
     then empties the partition; record an event.
 
@@ -108,7 +108,7 @@ def serve(connection: Connection, environment: str, group_number: int, project_i
     connection.execute(delete(_orphan).where(*this))
     if made:
         if found_at is not None:
-            note_partition(connection, ShardId(str(row["id"])), found_at)
+            record_partition_age(connection, ShardId(str(row["id"])), found_at)
         mark_assignments_changed(connection, [agent_id])
         record_event(
             connection,

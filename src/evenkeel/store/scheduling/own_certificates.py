@@ -17,7 +17,7 @@ KEPT_SECONDS = 2 * 86_400.0
 """Time after which a certificate that no controller has seen is not shown any more."""
 
 
-def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) -> None:
+def record_own_certificates(connection: Connection, seen: Sequence[OwnCertificate]) -> None:
     """Record the product's own certificates, with an event for each that reached a new stage of its expiry,
     and delete those not seen for :data:`KEPT_SECONDS`. Some statements for each certificate.
     """
@@ -41,7 +41,7 @@ def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) ->
     connection.execute(delete(_own).where(_own.c.seen_at < db_now() - KEPT_SECONDS))
 
 
-def read_certificates(connection: Connection) -> tuple[OwnCertificate, ...]:
+def read_own_certificates(connection: Connection) -> tuple[OwnCertificate, ...]:
     """Return all recorded certificates of the product itself, first to expire first. One query."""
     rows = connection.execute(select(_own.c.name, _own.c.ends_at).order_by(_own.c.ends_at)).all()
     return tuple(OwnCertificate(name=row.name, ends_at=row.ends_at) for row in rows)

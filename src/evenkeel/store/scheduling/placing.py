@@ -27,10 +27,10 @@ from evenkeel.store.ownership.capacity import reserve_capacity
 from evenkeel.store.ownership.sql import (
     MARK_ASSIGNMENTS_CHANGED,
     ConcurrentUpdate,
-    acting_ids,
-    handover_overdue,
+    acting_agent_ids,
     is_acting,
     is_eligible,
+    is_handover_overdue,
     lock_agents_and_read_hosts,
     mark_assignments_changed,
     owner_from_row,
@@ -38,7 +38,7 @@ from evenkeel.store.ownership.sql import (
     shard_title,
 )
 from evenkeel.store.records import schema
-from evenkeel.store.vips.port_changes import bind, bind_shard
+from evenkeel.store.vips.port_changes import make_port_due_for_binding, make_shard_ports_due_for_binding
 from evenkeel.store.writing.events import EventRow, event_row, record_event, record_events
 
 log = structlog.get_logger(__name__)
@@ -66,19 +66,19 @@ def place_on_shard(
     load balancer counts as overdue.
     """
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
-    shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
-    _write_shard(connection, load_balancer_id, shard, deadline_seconds)
-    if made and connection.execute(_MARK_HOME, _home_values(shard)).rowcount == 0:
+    shard, made = _find_or_insert_shard(connection, environment, project_id, group_number, home_agent_id)
+    _assign_shard(connection, load_balancer_id, shard, deadline_seconds)
+    if made and connection.execute(_MARK_HOME, _home_parameters(shard)).rowcount == 0:
         raise ConcurrentUpdate  # the agent was deleted meanwhile, or is of another group
     there = connection.execute(_READ_PLACED, {"b_id": load_balancer_id, "b_agent": shard.acting_agent_id}).one()
     # As late as possible, because it locks the group's row, for which all placements of the group wait.
     reserve_capacity(connection, load_balancer_id, shard)
     if there.has_port:
-        bind(connection, load_balancer_id)
+        make_port_due_for_binding(connection, load_balancer_id)
     return None if there.host is None else owner_from_row(shard, there.host)
 
 
-def join(
+def join_shard(
     connection: Connection,
     load_balancer_ids: Sequence[LoadBalancerId],
     environment: str,
@@ -103,7 +103,7 @@ def join(
     rows = connection.execute(_READ_JOINED, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
     for row in rows:
         if row.has_port:
-            bind(connection, row.id)
+            make_port_due_for_binding(connection, row.id)
     revisions = {row.id: row.revision for row in rows}
     if not rows or rows[0].host is None:
         return PlacedLoadBalancers(revisions=revisions)
@@ -131,22 +131,22 @@ class NewShardRow(NamedTuple):
     epoch: int = 1
 
 
-def shard_for(
+def find_or_create_shard(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
     """Return (row of the tenant's shard on the device group, whether it was created now). Raises
     :class:`ConcurrentUpdate` if there is none and the home agent is None or was deleted.
     """
-    shard, made = _shard_at(connection, environment, project_id, group_number, home_agent_id)
+    shard, made = _find_or_insert_shard(connection, environment, project_id, group_number, home_agent_id)
     if not made:
         return shard, False
-    if connection.execute(_HOME, _home_values(shard)).first() is None:
+    if connection.execute(_HOME, _home_parameters(shard)).first() is None:
         raise ConcurrentUpdate
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
     return connection.execute(_TENANTS_SHARD, place).one(), True
 
 
-def _shard_at(
+def _find_or_insert_shard(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
     """Return (the tenant's shard on the device group, whether it was created now); the caller checks the home
@@ -173,7 +173,9 @@ _TENANTS_SHARD = select(_shard).where(
 )
 
 
-def _write_shard(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
+def _assign_shard(
+    connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float
+) -> None:
     """Write the shard to the load balancer's row. Raises :class:`ConcurrentUpdate` if it was placed or removed
     meanwhile.
     """
@@ -190,7 +192,7 @@ def _write_shard(connection: Connection, load_balancer_id: LoadBalancerId, shard
         raise ConcurrentUpdate
 
 
-def _home_values(shard: NewShardRow) -> dict[str, Any]:
+def _home_parameters(shard: NewShardRow) -> dict[str, Any]:
     return {"b_agent": shard.home_agent_id, "b_environment": shard.environment, "b_group": shard.group_number}
 
 
@@ -245,14 +247,14 @@ _READ_JOINED = (
 # -- moving
 
 
-def _locked_shard(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
+def _lock_shard(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
     """Return the shard's row, locked; None if its epoch is not ``seen_epoch``."""
     return connection.execute(
         select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
     ).first()
 
 
-def _may_receive(agent_id: AgentId) -> Any:
+def _may_receive_shard(agent_id: AgentId) -> Any:
     """Return the SQL of :func:`evenkeel.core.placement.may_receive`: whether the agent may get a shard of its group."""
     return exists().where(
         _agent.c.id == agent_id,
@@ -262,7 +264,7 @@ def _may_receive(agent_id: AgentId) -> Any:
     )
 
 
-def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+def assign_shards(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
     """Commit takeovers of shards, with events, and return the new owners; steps that another controller or a
     revived owner overtook are left out. A constant number of statements. Locks all shards before any
     agent.
@@ -288,7 +290,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     taken = [
         (step, shard)
         for step, shard in seen
-        if _may_take(takers.get(step.agent_id), step, shard)
+        if _may_take_shard(takers.get(step.agent_id), step, shard)
         and (shard.id in free.anybody or (shard.id in free.home_only and step.agent_id == shard.home_agent_id))
     ]
     if not taken:
@@ -296,7 +298,7 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     connection.execute(_TAKE, [_taking_values(step, shard) for step, shard in taken])
     for step, shard in taken:
         if step.rebind:
-            bind_shard(connection, shard.id)
+            make_shard_ports_due_for_binding(connection, shard.id)
     mark_assignments_changed(
         connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)}
     )
@@ -333,13 +335,13 @@ def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict
     }
 
 
-def _may_take(taker: Any, step: Assign, shard: Any) -> bool:
+def _may_take_shard(taker: Any, step: Assign, shard: Any) -> bool:
     if taker is None or (taker.environment, taker.group_number) != (shard.environment, shard.group_number):
         return False
     return bool(taker.eligible) or (step.to_home and shard.home_agent_id == taker.id)
 
 
-class _Unserved(NamedTuple):
+class _UnservedShards(NamedTuple):
     """Ids of shards that no agent serves: those that any agent may get, and those that only their home may get."""
 
     anybody: set[str]
@@ -347,16 +349,16 @@ class _Unserved(NamedTuple):
     """Shards of environments whose circuit breaker is open, perhaps only since the decision."""
 
 
-def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:
+def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _UnservedShards:
     """Return which of the shards no agent serves, or have an overdue handover, so that they may be assigned."""
     acting = _shard.c.acting_agent_id
-    unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
+    unserved = or_(acting.is_(None), acting.not_in(acting_agent_ids()), is_handover_overdue())
     rows = connection.execute(
         select(_shard.c.id, _environment.c.halted_at)
         .join(_environment, _environment.c.name == _shard.c.environment)
         .where(is_in_list(_shard.c.id, shard_ids), unserved)
     ).all()
-    return _Unserved(
+    return _UnservedShards(
         anybody={row.id for row in rows if row.halted_at is None},
         home_only={row.id for row in rows if row.halted_at is not None},
     )
@@ -388,7 +390,7 @@ def start_handover(
     ``rebind``: make ``agent_id`` the shard's home, too. ``seen_epoch``: epoch at the decision; with another
     one nothing changes.
     """
-    shard = _locked_shard(connection, shard_id, seen_epoch)
+    shard = _lock_shard(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None
     hosts = lock_agents_and_read_hosts(connection, [shard.acting_agent_id, agent_id])
@@ -402,14 +404,14 @@ def start_handover(
             _shard.c.acting_agent_id == shard.acting_agent_id,
             # Of two controllers that plan different handovers, the second one finds this condition false.
             _shard.c.handover_to.is_(None),
-            _may_receive(agent_id),
+            _may_receive_shard(agent_id),
         )
         .values(handover_to=agent_id, handover_at=db_now(), home_agent_id=agent_id if rebind else shard.home_agent_id)
     )
     if asked.rowcount == 0:
         return None
     if rebind:
-        bind_shard(connection, shard_id)
+        make_shard_ports_due_for_binding(connection, shard_id)
     mark_assignments_changed(connection, [shard.acting_agent_id])
     giver = hosts[shard.acting_agent_id]
     record_event(

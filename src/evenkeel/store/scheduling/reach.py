@@ -17,12 +17,12 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import UNWATCHED, WATCHED_AGAIN
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import json_text, split_into_batches
-from evenkeel.store.ownership.agent_views import read_agents
+from evenkeel.store.ownership.agent_views import read_seen_agents
 from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_by_group
 from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live, owner_from_row
 from evenkeel.store.records import schema
-from evenkeel.store.reports.operating import changed_at, set_operating
-from evenkeel.store.scheduling.rules import reach_of
+from evenkeel.store.reports.operating import set_operating_statuses, updated_at_expression
+from evenkeel.store.scheduling.rules import reach_from_row
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
@@ -30,7 +30,7 @@ _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_b
 OFFLINE = OperatingStatus.OFFLINE
 
 
-def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+def record_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
     """Record a change of a group's reachability, in the group, its load balancers and events; return the
     agent that must observe its devices again, None if nothing changed or the devices are not reached.
     Raises :class:`ConcurrentUpdate` if another controller recorded a change meanwhile.
@@ -39,8 +39,8 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
     if row is None:
         return None
-    known = reach_of(row)
-    agents = read_agents(connection, 0.0, environment=environment, group_number=number)
+    known = reach_from_row(row)
+    agents = read_seen_agents(connection, 0.0, environment=environment, group_number=number)
     # Without agents there is no row to read the time from, and nothing can be recent.
     now = agents[0].read_at if agents else float("inf")
     found = group_reach(known, [agent.view for agent in agents], now)
@@ -77,14 +77,14 @@ def _update_load_balancers(connection: Connection, environment: str, number: int
     for some in split_into_batches(sorted(shards)):
         # Only load balancers with the reason that this module wrote: others have a newer observation.
         if said:
-            _take_back(connection, some, said)
+            _restore_statuses(connection, some, said)
         if found.kind is ReachKind.NONE:
             _set_all_offline(connection, some, reason)
         elif found.kind is ReachKind.UNWATCHED:
-            _become_unwatched(connection, some, reason)
+            _mark_unwatched(connection, some, reason)
 
 
-def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) -> None:
+def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], said: str) -> None:
     status = _root.c.operating_status
     connection.execute(
         update(_root)
@@ -93,7 +93,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) 
     )
 
 
-def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
+def _mark_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
     affected = [status.value for status in UNWATCHED]
     connection.execute(
         update(_root)
@@ -104,7 +104,7 @@ def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reas
 
 def _status_values(status: ColumnElement[str], reason: str) -> tuple[tuple[ColumnElement[Any], Any], ...]:
     return (
-        (_root.c.updated_at, changed_at(_root, status)),
+        (_root.c.updated_at, updated_at_expression(_root, status)),
         (_root.c.operating_status, status),
         (_root.c.operating_reason, reason),
     )
@@ -124,7 +124,7 @@ def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reaso
         .with_for_update(key_share=True)
     ).all()
     for some in split_into_batches(ids):
-        set_operating(connection, some, OFFLINE, reason)
+        set_operating_statuses(connection, some, OFFLINE, reason)
 
 
 def _reach_events(
@@ -167,7 +167,7 @@ def _observing_owner(connection: Connection, environment: str, number: int) -> S
     return None if row is None else owner_from_row(row, row.host)
 
 
-def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
+def read_groups_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
     """Return device groups with unreachable devices, or without an observing agent, sorted by environment and
     number. One query, and another one if there are any.
     """
@@ -190,7 +190,7 @@ def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
         GroupReach(
             environment=row.environment,
             number=row.number,
-            reach=reach_of(row),
+            reach=reach_from_row(row),
             tenants=row.tenants,
             device_driver=row.device_driver,
             titles=titles[row.environment, row.number],

@@ -10,7 +10,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import GroupSnapshot
 from evenkeel.core.placement.reach import Reach, ReachKind
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
-from evenkeel.store.ownership.agent_views import SeenAgent, names, snapshots_by_group
+from evenkeel.store.ownership.agent_views import SeenAgent, name_list_decoder, snapshots_by_group
 from evenkeel.store.records import schema
 
 _group = schema.device_group
@@ -26,9 +26,9 @@ class GroupRules(Value):
     """Recorded reachability of the group's devices."""
 
 
-def reach_of(row: Any) -> Reach:
+def reach_from_row(row: Any) -> Reach:
     """Return the recorded reachability of the devices from a device group's row."""
-    return Reach(kind=ReachKind(row.reach), away=names.decode(row.away_devices))
+    return Reach(kind=ReachKind(row.reach), away=name_list_decoder.decode(row.away_devices))
 
 
 _READ_RULES = select(
@@ -46,7 +46,7 @@ _READ_RULES = select(
 ).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
 
 
-def read_rules(
+def read_group_rules(
     connection: Connection, agents: Iterable[SeenAgent], environment: str | None = None
 ) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
     """Return {(environment, group number): rules} with the groups' ``agents``, and {environment: circuit
@@ -63,7 +63,7 @@ def read_rules(
                 failback=FailbackMode(row.failback),
                 halted=row.halted_at is not None,
             ),
-            reach=reach_of(row),
+            reach=reach_from_row(row),
         )
         for row in rows
         if row.number is not None

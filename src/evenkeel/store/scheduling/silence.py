@@ -12,10 +12,10 @@ from evenkeel.core.kit.circuit_breaker import AgentHeartbeat, BreakerState, brea
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, read_time
+from evenkeel.store.ownership.agent_views import SeenAgent, read_seen_agents, time_of_read
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.rules import read_rules
+from evenkeel.store.scheduling.rules import read_group_rules
 from evenkeel.store.writing.events import record_event
 
 FALTERING_SHARE_OF_TTL = 0.5
@@ -40,7 +40,7 @@ _SESSIONS = (
 )
 
 
-def has_news(
+def has_unrecorded_silence(
     connection: Connection,
     agents: Sequence[SeenAgent],
     breakers: dict[str, BreakerState],
@@ -48,17 +48,17 @@ def has_news(
     *,
     homes: bool,
 ) -> bool:
-    """Whether :func:`note_silence` has something to do. ``homes``: also if all shards of an agent are home
+    """Whether :func:`record_silence` has something to do. ``homes``: also if all shards of an agent are home
     again after an operator requested that, by one query. ``window_seconds``: time in which silent agents
     count for the circuit breaker. ``agents`` must not be empty.
     """
     now = agents[0].read_at
-    if any(_is_news(agent) for agent in agents) or _breaker_changes(agents, breakers, now, window_seconds):
+    if any(_is_unrecorded_change(agent) for agent in agents) or _breaker_changes(agents, breakers, now, window_seconds):
         return True
     return homes and bool(_agents_back_home(connection, agents))
 
 
-def _is_news(agent: SeenAgent) -> bool:
+def _is_unrecorded_change(agent: SeenAgent) -> bool:
     """Whether the agent fell silent or came back, and that is not recorded yet."""
     return agent.view.registered and agent.view.live == (agent.silent_since is not None)
 
@@ -112,24 +112,24 @@ def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> li
     return [agent_id for agent_id in asked if agent_id not in still]
 
 
-def note_silence(connection: Connection, breaker_window_seconds: float) -> None:
+def record_silence(connection: Connection, breaker_window_seconds: float) -> None:
     """Record agents that fell silent or came back, open or close circuit breakers, each with an event, and
     clear requests to hand shards back that are fulfilled. ``breaker_window_seconds``: time in which silent
     agents count for the breaker.
     """
-    agents = read_agents(connection, 0.0)
-    now = read_time(connection, agents)
-    _, breakers = read_rules(connection, agents)
+    agents = read_seen_agents(connection, 0.0)
+    now = time_of_read(connection, agents)
+    _, breakers = read_group_rules(connection, agents)
     for name, reason in _breaker_changes(agents, breakers, now, breaker_window_seconds).items():
         _set_breaker(connection, name, reason)
     for agent in agents:
-        if _is_news(agent):
-            _record_change(connection, agent)
+        if _is_unrecorded_change(agent):
+            _record_silence_change(connection, agent)
     for agent_id in _agents_back_home(connection, agents):
         connection.execute(update(_agent).where(_agent.c.id == agent_id).values(failback_asked=False))
 
 
-def _record_change(connection: Connection, agent: SeenAgent) -> None:
+def _record_silence_change(connection: Connection, agent: SeenAgent) -> None:
     back = agent.view.live
     news = (
         and_(_agent.c.silent_since.is_not(None), is_live())
@@ -148,13 +148,13 @@ def _record_change(connection: Connection, agent: SeenAgent) -> None:
             connection,
             kind="agent_back" if back else "agent_silent",
             text=f"agent {name_and_id(agent.host, agent.view.id)} "
-            + ("is alive again" if back else _why_silent(connection, agent)),
+            + ("is alive again" if back else _silence_reason(connection, agent)),
             environment=agent.environment,
             agent_id=agent.view.id,
         )
 
 
-def _why_silent(connection: Connection, agent: SeenAgent) -> str:
+def _silence_reason(connection: Connection, agent: SeenAgent) -> str:
     ttl = connection.scalar(select(_agent.c.session_ttl_seconds).where(_agent.c.id == agent.view.id))
     return "sent no keepalive in time; its session expired" if ttl else "is silent: its session was ended"
 
@@ -181,7 +181,7 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
         )
 
 
-def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
+def read_live_sessions(connection: Connection) -> tuple[SessionRef, ...]:
     """Return the live sessions, sorted by agent id. One query."""
     rows = connection.execute(_SESSIONS).all()
     return tuple(

@@ -21,17 +21,17 @@ from evenkeel.core.placement import (
 )
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.ownership.agent_views import read_agents, snapshots_by_group
-from evenkeel.store.ownership.capacity import group_capacity
+from evenkeel.store.ownership.agent_views import read_seen_agents, snapshots_by_group
+from evenkeel.store.ownership.capacity import decode_group_capacity
 from evenkeel.store.ownership.sql import (
-    acting_ids,
-    eligible_ids,
+    acting_agent_ids,
+    eligible_agent_ids,
     is_eligible,
     mark_assignments_changed,
 )
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
-from evenkeel.store.scheduling.rules import read_rules
+from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, candidate_parameters
+from evenkeel.store.scheduling.rules import read_group_rules
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
 """Maximum number of shards in one snapshot: decisions on old snapshots fail more often. The rest is in the next one."""
@@ -45,7 +45,9 @@ _root = schema.load_balancer
 # -- load balancers
 
 
-def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
+def read_unplaced_load_balancers(
+    connection: Connection, limit: int
+) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
     """Return at most ``limit`` unplaced load balancers, each (id, environment, project id).
 
     Load balancers that their environment can take now come first, so that those waiting for one environment
@@ -98,7 +100,7 @@ def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBal
 # -- groups and agents
 
 
-def read_groups(
+def read_group_views(
     connection: Connection,
     environment: str,
     project_id: ProjectId,
@@ -118,13 +120,13 @@ def read_groups(
             capacity_score=row.capacity_score,
             holds_tenant=bool(row.holds_tenant),
             in_zone=row.zone in (None, row.number),
-            at_limit=group_capacity(row.capacity).metrics_at_limit if row.capacity_score >= FULL_SCORE else (),
+            at_limit=decode_group_capacity(row.capacity).metrics_at_limit if row.capacity_score >= FULL_SCORE else (),
         )
         for row in rows
     ]
     # the tenant stays there, so the load does not matter
     stays = any(group.keeps_tenant for group in groups)
-    agents = snapshots_by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
+    agents = snapshots_by_group(read_seen_agents(connection, settle_seconds, environment=environment, loads=not stays))
     return tuple(replace(group, agents=tuple(agents.get((environment, group.number), ()))) for group in groups)
 
 
@@ -154,23 +156,27 @@ def _groups_query() -> Select[Any]:
 # -- shards
 
 
-def read_snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
+def read_group_snapshot(
+    connection: Connection, environment: str, group_number: int, settle_seconds: float
+) -> GroupSnapshot:
     """Return the snapshot of one device group: its settings, its agents, and at most
     :data:`MAX_SHARDS_PER_SNAPSHOT` shards that need a decision; empty if there is no such group.
     """
-    agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
-    rules, _ = read_rules(connection, agents, environment)
+    agents = read_seen_agents(
+        connection, settle_seconds, environment=environment, group_number=group_number, loads=True
+    )
+    rules, _ = read_group_rules(connection, agents, environment)
     found = rules.get((environment, group_number))
     if found is None:
         return GroupSnapshot()
-    return replace(found.group, shards=_shard_views(connection, environment, group_number, found.group))
+    return replace(found.group, shards=_shard_snapshots(connection, environment, group_number, found.group))
 
 
-def _group_shards() -> Select[Any]:
+def _group_shards_query() -> Select[Any]:
     """Return a query for shards to decide on, unserved ones first, then all handovers in progress, which are
     counted.
     """
-    unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
+    unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_agent_ids()))
     under_way = _shard.c.handover_to.is_not(None)
     return (
         select(_shard, db_now().label("now"))
@@ -184,17 +190,17 @@ def _group_shards() -> Select[Any]:
     )
 
 
-_GROUP_SHARDS = _group_shards()
+_GROUP_SHARDS = _group_shards_query()
 
 
-def _shard_views(
+def _shard_snapshots(
     connection: Connection, environment: str, group_number: int, group: GroupSnapshot
 ) -> tuple[ShardSnapshot, ...]:
     place = {"b_environment": environment, "b_group": group_number}
-    return tuple(map(_shard_view, connection.execute(_GROUP_SHARDS, place | looked_for([group]))))
+    return tuple(map(_shard_snapshot, connection.execute(_GROUP_SHARDS, place | candidate_parameters([group]))))
 
 
-def _shard_view(row: Any) -> ShardSnapshot:
+def _shard_snapshot(row: Any) -> ShardSnapshot:
     return ShardSnapshot(
         id=row.id,
         home=row.home_agent_id,
@@ -205,11 +211,11 @@ def _shard_view(row: Any) -> ShardSnapshot:
     )
 
 
-def read_skewed(connection: Connection, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+def read_skewed_groups(connection: Connection, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
     """Return the groups whose agents are home to very different numbers of shards. Two statements, and two more for
     each such group.
     """
-    rules, _ = read_rules(connection, read_agents(connection, settle_seconds, loads=True))
+    rules, _ = read_group_rules(connection, read_seen_agents(connection, settle_seconds, loads=True))
     found = []
     for each in rules.values():
         skewed = skewed_homes(each.group)
@@ -229,14 +235,14 @@ def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tu
         _shard.c.handover_to.is_not(None), or_(_shard.c.acting_agent_id == home, _shard.c.handover_to == other)
     )
     rows = [connection.execute(each.order_by(_shard.c.id).limit(1)).first() for each in (movable, under_way)]
-    return tuple(_shard_view(row) for row in rows if row is not None)
+    return tuple(_shard_snapshot(row) for row in rows if row is not None)
 
 
-def end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
+def cancel_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
     """Cancel at most :data:`MAX_SHARDS_PER_SNAPSHOT` handovers to agents that cannot take the shards any
     more; the shards' owners keep them.
     """
-    dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_ids()))
+    dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_agent_ids()))
     rows = connection.execute(
         select(_shard.c.id, _shard.c.acting_agent_id)
         .where(_shard.c.environment == environment, _shard.c.group_number == group_number, dead)

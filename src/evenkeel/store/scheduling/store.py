@@ -1,6 +1,7 @@
 """Implements :class:`evenkeel.core.ports.SchedulingStore` in SQL."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from sqlalchemy import Connection
@@ -46,26 +47,26 @@ class SqlScheduling:
         self._certificates_after = ""
         """Id of the certificate that was checked last for being unused; the next check continues after it."""
 
-    unplaced = read_operation(snapshots.read_unplaced)
+    unplaced = read_operation(snapshots.read_unplaced_load_balancers)
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         if load_balancer_ids:
             await self._db.write(lambda connection: snapshots.explain_unplaced(connection, load_balancer_ids, reason))
 
-    groups = read_operation(snapshots.read_groups)
+    groups = read_operation(snapshots.read_group_views)
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         def look(connection: Connection) -> GroupSnapshot:
-            return snapshots.read_snapshot(connection, environment, group_number, settle_seconds)
+            return snapshots.read_group_snapshot(connection, environment, group_number, settle_seconds)
 
         snapshot = await self._db.read(look)
         if not ended_handovers(snapshot):
             return snapshot
-        await self._db.write(lambda connection: snapshots.end_dead_handovers(connection, environment, group_number))
+        await self._db.write(lambda connection: snapshots.cancel_dead_handovers(connection, environment, group_number))
         # A second snapshot: the handovers just ended are decided on anew.
         return await self._db.read(look)
 
-    skewed_groups = read_operation(snapshots.read_skewed)
+    skewed_groups = read_operation(snapshots.read_skewed_groups)
 
     async def place(
         self,
@@ -97,7 +98,7 @@ class SqlScheduling:
     ) -> PlacedLoadBalancers:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(
-            lambda connection: placing.join(
+            lambda connection: placing.join_shard(
                 connection, load_balancer_ids, environment, project_id, shard, deadline_seconds
             )
         )
@@ -105,15 +106,22 @@ class SqlScheduling:
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
         due, later = await self._db.read(
             lambda connection: (
-                orphans.read_due(connection, grace_seconds, limit),
+                orphans.read_due_partitions(connection, grace_seconds, limit),
                 orphans.is_clock_set_back(connection),
             )
         )
         if later:
-            await self._db.write(orphans.date_back)
+            await self._db.write(orphans.cap_orphan_times_at_now)
         served = 0
-        for orphan in due:
-            served += await self._db.write(lambda connection, orphan=orphan: orphans.serve(connection, *orphan))  # type: ignore[misc]
+        for environment, group_number, project_id in due:
+            served += await self._db.write(
+                partial(
+                    orphans.assign_orphaned_partition,
+                    environment=environment,
+                    group_number=group_number,
+                    project_id=project_id,
+                )
+            )
         return served
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
@@ -122,7 +130,7 @@ class SqlScheduling:
         logged.
         """
         try:
-            return await self._db.write(lambda connection: placing.assign_all(connection, steps))
+            return await self._db.write(lambda connection: placing.assign_shards(connection, steps))
         except (Invalid, IntegrityError) as error:
             # One shard that cannot be written must not keep all others without an owner.
             if len(steps) > 1:
@@ -137,15 +145,15 @@ class SqlScheduling:
 
     read_due_work = read_operation(due_shards.read_due_work)
 
-    note_silence = write_operation(silence.note_silence)
+    note_silence = write_operation(silence.record_silence)
 
-    sessions = query_operation(silence.read_sessions)
+    sessions = query_operation(silence.read_live_sessions)
 
     end_sessions = write_operation(silence.end_sessions)
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
-            return await self._db.write(lambda connection: reach.note_reach(connection, environment, group_number))
+            return await self._db.write(lambda connection: reach.record_reach(connection, environment, group_number))
         except ConcurrentUpdate:
             return None  # another controller recorded it first
 
@@ -160,9 +168,9 @@ class SqlScheduling:
     async def mark_overdue(self, *, limit: int) -> int:
         seconds = self._options.pending_deadline_seconds
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        if not await self._db.read(lambda connection: sweeping.read_overdue(connection, size, seconds)):
+        if not await self._db.read(lambda connection: sweeping.read_overdue_ids(connection, size, seconds)):
             return 0  # the usual case, without taking the write lock
-        return await self._db.write(lambda connection: sweeping.mark_overdue(connection, size, seconds))
+        return await self._db.write(lambda connection: sweeping.mark_overdue_load_balancers(connection, size, seconds))
 
     async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
         size = min(limit, MAX_IDS_PER_STATEMENT)
@@ -187,24 +195,24 @@ class SqlScheduling:
 
     async def forget_removed(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        return await self._db.write(lambda connection: sweeping.forget_removed(connection, size))
+        return await self._db.write(lambda connection: sweeping.delete_old_removed_ids(connection, size))
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
         after = self._certificates_after
-        ids, after = await self._db.read(lambda connection: sweeping.unused_certificates(connection, after, size))
+        ids, after = await self._db.read(lambda connection: sweeping.read_unused_certificates(connection, after, size))
         self._certificates_after = after
         if not ids:
             return 0
         try:
-            return await self._db.write(lambda connection: sweeping.remove_certificates(connection, ids))
+            return await self._db.write(lambda connection: sweeping.delete_unused_certificates(connection, ids))
         except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
 
-    note_controller = write_operation(controllers.note_controller)
+    note_controller = write_operation(controllers.record_heartbeat)
 
-    note_certificates = write_operation(own_certificates.note_certificates)
+    note_certificates = write_operation(own_certificates.record_own_certificates)
 
-    forget_controller = write_operation(controllers.forget_controller)
+    forget_controller = write_operation(controllers.delete_controller)
 
     trim_events = write_operation(sweeping.trim_events)

@@ -11,7 +11,7 @@ from evenkeel.core.status.provisioning import overdue_change
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
-from evenkeel.store.reports.applied import PENDING_STATUSES, locked_states, state_of, write_status_changes
+from evenkeel.store.reports.applied import PENDING_STATUSES, locked_states_query, state_from_row, write_status_changes
 from evenkeel.store.writing.events import event_row, record_events
 
 _root = schema.load_balancer
@@ -32,7 +32,7 @@ progress.
 """
 
 
-def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
+def _overdue_conditions(deadline_seconds: float) -> tuple[Any, ...]:
     return (
         # the index has no use for a clock, which moves while it reads: with this it reads what is pending, and not all
         _root.c.pending_deadline.is_not(None),
@@ -43,28 +43,32 @@ def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
     )
 
 
-def overdue_ids(deadline_seconds: float, limit: int) -> Select[Any]:
+def overdue_ids_query(deadline_seconds: float, limit: int) -> Select[Any]:
     """Return a query for the ids of at most ``limit`` load balancers that are PENDING past their deadline,
     longest first. ``deadline_seconds``: the option; a deadline twice as far in the future counts as past,
     too.
     """
-    return select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
+    return (
+        select(_root.c.id).where(*_overdue_conditions(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
+    )
 
 
-def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
+def read_overdue_ids(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
     """Return the ids of at most ``limit`` load balancers that are PENDING past their deadline, longest first."""
-    return list(connection.scalars(overdue_ids(deadline_seconds, limit)))
+    return list(connection.scalars(overdue_ids_query(deadline_seconds, limit)))
 
 
-def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) -> int:
+def mark_overdue_load_balancers(connection: Connection, limit: int, deadline_seconds: float) -> int:
     """Set at most ``limit`` load balancers that are PENDING past their deadline to ERROR with a reason and an
     event; return their number.
     """
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
-    ids = read_overdue(connection, limit, deadline_seconds)
+    ids = read_overdue_ids(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
-    rows = connection.execute(locked_states().where(is_in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
-    write_status_changes(connection, [overdue_change(state_of(row), reason) for row in rows])
+    rows = connection.execute(
+        locked_states_query().where(is_in_list(_root.c.id, ids), *_overdue_conditions(deadline_seconds))
+    ).all()
+    write_status_changes(connection, [overdue_change(state_from_row(row), reason) for row in rows])
     events = [
         event_row(
             kind="load_balancer_overdue",
@@ -98,7 +102,7 @@ _IS_UNUSED = (
 )
 
 
-def unused_certificates(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
+def read_unused_certificates(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
     """Return at most ``limit`` ids of unused certificates among the next :data:`CERTIFICATES_PER_LOOK` after the id
     ``after``, and the id after which to continue.
 
@@ -113,12 +117,12 @@ def unused_certificates(connection: Connection, after: str, limit: int) -> tuple
     return ids, ids[-1] if len(ids) == limit else last or ""
 
 
-def remove_certificates(connection: Connection, ids: list[str]) -> int:
+def delete_unused_certificates(connection: Connection, ids: list[str]) -> int:
     """Remove certificates unless they were used or read again meanwhile; return the number of removed ones."""
     return connection.execute(delete(_certificate).where(is_in_list(_certificate.c.id, ids), *_IS_UNUSED)).rowcount
 
 
-def forget_removed(connection: Connection, limit: int) -> int:
+def delete_old_removed_ids(connection: Connection, limit: int) -> int:
     """Delete at most ``limit`` stored ids of load balancers that were removed more than
     :data:`REMOVED_KEPT_SECONDS` ago; return their number.
     """

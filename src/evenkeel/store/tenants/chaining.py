@@ -32,7 +32,7 @@ def read_chained(connection: Connection, query: ChainQuery) -> Chained:
     )
 
 
-def refusing(query: ChainQuery | None, op: Op[T]) -> Op[T]:
+def with_chain_check(query: ChainQuery | None, op: Op[T]) -> Op[T]:
     """Return an operation that checks the addresses and then runs ``op``, in one transaction; without a
     query, ``op`` itself. The operation raises :class:`Unsupported` if an address would chain load
     balancers.
@@ -44,14 +44,14 @@ def refusing(query: ChainQuery | None, op: Op[T]) -> Op[T]:
         return op
 
     def checked(connection: Connection) -> T:
-        _take_turns(connection, query)
+        _lock_address_turns(connection, query)
         refuse(query.environment, read_chained(connection, query).problems())
         return op(connection)
 
     return checked
 
 
-def _take_turns(connection: Connection, query: ChainQuery) -> None:
+def _lock_address_turns(connection: Connection, query: ChainQuery) -> None:
     """Lock a row for each address, so that other transactions with the address wait. On SQLite there is only one
     writing transaction at a time.
     """
@@ -81,31 +81,31 @@ def _may_share_network(subnet_id: str, row: Any) -> bool:
 
 def _vips_query(query: ChainQuery) -> Select[Any]:
     return (
-        select(_vip.c.address, _vip.c.subnet_id, _own_project(query))
+        select(_vip.c.address, _vip.c.subnet_id, _is_own_project(query))
         .distinct()
         .join(_root, _root.c.id == _vip.c.load_balancer_id)
         .where(
             _has_address(_vip.c.address, query.members),
             _root.c.vip_leaving_revision.is_(None),
-            _is_reached(query, _vip.c.subnet_id, query.members),
+            _may_be_reached(query, _vip.c.subnet_id, query.members),
         )
     )
 
 
 def _members_query(query: ChainQuery) -> Select[Any]:
     return (
-        select(_member.c.address, _member.c.subnet_id, _own_project(query))
+        select(_member.c.address, _member.c.subnet_id, _is_own_project(query))
         .distinct()
         .join(_root, _root.c.id == _member.c.load_balancer_id)
         .where(
             _has_address(_member.c.address, query.vips),
             _member.c.deleted == false(),
-            _is_reached(query, _member.c.subnet_id, query.vips),
+            _may_be_reached(query, _member.c.subnet_id, query.vips),
         )
     )
 
 
-def _own_project(query: ChainQuery) -> ColumnElement[bool]:
+def _is_own_project(query: ChainQuery) -> ColumnElement[bool]:
     return (_root.c.project_id == query.project_id).label("own_project")
 
 
@@ -113,7 +113,7 @@ def _has_address(column: Column[Any], wanted: Iterable[PlacedAddress]) -> Column
     return is_in_list(column, dict.fromkeys(each.address for each in wanted))
 
 
-def _is_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+def _may_be_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
     """Return the SQL condition that devices of the query's load balancer may serve the other one in the same
     network.
     """
@@ -124,19 +124,23 @@ def _is_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedA
         _root.c.held == false(),
         or_(_root.c.project_id == query.project_id, is_in_list(subnet, subnets)),
         # Those that are not placed yet may come to the same devices.
-        or_(_root.c.shard_id.is_(None), ~exists(_own_shards(query)), exists(_own_shards(query, _other_group()))),
+        or_(
+            _root.c.shard_id.is_(None),
+            ~exists(_own_shards_query(query)),
+            exists(_own_shards_query(query, _is_group_of_other_root())),
+        ),
     )
 
 
 _other = _shard.alias("other_shard")
 
 
-def _other_group() -> ColumnElement[bool]:
+def _is_group_of_other_root() -> ColumnElement[bool]:
     group = select(_other.c.group_number).where(_other.c.id == _root.c.shard_id).correlate(_root).scalar_subquery()
     return _shard.c.group_number == group
 
 
-def _own_shards(query: ChainQuery, *more: ColumnElement[bool]) -> Select[Any]:
+def _own_shards_query(query: ChainQuery, *more: ColumnElement[bool]) -> Select[Any]:
     """Return a query for the shard of the query's load balancer, or for a new one all shards of its project. ``more``:
     further conditions.
     """

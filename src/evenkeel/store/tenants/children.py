@@ -23,23 +23,23 @@ from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.vips.leaving import check_has_vip
-from evenkeel.store.writing.certificates import add_uses
+from evenkeel.store.writing.certificates import add_certificate_uses
 from evenkeel.store.writing.conflicts import (
-    check_members,
+    check_distinct_members,
     check_protocols,
     check_rule_count,
-    second_default_pool,
+    second_default_pool_error,
 )
 from evenkeel.store.writing.revision_lock import (
-    Locked,
-    Target,
-    change_of,
-    immutable,
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
+    immutable_error,
     pending_status,
-    read_any,
+    read_target_row,
     touch_pool,
 )
-from evenkeel.store.writing.steps import as_new
+from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 InPool = TypeVar("InPool", Member, HealthMonitor)
@@ -61,9 +61,9 @@ def add_listener(
     rules or a load balancer without a VIP; :class:`Invalid` for a pool with an incompatible protocol;
     :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` for a port that is in use or an id that exists.
     """
-    target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+    target = WriteTarget(LOAD_BALANCER, row.load_balancer_id, project_id)
     for new in new_pools:
-        check_members(new.members)
+        check_distinct_members(new.members)
     for policy_id, count in Counter(rule.l7policy_id for rule in l7rules).items():
         check_rule_count(policy_id, count)
 
@@ -71,16 +71,18 @@ def add_listener(
         locked = writes.lock(connection, target)
         check_has_vip(locked)
         # Under the lock, so that no pool is deleted between this check and the insert.
-        _check_pools(connection, row, l7policies, new_pools, locked)
+        _check_target_pools(connection, row, l7policies, new_pools, locked)
         parts = [part for new in new_pools for part in new.parts]
         writes.check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
-        listener = replace(as_new(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
+        listener = replace(as_pending_create(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
         insert_rows(connection, schema.listener, [row_of(listener)])
-        insert_rows(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
-        insert_rows(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
-        made = insert_pools(connection, [as_default(new, row) for new in new_pools], locked)
-        add_uses(connection, writes.options, locked, (listener, *(new.pool for new in new_pools)), certificates)
-        return change_of(connection, locked.row, (listener, *made))
+        insert_rows(connection, schema.l7policy, [row_of(as_pending_create(policy, locked)) for policy in l7policies])
+        insert_rows(connection, schema.l7rule, [row_of(as_pending_create(rule, locked)) for rule in l7rules])
+        made = insert_pools(connection, [linked_default_pool(new, row) for new in new_pools], locked)
+        add_certificate_uses(
+            connection, writes.options, locked, (listener, *(new.pool for new in new_pools)), certificates
+        )
+        return build_change(connection, locked.row, (listener, *made))
 
     return op
 
@@ -102,11 +104,11 @@ def add_pool(
     default pool already, or two members are equal; :class:`Invalid` for an incompatible protocol;
     :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` for an id that exists.
     """
-    check_members(members)
+    check_distinct_members(members)
     target = (
-        Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+        WriteTarget(LOAD_BALANCER, row.load_balancer_id, project_id)
         if listener_id is None
-        else Target(LISTENER, listener_id, project_id)
+        else WriteTarget(LISTENER, listener_id, project_id)
     )
 
     def op(connection: Connection) -> Change:
@@ -120,8 +122,8 @@ def add_pool(
         if listener_id is not None:
             new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
         made = tuple(insert_pools(connection, [new], locked))
-        add_uses(connection, writes.options, locked, (new.pool,), certificates)
-        return change_of(connection, locked.row, made)
+        add_certificate_uses(connection, writes.options, locked, (new.pool,), certificates)
+        return build_change(connection, locked.row, made)
 
     return op
 
@@ -131,7 +133,7 @@ def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: Pro
     :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaMet`,
     :class:`LimitMet`; ``IntegrityError`` for a member that is in the pool already.
     """
-    check_members(rows)
+    check_distinct_members(rows)
     return lambda connection: _add_to_pool(writes, connection, rows, project_id)
 
 
@@ -150,32 +152,34 @@ def _add_to_pool(
     pool, :class:`Conflict` if it is marked deleted, :class:`QuotaMet`, :class:`LimitMet`.
     """
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
-    locked = writes.lock(connection, Target(POOL, pool_id, project_id))
+    locked = writes.lock(connection, WriteTarget(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
     writes.check_quota(connection, locked, *rows)
-    stored = tuple(as_new(row, locked) for row in rows)
+    stored = tuple(as_pending_create(row, locked) for row in rows)
     insert_rows(connection, kind.table, [row_of(row) for row in stored])
-    return change_of(connection, locked.row, stored)
+    return build_change(connection, locked.row, stored)
 
 
-def as_default(new: NewPool, listener: Listener) -> NewPool:
+def linked_default_pool(new: NewPool, listener: Listener) -> NewPool:
     """Return the new pool, linked to the listener if it is the listener's default pool."""
     if listener.default_pool_id != new.pool.id:
         return new
     return replace(new, pool=replace(new.pool, listener_ids=(listener.id,)))
 
 
-def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: Locked) -> list[Child]:
+def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: LockedLoadBalancer) -> list[Child]:
     """Store new pools with their members and monitors, one statement for each table with rows; return them as
     stored: pools, members, monitors.
     """
-    members = [as_new(replace(row, pool_id=new.pool.id), locked) for new in new_pools for row in new.members]
+    members = [as_pending_create(replace(row, pool_id=new.pool.id), locked) for new in new_pools for row in new.members]
     monitors = [
-        as_new(replace(new.monitor, pool_id=new.pool.id), locked) for new in new_pools if new.monitor is not None
+        as_pending_create(replace(new.monitor, pool_id=new.pool.id), locked)
+        for new in new_pools
+        if new.monitor is not None
     ]
     pools = [
         replace(
-            as_new(new.pool, locked),
+            as_pending_create(new.pool, locked),
             member_ids=tuple(row.id for row in new.members),
             health_monitor_id=None if new.monitor is None else new.monitor.id,
         )
@@ -187,8 +191,12 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
     return [*pools, *members, *monitors]
 
 
-def _check_pools(
-    connection: Connection, row: Listener, policies: Sequence[L7Policy], new_pools: Sequence[NewPool], locked: Locked
+def _check_target_pools(
+    connection: Connection,
+    row: Listener,
+    policies: Sequence[L7Policy],
+    new_pools: Sequence[NewPool],
+    locked: LockedLoadBalancer,
 ) -> None:
     """Check the pools that a new listener uses, by at most one query.
 
@@ -204,7 +212,7 @@ def _check_pools(
         check_protocols(row.protocol, protocols[pool_id])
 
 
-def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked) -> dict[str, Any]:
+def _pool_protocols(connection: Connection, pool_ids: list[str], locked: LockedLoadBalancer) -> dict[str, Any]:
     if not pool_ids:
         return {}
     table = schema.pool
@@ -214,7 +222,7 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
     return {found.id: found.protocol for found in connection.execute(statement)}
 
 
-def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
+def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, locked: LockedLoadBalancer) -> str:
     """Make the pool the listener's default pool; return the listener's protocol. Raises :class:`Conflict` if
     the listener has a default pool, or is marked deleted.
     """
@@ -237,5 +245,5 @@ def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, lo
 
 
 def _no_pool_conflict(connection: Connection, listener_id: str) -> Conflict:
-    row = read_any(connection, Target(LISTENER, listener_id, None))
-    return immutable(LISTENER, listener_id) if row.deleted else second_default_pool()
+    row = read_target_row(connection, WriteTarget(LISTENER, listener_id, None))
+    return immutable_error(LISTENER, listener_id) if row.deleted else second_default_pool_error()

@@ -23,27 +23,27 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import TableRows, insert_into_tables
 from evenkeel.store.engine.variants import join_values
-from evenkeel.store.networks.claims import hold_claim, store_borrowed_port, take_claim_over
+from evenkeel.store.networks.claims import hold_claim, store_borrowed_port, store_taken_over_claim
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import (
     PROJECT_ID,
-    query_shards_with_capacity,
     shard_with_capacity_from_row,
+    shards_with_capacity_query,
 )
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import listeners_by_policies
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
-from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
+from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME, address_rows
 from evenkeel.store.vips.port_changes import store_pending_change
-from evenkeel.store.vips.selection import candidates, free_address
-from evenkeel.store.writing.certificates import add_uses
+from evenkeel.store.vips.selection import candidate_addresses, choose_free_address
+from evenkeel.store.writing.certificates import add_certificate_uses
 from evenkeel.store.writing.changes import new_change
-from evenkeel.store.writing.conflicts import check_tree
-from evenkeel.store.writing.quota_check import check_quota, count_new_objects, has_quota
-from evenkeel.store.writing.revision_lock import Locked
-from evenkeel.store.writing.revisions import revision_rows
+from evenkeel.store.writing.conflicts import check_new_tree
+from evenkeel.store.writing.quota_check import check_quota, count_new_objects, has_own_quotas
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer
+from evenkeel.store.writing.revisions import first_revision_rows
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
-from evenkeel.store.writing.steps import as_new
+from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tags import tag_rows
 
 _root = schema.load_balancer
@@ -73,7 +73,7 @@ def create_load_balancer(
     """
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")
-    check_tree(tree)
+    check_new_tree(tree)
     quota = checks_quota and not mirrored
     return lambda connection: _create_tree(
         connection, tree, plan, random, options, certificates, mirrored=mirrored, checks_quota=quota
@@ -100,15 +100,15 @@ def _create_tree(
     tree = replace(tree, health_monitors=tuple(monitors))
     wanted = count_new_objects((*rows, *tree.health_monitors))
     plans = () if plan is None else (plan, *plan.additional)
-    some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
+    some = {each.subnet_id: candidate_addresses(each, random) for each in plans if each.address is None}
     # The candidates are chosen before the query, so that one round trip shows which of them are free.
-    around = _read_state_before(connection, root, plan, list(chain(*some.values())))
+    around = _read_surrounding_state(connection, root, plan, list(chain(*some.values())))
     now, shard = around.now, around.shard
     shard_id = None if shard is None else shard.shard_id
     if checks_quota:
         check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_allocate_vip(connection, each, plans[0], some, around.held, random) for each in plans]
-    stored = _new_tree(tree, vips, shard_id, now)
+    stored = _tree_as_stored(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds,
         "mirrored": mirrored,
@@ -116,15 +116,15 @@ def _create_tree(
     about = (
         TableRows(_root, [row]),
         tag_rows(root.id, root.tags),
-        revision_rows(root.id, now),
+        first_revision_rows(root.id, now),
         address_rows(root.id, vips),
     )
     # The unique constraint on addresses decides here; whoever loses tries another address in a new transaction.
     insert_into_tables(connection, [*about, *_child_rows(stored)])
     # After the rows, because a claim's foreign key names the load balancer.
-    tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
-    locked = Locked(root.id, root.project_id, 1, shard_id is not None, now)
-    add_uses(connection, options, locked, (*stored.listeners, *stored.pools), certificates)
+    tell_network = False if plan is None else _hold_port_claim(connection, stored.load_balancer, plan)
+    locked = LockedLoadBalancer(root.id, root.project_id, 1, shard_id is not None, now)
+    add_certificate_uses(connection, options, locked, (*stored.listeners, *stored.pools), certificates)
     return Change(
         load_balancer_id=root.id,
         revision=stored.load_balancer.revision,
@@ -147,7 +147,7 @@ def _child_rows(stored: LoadBalancerTree) -> Iterator[TableRows]:
             yield TableRows(KINDS[type(values[0])].table, [row_of(value) for value in values])
 
 
-def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
+def _hold_port_claim(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
     """Let the load balancer hold the claim on its VIP's port: created for it, the tenant's own, or another
     program's. Return whether the port has to be updated at the network service: it is bound now if the
     load balancer is placed, otherwise by the placement. Raises :class:`NetworkUnavailable` if deleting the
@@ -156,7 +156,7 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
     if plan.claim is not None and plan.claim.borrowed:
         store_borrowed_port(connection, plan.claim)
     elif plan.claim is not None and plan.takes_over:
-        take_claim_over(connection, plan.claim, table=schema.vip_claim)
+        store_taken_over_claim(connection, plan.claim, table=schema.vip_claim)
     elif plan.claim is not None:
         hold_claim(connection, plan.claim, plan.port_id)
     binding = plan.claim is not None and root.shard_id is not None and not root.held
@@ -168,16 +168,16 @@ def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> boo
     return True
 
 
-_TAKEN_OF_SOME = HELD_OF_SOME.subquery()
+_TAKEN_OF_SOME = ALLOCATED_OF_SOME.subquery()
 _TAKEN_ADDRESSES = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
-_READ_SURROUNDINGS = query_shards_with_capacity(
-    db_now().label("now"), _TAKEN_ADDRESSES.label("held"), has_quota(PROJECT_ID)
+_READ_SURROUNDINGS = shards_with_capacity_query(
+    db_now().label("now"), _TAKEN_ADDRESSES.label("held"), has_own_quotas(PROJECT_ID)
 )
 
 
-class _StateBefore(NamedTuple):
+class _SurroundingState(NamedTuple):
     """State around a new load balancer, which one query reads before it is created."""
 
     now: float
@@ -189,9 +189,9 @@ class _StateBefore(NamedTuple):
     """Whether the project has quotas of its own."""
 
 
-def _read_state_before(
+def _read_surrounding_state(
     connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]
-) -> _StateBefore:
+) -> _SurroundingState:
     """Read the state around a new load balancer by one query. ``some``: addresses to look up. Raises
     :class:`Invalid` if the load balancer's environment does not exist.
     """
@@ -205,7 +205,7 @@ def _read_state_before(
     row = connection.execute(_READ_SURROUNDINGS, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
-    return _StateBefore(
+    return _SurroundingState(
         row.now, shard_with_capacity_from_row(row), frozenset((row.held or "").split(",")), row.has_quota
     )
 
@@ -221,11 +221,13 @@ def _allocate_vip(
     """Return the VIP by ``each``: the plan, or one of its additional addresses, which are all on the plan's
     port. Raises :class:`Conflict` if no address is free, :class:`Invalid` if the range is empty.
     """
-    address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
+    address = each.address or choose_free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 
 
-def _new_tree(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | None, now: float) -> LoadBalancerTree:
+def _tree_as_stored(
+    tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | None, now: float
+) -> LoadBalancerTree:
     root = replace(
         tree.load_balancer,
         vip=vips[0] if vips else None,
@@ -243,15 +245,15 @@ def _new_tree(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | N
         pool_ids=tuple(pool.id for pool in tree.pools),
     )
     # no lock is needed: no other transaction can see this load balancer yet
-    made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
+    made = LockedLoadBalancer(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,
-        listeners=tuple(_listeners_with_policies([as_new(row, made) for row in tree.listeners], tree)),
-        pools=tuple(_pools_with_child_ids([as_new(row, made) for row in tree.pools], tree)),
-        members=tuple(as_new(row, made) for row in tree.members),
-        health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
-        l7policies=tuple(_policies_with_rules([as_new(row, made) for row in tree.l7policies], tree)),
-        l7rules=tuple(as_new(row, made) for row in tree.l7rules),
+        listeners=tuple(_listeners_with_policies([as_pending_create(row, made) for row in tree.listeners], tree)),
+        pools=tuple(_pools_with_child_ids([as_pending_create(row, made) for row in tree.pools], tree)),
+        members=tuple(as_pending_create(row, made) for row in tree.members),
+        health_monitors=tuple(as_pending_create(row, made) for row in tree.health_monitors),
+        l7policies=tuple(_policies_with_rules([as_pending_create(row, made) for row in tree.l7policies], tree)),
+        l7rules=tuple(as_pending_create(row, made) for row in tree.l7rules),
     )
 
 

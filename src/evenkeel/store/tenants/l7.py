@@ -14,12 +14,18 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
 from evenkeel.store.tenants.children import insert_pools
-from evenkeel.store.tenants.l7_positions import make_room
+from evenkeel.store.tenants.l7_positions import make_room_at_position
 from evenkeel.store.tenants.updates import check_target_pool
-from evenkeel.store.writing.certificates import add_uses
-from evenkeel.store.writing.conflicts import check_members, check_rule_count, too_many_rules
-from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_listener, touch_policy
-from evenkeel.store.writing.steps import as_new
+from evenkeel.store.writing.certificates import add_certificate_uses
+from evenkeel.store.writing.conflicts import check_distinct_members, check_rule_count, too_many_rules_error
+from evenkeel.store.writing.revision_lock import (
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
+    touch_listener,
+    touch_policy,
+)
+from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _rules = schema.l7rule
@@ -42,10 +48,10 @@ def add_l7policy(
     :class:`LimitMet`; ``IntegrityError`` for an id that exists.
     """
     check_rule_count(row.id, len(rules))
-    target = Target(LISTENER, row.listener_id, project_id)
+    target = WriteTarget(LISTENER, row.listener_id, project_id)
     new_pools = [] if new_pool is None else [new_pool]
     for new in new_pools:
-        check_members(new.members)
+        check_distinct_members(new.members)
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
@@ -53,13 +59,13 @@ def add_l7policy(
         writes.check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
         # Before the check of the redirect, whose pool may be the new one.
         made = insert_pools(connection, new_pools, locked)
-        add_uses(connection, writes.options, locked, [new.pool for new in new_pools], certificates)
+        add_certificate_uses(connection, writes.options, locked, [new.pool for new in new_pools], certificates)
         if row.redirect_pool_id is not None:
             check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
-        policy, stored = _policy_as_new(connection, row, rules, locked)
+        policy, stored = _policy_as_stored(connection, row, rules, locked)
         insert_rows(connection, schema.l7policy, [row_of(policy)])
         insert_rows(connection, _rules, [row_of(rule) for rule in stored])
-        return change_of(connection, locked.row, (policy, *stored, *made))
+        return build_change(connection, locked.row, (policy, *stored, *made))
 
     return op
 
@@ -69,33 +75,35 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
     :class:`Conflict` if it has the maximum number of rules, :class:`QuotaMet`, :class:`LimitMet`;
     ``IntegrityError`` for an id that exists.
     """
-    target = Target(L7POLICY, row.l7policy_id, project_id)
+    target = WriteTarget(L7POLICY, row.l7policy_id, project_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         touch_policy(connection, L7POLICY, row.l7policy_id, locked)
-        _check_room(connection, row.l7policy_id)
+        _check_rule_limit(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
-        rule = as_new(row, locked)
+        rule = as_pending_create(row, locked)
         insert_rows(connection, _rules, [row_of(rule)])
-        return change_of(connection, locked.row, (rule,))
+        return build_change(connection, locked.row, (rule,))
 
     return op
 
 
-def _policy_as_new(
-    connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: Locked
+def _policy_as_stored(
+    connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: LockedLoadBalancer
 ) -> tuple[L7Policy, list[L7Rule]]:
     """Return the L7 policy and its rules as they are first stored; later policies of the listener are moved
     up.
     """
-    stored = [as_new(replace(rule, l7policy_id=row.id), locked) for rule in rules]
-    position = make_room(connection, row.listener_id, row.position)
-    policy = replace(as_new(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored)))
+    stored = [as_pending_create(replace(rule, l7policy_id=row.id), locked) for rule in rules]
+    position = make_room_at_position(connection, row.listener_id, row.position)
+    policy = replace(
+        as_pending_create(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored))
+    )
     return policy, stored
 
 
-def _check_room(connection: Connection, policy_id: str) -> None:
+def _check_rule_limit(connection: Connection, policy_id: str) -> None:
     statement = select(func.count()).where(_rules.c.l7policy_id == policy_id, _rules.c.deleted == false())
     if int(connection.scalar(statement) or 0) >= L7_RULES_MAX:
-        raise too_many_rules(policy_id)
+        raise too_many_rules_error(policy_id)

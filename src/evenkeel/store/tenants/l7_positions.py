@@ -18,7 +18,7 @@ _SHIFT_POSITIONS = (
 )
 
 
-def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
+def make_room_at_position(connection: Connection, listener_id: str, wanted: int) -> int:
     """Move L7 policies up to make room for a new one; return its position: ``wanted``, or the end of the list if that
     is less.
     """
@@ -28,7 +28,7 @@ def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
     return min(wanted, count + 1)
 
 
-def move(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
+def move_policy(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
     """Move the L7 policy at ``place`` to ``wanted``; return its new position. Policies between the two move by one."""
     new = min(wanted, _count_policies(connection, listener_id))
     if new < place:
@@ -38,7 +38,7 @@ def move(connection: Connection, listener_id: str, place: int, wanted: int) -> i
     return new
 
 
-def close_gap(connection: Connection, listener_id: str, place: int) -> None:
+def close_position_gap(connection: Connection, listener_id: str, place: int) -> None:
     """Move L7 policies down to close the gap of the removed policy at ``place``."""
     # The removed policy is not counted any more, so the last position is one above the count.
     _shift_positions(connection, listener_id, place + 1, _count_policies(connection, listener_id) + 1, by=-1)

@@ -17,7 +17,7 @@ from evenkeel.core.tls.certificate_references import ChangedReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenants.updates import change_references
 from evenkeel.store.vips.port_changes import store_pending_change
@@ -26,13 +26,13 @@ from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
-    Locked,
-    Mutable,
-    Target,
-    change_of,
-    read_any,
+    LockedLoadBalancer,
+    WriteKind,
+    WriteTarget,
+    build_change,
+    read_target_row,
 )
-from evenkeel.store.writing.steps import CHILD_KINDS, check_changes, mark_deleted
+from evenkeel.store.writing.steps import CHILD_KINDS, check_changeable, mark_rows_deleted
 from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
@@ -57,19 +57,21 @@ def update_load_balancer(
     attribute of the VIP's port of a load balancer that was made for a pool of LBaaS v1, and for one that
     cannot be changed now.
     """
-    check_changes(changes, CHANGEABLE[LoadBalancer])
+    check_changeable(changes, CHANGEABLE[LoadBalancer])
     values = columns_of(changes)
-    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+    target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
-        locked = writes.lock(connection, target, Mutable.ITSELF, values=values)
+        locked = writes.lock(connection, target, WriteKind.ITSELF, values=values)
         if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
-            raise _ports_of_vips(locked)
+            raise _port_of_vip_error(locked)
         if "tags" in changes:
             replace_tags(connection, locked.id, changes["tags"])
         if tell_network:
             store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
-        change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        change = build_change(
+            connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
+        )
         return replace(change, tell_network=tell_network)
 
     return op
@@ -92,13 +94,13 @@ def resize_load_balancer(
     cannot be changed now; :class:`LimitMet`; ``IntegrityError`` if the flavor was deleted.
     """
     values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
-    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+    target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
-        locked = writes.lock(connection, target, Mutable.ITSELF, values=values)
+        locked = writes.lock(connection, target, WriteKind.ITSELF, values=values)
         for changed in listeners:
             change_references(connection, writes, locked, changed, certificates)
-        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        return build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
 
     return op
 
@@ -110,11 +112,13 @@ def fail_over_load_balancer(
     balancer again, and records the operator's act. Raises :class:`NotFound`, :class:`Conflict` if it is
     marked deleted or held.
     """
-    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+    target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:
-        locked = writes.lock(connection, target, Mutable.LEAVING, mirrored_too=True)
-        change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        locked = writes.lock(connection, target, WriteKind.LEAVING, mirrored_too=True)
+        change = build_change(
+            connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
+        )
         record_act(
             connection,
             kind="load_balancer_failover",
@@ -136,26 +140,26 @@ def delete_load_balancer(
     Raises :class:`NotFound`; :class:`Invalid` if it has children, without ``cascade``; :class:`Conflict` for
     one that is held or mirrors another system's.
     """
-    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+    target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
     def op(connection: Connection) -> Change:
         # The marks are set by the locking statement itself; a refusal below rolls them back.
-        locked = writes.try_lock(connection, target, Mutable.LEAVING, values=marks)
+        locked = writes.try_lock(connection, target, WriteKind.LEAVING, values=marks)
         if locked is None:
-            row = read_any(connection, target)
-            return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
+            row = read_target_row(connection, target)
+            return build_change(connection, row, (build_and_read_child_ids(connection, LOAD_BALANCER, row),))
         if not cascade and has_children(connection, load_balancer_id):
             raise Invalid(
                 f"Validation failure: Cannot delete Load Balancer {load_balancer_id} - it has children",
                 code="has_children",
             )
-        return delete_locked(connection, locked, notifies=writes.options.notifications, children=cascade)
+        return delete_locked_load_balancer(connection, locked, notifies=writes.options.notifications, children=cascade)
 
     return op
 
 
-def _ports_of_vips(locked: Locked) -> Conflict:
+def _port_of_vip_error(locked: LockedLoadBalancer) -> Conflict:
     names = " and ".join(sorted(PORT_ATTRIBUTES))
     return Conflict(
         f"{names} of Load Balancer {locked.id} cannot be changed: it was made for pool {locked.row.root_pool_id} of"
@@ -172,25 +176,27 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
     return bool(connection.scalar(select(below[0] | below[1])))
 
 
-def delete_locked(connection: Connection, locked: Locked, *, notifies: bool, children: bool = True) -> Change:
+def delete_locked_load_balancer(
+    connection: Connection, locked: LockedLoadBalancer, *, notifies: bool, children: bool = True
+) -> Change:
     """Delete a load balancer whose row is locked and marked: mark its children, too, or remove all rows at
     once if it was never placed. ``children`` False: it has none. ``notifies``: write the event of a
     removal to the outbox of notifications.
     """
     if not locked.placed:
-        return remove_unplaced(connection, locked, notifies=notifies)
+        return remove_unplaced_load_balancer(connection, locked, notifies=notifies)
     if children:
         for kind in CHILD_KINDS:
-            mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == locked.id)
-    return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+            mark_rows_deleted(connection, kind, locked, kind.table.c.load_balancer_id == locked.id)
+    return build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
 
 
-def remove_unplaced(connection: Connection, locked: Locked, *, notifies: bool) -> Change:
+def remove_unplaced_load_balancer(connection: Connection, locked: LockedLoadBalancer, *, notifies: bool) -> Change:
     """Remove the rows of a load balancer that was never placed, and of its children, because no device has
     them; record an event. ``notifies``: write the event to the outbox of notifications, too.
     """
     # Built before the rows go, because it reads the ids of the children.
-    change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    change = build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
     if notifies:
         record_notifications(connection, {LifecycleEvent.DELETE: [locked.id]})
     connection.execute(delete(_root).where(_root.c.id == locked.id))

@@ -16,9 +16,9 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
-from evenkeel.store.writing.conflicts import check_members
-from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_pool
-from evenkeel.store.writing.steps import as_new, mark_deleted
+from evenkeel.store.writing.conflicts import check_distinct_members
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer, WriteTarget, build_change, touch_pool
+from evenkeel.store.writing.steps import as_pending_create, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member
@@ -50,8 +50,8 @@ def replace_members(
     :class:`LimitMet`; ``IntegrityError`` for an id that exists.
     """
     members = [replace(member, pool_id=pool_id) for member in members]
-    check_members(members)
-    target = Target(POOL, pool_id, project_id)
+    check_distinct_members(members)
+    target = WriteTarget(POOL, pool_id, project_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
@@ -60,13 +60,13 @@ def replace_members(
         # the batch counts as a whole: removed members make room
         writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
         _apply_plan(connection, plan, locked)
-        return change_of(connection, locked.row, tuple(plan.result))
+        return build_change(connection, locked.row, tuple(plan.result))
 
     return op
 
 
 def plan_members(
-    present: Iterable[Member], wanted: Iterable[Member], locked: Locked, *, additive_only: bool
+    present: Iterable[Member], wanted: Iterable[Member], locked: LockedLoadBalancer, *, additive_only: bool
 ) -> MemberPlan:
     """Plan the changes from the ``present`` members to the ``wanted`` ones, matched by (address, port).
 
@@ -76,7 +76,7 @@ def plan_members(
     plan = MemberPlan([], [], [], [])
     for member in wanted:
         before = left.pop((member.address, member.protocol_port), None)
-        after = as_new(member, locked) if before is None else _pending_member(before, member, locked)
+        after = as_pending_create(member, locked) if before is None else _pending_member(before, member, locked)
         plan.result.append(after)
         if before is None:
             plan.added.append(after)
@@ -87,7 +87,7 @@ def plan_members(
     return plan
 
 
-def _pending_member(before: Member, wanted: Member, locked: Locked) -> Member:
+def _pending_member(before: Member, wanted: Member, locked: LockedLoadBalancer) -> Member:
     names = STORABLE[Member]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
@@ -109,12 +109,12 @@ def _live_members(connection: Connection, pool_id: str) -> list[Member]:
     return [member_of(row) for row in rows]
 
 
-def _apply_plan(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
+def _apply_plan(connection: Connection, plan: MemberPlan, locked: LockedLoadBalancer) -> None:
     # removed members first, because that frees their (address, port)
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:
-            mark_deleted(connection, MEMBER, locked, is_in_list(_table.c.id, ids))
+            mark_rows_deleted(connection, MEMBER, locked, is_in_list(_table.c.id, ids))
         else:
             connection.execute(_table.delete().where(is_in_list(_table.c.id, ids)))
     if plan.changed:

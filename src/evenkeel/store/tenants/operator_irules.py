@@ -8,11 +8,11 @@ from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import Listener
 from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.store.engine.base import Op
-from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records.rows import KINDS, LISTENER, columns_of
-from evenkeel.store.tenants.updates import update_row
+from evenkeel.store.tenants.updates import update_child_row
 from evenkeel.store.writing import revision_lock
-from evenkeel.store.writing.revision_lock import Target, change_of
+from evenkeel.store.writing.revision_lock import WriteTarget, build_change
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 
@@ -26,21 +26,21 @@ def keep_irules(writes: TenantWrites, call: KeepIrules) -> Op[tuple[Change, ...]
     """
 
     def op(connection: Connection) -> tuple[Change, ...]:
-        check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
-        return tuple(_keep_irules(connection, writes, call, one.listener_id, one.irules) for one in call.listeners)
+        check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+        return tuple(_store_irules(connection, writes, call, one.listener_id, one.irules) for one in call.listeners)
 
     return op
 
 
-def _keep_irules(
+def _store_irules(
     connection: Connection, writes: TenantWrites, call: KeepIrules, listener_id: str, irules: tuple[str, ...]
 ) -> Change:
     if problem := irules_problem(irules):
         raise Conflict(f"listener {listener_id}: {problem}")
-    target = Target(KINDS[Listener], listener_id, None)
+    target = WriteTarget(KINDS[Listener], listener_id, None)
     deadline = writes.options.pending_deadline_seconds
     locked = revision_lock.try_lock(connection, target, deadline_seconds=deadline)
     if locked is None or locked.row.shard_id != call.shard_id:
         raise Conflict(f"listener {listener_id} is none of shard {call.shard_id}")
-    update_row(connection, LISTENER, listener_id, columns_of({"operator_irules": irules}), locked)
-    return change_of(connection, locked.row, ())
+    update_child_row(connection, LISTENER, listener_id, columns_of({"operator_irules": irules}), locked)
+    return build_change(connection, locked.row, ())

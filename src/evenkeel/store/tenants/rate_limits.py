@@ -14,9 +14,9 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_of
-from evenkeel.store.writing.conflicts import too_many_rate_limit_policies, too_many_rate_limit_rules
-from evenkeel.store.writing.revision_lock import Target, change_of, touch_listener, touch_policy
-from evenkeel.store.writing.steps import as_new
+from evenkeel.store.writing.conflicts import too_many_rate_limit_policies_error, too_many_rate_limit_rules_error
+from evenkeel.store.writing.revision_lock import WriteTarget, build_change, touch_listener, touch_policy
+from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
@@ -27,18 +27,18 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
     listener, :class:`Conflict` if it has the maximum number of policies, :class:`LimitMet`;
     ``IntegrityError`` for an id that exists.
     """
-    target = Target(LISTENER, row.listener_id, project_id)
+    target = WriteTarget(LISTENER, row.listener_id, project_id)
     there = select(func.count()).where(_policies.c.listener_id == row.listener_id, _policies.c.deleted == false())
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         touch_listener(connection, row.listener_id, locked)
         if int(connection.scalar(there) or 0) >= RATE_LIMIT_POLICIES_MAX:
-            raise too_many_rate_limit_policies(row.listener_id)
+            raise too_many_rate_limit_policies_error(row.listener_id)
         writes.check_quota(connection, locked, row)
-        policy = as_new(row, locked)
+        policy = as_pending_create(row, locked)
         insert_rows(connection, _policies, [row_of(policy)])
-        return change_of(connection, locked.row, (policy,))
+        return build_change(connection, locked.row, (policy,))
 
     return op
 
@@ -49,17 +49,17 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
     id that exists.
     """
     policy_id = row.rate_limit_policy_id
-    target = Target(RATE_LIMIT_POLICY, policy_id, project_id)
+    target = WriteTarget(RATE_LIMIT_POLICY, policy_id, project_id)
     there = select(func.count()).where(_rules.c.rate_limit_policy_id == policy_id, _rules.c.deleted == false())
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         touch_policy(connection, RATE_LIMIT_POLICY, policy_id, locked)
         if int(connection.scalar(there) or 0) >= RATE_LIMIT_RULES_MAX:
-            raise too_many_rate_limit_rules(policy_id)
+            raise too_many_rate_limit_rules_error(policy_id)
         writes.check_quota(connection, locked, row)
-        rule = as_new(row, locked)
+        rule = as_pending_create(row, locked)
         insert_rows(connection, _rules, [row_of(rule)])
-        return change_of(connection, locked.row, (rule,))
+        return build_change(connection, locked.row, (rule,))
 
     return op

@@ -23,10 +23,10 @@ from evenkeel.store.records.rows import (
     RATE_LIMIT_POLICY,
     RATE_LIMIT_RULE,
     Kind,
-    vips_of,
+    decode_vips,
 )
 from evenkeel.store.reports.applied import PENDING_STATUSES
-from evenkeel.store.writing.revision_lock import Target, read_any
+from evenkeel.store.writing.revision_lock import WriteTarget, read_target_row
 
 _counts = schema.listener_statistics
 
@@ -62,11 +62,13 @@ def read_served_by(connection: Connection, kind: Kind, object_id: str) -> Served
     if row is None:
         return None
     known = dict(row._mapping)
-    more = [vip.address for vip in vips_of(known.pop("additional_vips"))]
+    more = [vip.address for vip in decode_vips(known.pop("additional_vips"))]
     return ServedBy(**known | {"vip_address": one_family(known["vip_address"], more)})
 
 
-def read_pending(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+def filter_pending_load_balancers(
+    connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
+) -> frozenset[LoadBalancerId]:
     """Return those of the load balancers whose provisioning status is PENDING. One query."""
     root = schema.load_balancer.c
     statement = select(root.id).where(
@@ -90,7 +92,7 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_
     def op(connection: Connection) -> Page:
         page = list_page(connection, kind, query, parent_id=parent_id)
         if parent_id is not None and checks_parent and not page.items:
-            read_any(connection, Target(_PARENTS[kind], parent_id, query.project_id))
+            read_target_row(connection, WriteTarget(_PARENTS[kind], parent_id, query.project_id))
         return page
 
     return op

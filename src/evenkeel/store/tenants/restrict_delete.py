@@ -4,22 +4,22 @@ from sqlalchemy import Connection, case, false, select, update
 
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, LISTENER, POOL, Kind
-from evenkeel.store.writing.conflicts import in_use
-from evenkeel.store.writing.revision_lock import Locked, pending_status, touch_listeners
+from evenkeel.store.writing.conflicts import object_in_use_error
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer, pending_status, touch_listeners
 
 _policy = schema.l7policy
 
 
-def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: Locked) -> None:
+def check_restricted_delete(connection: Connection, kind: Kind, child_id: str, locked: LockedLoadBalancer) -> None:
     """Check that the object may be deleted by LBaaS v2; L7 policies that redirect to a pool to be deleted become
     REJECT.
 
     Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor.
     """
     if kind is LISTENER:
-        _check_has_none(connection, kind, child_id, L7POLICY, "listener_id")
+        _check_no_child(connection, kind, child_id, L7POLICY, "listener_id")
     elif kind is POOL:
-        _check_has_none(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
+        _check_no_child(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
         touch_listeners(connection, child_id, locked)
         connection.execute(
             update(_policy)
@@ -34,8 +34,8 @@ def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: 
         )
 
 
-def _check_has_none(connection: Connection, kind: Kind, child_id: str, below: Kind, parent: str) -> None:
+def _check_no_child(connection: Connection, kind: Kind, child_id: str, below: Kind, parent: str) -> None:
     table = below.table
     statement = select(table.c.id).where(table.c[parent] == child_id, table.c.deleted == false()).limit(1)
     if (found := connection.scalar(statement)) is not None:
-        raise in_use(kind.title, child_id, below.title, found)
+        raise object_in_use_error(kind.title, child_id, below.title, found)

@@ -31,7 +31,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.engine.operations import query_operation, read_operation
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.records.child_ids import build, whole_columns
+from evenkeel.store.records.child_ids import build_with_child_ids, whole_columns
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
 from evenkeel.store.tenants import (
@@ -46,17 +46,17 @@ from evenkeel.store.tenants import (
     updates,
 )
 from evenkeel.store.tenants import members as member_sets
-from evenkeel.store.vips.selection import normal_plan, write_with_vip
+from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
 from evenkeel.store.writing.conflicts import (
-    child_conflict,
-    duplicate_id,
-    duplicate_listener,
-    duplicate_monitor,
-    gone_reference,
-    members_taken,
+    child_constraint_error,
+    deleted_reference_error,
+    duplicate_id_error,
+    duplicate_listener_error,
+    duplicate_members_error,
+    duplicate_monitor_error,
 )
-from evenkeel.store.writing.revision_lock import Target, read_any
-from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write
+from evenkeel.store.writing.revision_lock import WriteTarget, read_target_row
+from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write_operation
 
 
 class SqlTenants:
@@ -84,23 +84,23 @@ class SqlTenants:
             op = create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates)
             return await write_with_vip(
                 self._db,
-                chaining.refusing(unchained, op),
+                chaining.with_chain_check(unchained, op),
                 plan,
                 lambda error: (
-                    gone_reference(
+                    deleted_reference_error(
                         error,
                         flavor_id=tree.load_balancer.flavor_id,
                         availability_zone=tree.load_balancer.availability_zone,
                     )
-                    or duplicate_id()
+                    or duplicate_id_error()
                 ),
             )
 
         if vip is None:
             return await write(None)
-        return await first_with_room((normal_plan(vip), *vip.elsewhere), write)
+        return await first_with_room((plan_with_canonical_addresses(vip), *vip.elsewhere), write)
 
-    update_load_balancer = tenant_write(load_balancers.update_load_balancer)
+    update_load_balancer = tenant_write_operation(load_balancers.update_load_balancer)
 
     async def resize_load_balancer(
         self,
@@ -124,11 +124,11 @@ class SqlTenants:
         try:
             return await self._db.write(write)
         except IntegrityError as error:
-            raise gone_reference(error, flavor_id=flavor_id) or error from error
+            raise deleted_reference_error(error, flavor_id=flavor_id) or error from error
 
-    fail_over_load_balancer = tenant_write(load_balancers.fail_over_load_balancer)
+    fail_over_load_balancer = tenant_write_operation(load_balancers.fail_over_load_balancer)
 
-    delete_load_balancer = tenant_write(load_balancers.delete_load_balancer)
+    delete_load_balancer = tenant_write_operation(load_balancers.delete_load_balancer)
 
     # -- children
 
@@ -153,7 +153,7 @@ class SqlTenants:
             project_id=project_id,
         )
         return await self._add_child(
-            chaining.refusing(unchained, op), duplicate_listener(row.protocol, row.protocol_port)
+            chaining.with_chain_check(unchained, op), duplicate_listener_error(row.protocol, row.protocol_port)
         )
 
     async def add_l7policy(
@@ -169,7 +169,7 @@ class SqlTenants:
         op = l7.add_l7policy(
             self._writes, row, rules, new_pool=new_pool, certificates=certificates, project_id=project_id
         )
-        return await self._add_child(chaining.refusing(unchained, op))
+        return await self._add_child(chaining.with_chain_check(unchained, op))
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         return await self._add_child(l7.add_l7rule(self._writes, row, project_id=project_id))
@@ -200,17 +200,17 @@ class SqlTenants:
             certificates=certificates,
             project_id=project_id,
         )
-        return await self._add_child(chaining.refusing(unchained, op))
+        return await self._add_child(chaining.with_chain_check(unchained, op))
 
     async def add_members(
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
         op = children.add_members(self._writes, rows, project_id=project_id)
-        return await self._add_child(chaining.refusing(unchained, op), members_taken(rows))
+        return await self._add_child(chaining.with_chain_check(unchained, op), duplicate_members_error(rows))
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
         return await self._add_child(
-            children.add_health_monitor(self._writes, row, project_id=project_id), duplicate_monitor()
+            children.add_health_monitor(self._writes, row, project_id=project_id), duplicate_monitor_error()
         )
 
     async def _add_child(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
@@ -220,7 +220,7 @@ class SqlTenants:
         try:
             return await self._db.write(op)
         except IntegrityError as error:
-            raise child_conflict(error, duplicate) from error
+            raise child_constraint_error(error, duplicate) from error
 
     async def replace_members(
         self,
@@ -234,22 +234,24 @@ class SqlTenants:
         op = member_sets.replace_members(
             self._writes, pool_id, members, additive_only=additive_only, project_id=project_id
         )
-        return await self._add_child(chaining.refusing(unchained, op))
+        return await self._add_child(chaining.with_chain_check(unchained, op))
 
-    update_child = tenant_write(updates.update_child)
+    update_child = tenant_write_operation(updates.update_child)
 
-    keep_irules = tenant_write(operator_irules.keep_irules)
+    keep_irules = tenant_write_operation(operator_irules.keep_irules)
 
-    delete_child = tenant_write(updates.delete_child)
+    delete_child = tenant_write_operation(updates.delete_child)
 
     # -- reading
 
     async def get(
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
-        target = Target(KINDS[kind], object_id, project_id, parent_id)
+        target = WriteTarget(KINDS[kind], object_id, project_id, parent_id)
         columns = whole_columns(target.kind)
-        return build(target.kind, await self._db.query(lambda connection: read_any(connection, target, columns)))
+        return build_with_child_ids(
+            target.kind, await self._db.query(lambda connection: read_target_row(connection, target, columns))
+        )
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
         served = await self._db.query(lambda connection: reads.read_served_by(connection, KINDS[kind], object_id))
@@ -279,6 +281,6 @@ class SqlTenants:
 
     chained = read_operation(chaining.read_chained)
 
-    pending = query_operation(reads.read_pending)
+    pending = query_operation(reads.filter_pending_load_balancers)
 
     statistics = read_operation(reads.read_statistics)

@@ -16,7 +16,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import (
     HEALTH_MONITOR,
     KINDS,
@@ -31,26 +31,26 @@ from evenkeel.store.records.rows import (
     Kind,
     columns_of,
 )
-from evenkeel.store.tenants.l7_positions import close_gap, move
-from evenkeel.store.tenants.restrict_delete import check_restricted
-from evenkeel.store.vips.leaving import give_up_vip
-from evenkeel.store.writing.certificates import change_uses, names_certificates, remove_uses
-from evenkeel.store.writing.conflicts import check_protocols, pool_in_use
+from evenkeel.store.tenants.l7_positions import close_position_gap, move_policy
+from evenkeel.store.tenants.restrict_delete import check_restricted_delete
+from evenkeel.store.vips.leaving import begin_vip_release
+from evenkeel.store.writing.certificates import changes_references, delete_certificate_uses, update_certificate_uses
+from evenkeel.store.writing.conflicts import check_protocols, pool_in_use_error
 from evenkeel.store.writing.revision_lock import (
-    SHAPES,
-    Locked,
-    Target,
-    change_of,
-    immutable,
+    MAX_CACHED_STATEMENTS,
+    LockedLoadBalancer,
+    WriteTarget,
+    build_change,
+    immutable_error,
     pending_status,
-    read_any,
+    read_target_row,
     touch_listener,
     touch_listeners,
     touch_policy,
     touch_pool,
 )
-from evenkeel.store.writing.served_references import references_to_keep, release_served
-from evenkeel.store.writing.steps import check_changes, mark_deleted
+from evenkeel.store.writing.served_references import delete_served_references, references_to_keep
+from evenkeel.store.writing.steps import check_changeable, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 ChildClass = type[Child]
@@ -73,8 +73,8 @@ def update_child(
     :class:`NotFound` for the child, or a pool of another load balancer, :class:`Conflict` for a child that
     cannot be changed now, :class:`LimitMet` for references.
     """
-    target = Target(KINDS[kind], child_id, project_id, parent_id)
-    check_changes(changes, STORABLE[kind])
+    target = WriteTarget(KINDS[kind], child_id, project_id, parent_id)
+    check_changeable(changes, STORABLE[kind])
     values = columns_of(changes)
 
     def op(connection: Connection) -> Change:
@@ -82,15 +82,15 @@ def update_child(
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, child_id, changes["default_pool_id"], locked)
         placed = _check_and_move_policy(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
-        kept = _served_references(connection, target, certificates)
-        row = update_row(connection, target.kind, child_id, values | placed | kept, locked)
+        kept = _kept_reference_columns(connection, target, certificates)
+        row = update_child_row(connection, target.kind, child_id, values | placed | kept, locked)
         _touch_parents(connection, target.kind, row, locked)
-        changed = build_one(connection, target.kind, row)
-        if target.kind in (LISTENER, POOL) and names_certificates(changes):
-            change_uses(connection, writes.options, locked, changed, certificates)
+        changed = build_and_read_child_ids(connection, target.kind, row)
+        if target.kind in (LISTENER, POOL) and changes_references(changes):
+            update_certificate_uses(connection, writes.options, locked, changed, certificates)
             if target.kind is LISTENER and changed.served_container_refs:
-                release_served(connection, locked.project_id, [child_id])
-        return change_of(connection, locked.row, (changed,))
+                delete_served_references(connection, locked.project_id, [child_id])
+        return build_change(connection, locked.row, (changed,))
 
     return op
 
@@ -111,50 +111,50 @@ def delete_child(
     policies that redirect to the pool become REJECT. Without it a pool to which an L7 policy redirects is
     refused. Raises :class:`NotFound`, :class:`Conflict` for a refused delete.
     """
-    target = Target(KINDS[kind], child_id, project_id, parent_id)
+    target = WriteTarget(KINDS[kind], child_id, project_id, parent_id)
 
     def op(connection: Connection) -> Change:
         locked = writes.try_lock(connection, target)
-        row = read_any(connection, target)
+        row = read_target_row(connection, target)
         # Marked deleted already: a repeated delete is answered with the object as it is.
         if locked is None:
-            return as_it_is(connection, target.kind, row)
+            return repeated_delete_result(connection, target.kind, row)
         if restrict:
-            check_restricted(connection, target.kind, child_id, locked)
+            check_restricted_delete(connection, target.kind, child_id, locked)
         # With "restrict" policies that redirect to the pool become REJECT instead, so they are no obstacle.
         elif target.kind is POOL:
-            check_unused(connection, child_id)
+            check_pool_unused(connection, child_id)
         _touch_parents(connection, target.kind, row, locked, going=True)
-        mark_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
-        _remove_what_is_below(connection, target.kind, row, locked)
+        mark_rows_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
+        _delete_children(connection, target.kind, row, locked)
         if target.kind is LISTENER:
-            give_up_vip(connection, locked)
-        gone = build_one(connection, target.kind, read_any(connection, target))
+            begin_vip_release(connection, locked)
+        gone = build_and_read_child_ids(connection, target.kind, read_target_row(connection, target))
         if target.kind in (LISTENER, POOL):
-            remove_uses(connection, gone)
+            delete_certificate_uses(connection, gone)
         if not locked.placed:
             connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
-        return change_of(connection, locked.row, (gone,))
+        return build_change(connection, locked.row, (gone,))
 
     return op
 
 
-def _served_references(
-    connection: Connection, target: Target, certificates: Sequence[CheckedCertificate]
+def _kept_reference_columns(
+    connection: Connection, target: WriteTarget, certificates: Sequence[CheckedCertificate]
 ) -> dict[str, Any]:
     """Return {column: value} with what devices have of a listener that is about to wait for a certificate;
     empty for other objects and listeners.
     """
     if target.kind is not LISTENER or not any(each.awaited for each in certificates):
         return {}
-    before = build_one(connection, LISTENER, read_any(connection, target))
+    before = build_and_read_child_ids(connection, LISTENER, read_target_row(connection, target))
     return columns_of({"served_container_refs": references_to_keep(connection, before)})
 
 
 def change_references(
     connection: Connection,
     writes: TenantWrites,
-    locked: Locked,
+    locked: LockedLoadBalancer,
     changed: ChangedReferences,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
@@ -163,17 +163,19 @@ def change_references(
     :class:`LimitMet` for too many references.
     """
     id_ = changed.listener_id
-    before = build_one(connection, LISTENER, read_any(connection, Target(LISTENER, id_, None)))
+    before = build_and_read_child_ids(
+        connection, LISTENER, read_target_row(connection, WriteTarget(LISTENER, id_, None))
+    )
     if ListenerReferences.of(before) != changed.before:
         raise Conflict(f"Listener {id_} was changed meanwhile: repeat the request.")
     served = references_to_keep(connection, before)
     values = columns_of(changed.after._asdict() | {"served_container_refs": served})
-    after = build_one(connection, LISTENER, update_row(connection, LISTENER, id_, values, locked))
-    change_uses(connection, writes.options, locked, after, certificates)
-    release_served(connection, locked.project_id, [id_])
+    after = build_and_read_child_ids(connection, LISTENER, update_child_row(connection, LISTENER, id_, values, locked))
+    update_certificate_uses(connection, writes.options, locked, after, certificates)
+    delete_served_references(connection, locked.project_id, [id_])
 
 
-def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:
+def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Check that the listener may send to the pool. Raises :class:`NotFound` for a pool that the load balancer does not
     have, :class:`Invalid` if the protocols do not match.
     """
@@ -194,7 +196,7 @@ def check_target_pool(connection: Connection, listener_id: str, pool_id: str, lo
 
 
 def _check_and_move_policy(
-    connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked
+    connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: LockedLoadBalancer
 ) -> dict[str, Any]:
     """Check the pool to which an L7 policy redirects, and move the policy; return {"position": its new
     position} if ``changes`` has one, else an empty dictionary. Raises :class:`NotFound` and
@@ -208,23 +210,25 @@ def _check_and_move_policy(
         select(table.c.listener_id, table.c.position).where(table.c.id == policy_id, table.c.deleted == false())
     ).first()
     if found is None:
-        raise immutable(L7POLICY, policy_id)
+        raise immutable_error(L7POLICY, policy_id)
     if pool_id is not None:
         check_target_pool(connection, found.listener_id, pool_id, locked)
-    return {} if wanted is None else {"position": move(connection, found.listener_id, found.position, wanted)}
+    return {} if wanted is None else {"position": move_policy(connection, found.listener_id, found.position, wanted)}
 
 
-def check_unused(connection: Connection, pool_id: str) -> None:
+def check_pool_unused(connection: Connection, pool_id: str) -> None:
     """Check that no L7 policy redirects to the pool. Raises :class:`Conflict`."""
     table = schema.l7policy
     user = connection.scalar(
         select(table.c.id).where(table.c.redirect_pool_id == pool_id, table.c.deleted == false()).limit(1)
     )
     if user is not None:
-        raise pool_in_use(pool_id, user)
+        raise pool_in_use_error(pool_id, user)
 
 
-def update_row(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
+def update_child_row(
+    connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: LockedLoadBalancer
+) -> Any:
     """Set columns of a live child and return its row. Raises :class:`Conflict` if it was deleted before the lock was
     taken.
     """
@@ -232,11 +236,11 @@ def update_row(connection: Connection, kind: Kind, child_id: str, values: dict[s
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
     row = _update_statement(kind, tuple(sorted(values))).first_row(connection, parameters)
     if row is None:
-        raise immutable(kind, child_id)
+        raise immutable_error(kind, child_id)
     return row
 
 
-@lru_cache(maxsize=SHAPES)
+@lru_cache(maxsize=MAX_CACHED_STATEMENTS)
 def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
     table = kind.table
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}
@@ -247,7 +251,9 @@ def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
     )
 
 
-def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked, *, going: bool = False) -> None:
+def _touch_parents(
+    connection: Connection, kind: Kind, row: Any, locked: LockedLoadBalancer, *, going: bool = False
+) -> None:
     if kind is POOL and not going:
         touch_listeners(connection, row.id, locked)
     elif kind in (MEMBER, HEALTH_MONITOR):
@@ -260,28 +266,28 @@ def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked,
         touch_policy(connection, RATE_LIMIT_POLICY, row.rate_limit_policy_id, locked)
 
 
-def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: Locked) -> None:
+def _delete_children(connection: Connection, kind: Kind, row: Any, locked: LockedLoadBalancer) -> None:
     if kind is POOL:
-        empty_pool(connection, row.id, locked)
+        mark_pool_children_deleted(connection, row.id, locked)
     elif kind is L7POLICY:
-        mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
-        close_gap(connection, row.listener_id, row.position)
+        mark_rows_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
+        close_position_gap(connection, row.listener_id, row.position)
     elif kind is RATE_LIMIT_POLICY:
-        mark_deleted(connection, RATE_LIMIT_RULE, locked, RATE_LIMIT_RULE.table.c.rate_limit_policy_id == row.id)
+        mark_rows_deleted(connection, RATE_LIMIT_RULE, locked, RATE_LIMIT_RULE.table.c.rate_limit_policy_id == row.id)
     elif kind is LISTENER:
         for policy, rule, parent in (
             (L7POLICY, L7RULE, L7RULE.table.c.l7policy_id),
             (RATE_LIMIT_POLICY, RATE_LIMIT_RULE, RATE_LIMIT_RULE.table.c.rate_limit_policy_id),
         ):
             policies = select(policy.table.c.id).where(policy.table.c.listener_id == row.id)
-            mark_deleted(connection, rule, locked, parent.in_(policies))
-            mark_deleted(connection, policy, locked, policy.table.c.listener_id == row.id)
+            mark_rows_deleted(connection, rule, locked, parent.in_(policies))
+            mark_rows_deleted(connection, policy, locked, policy.table.c.listener_id == row.id)
 
 
-def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
+def mark_pool_children_deleted(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Mark a pool's members and monitor deleted, and remove the pool from listeners whose default pool it is."""
     for kind in (MEMBER, HEALTH_MONITOR):
-        mark_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
+        mark_rows_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
     table = schema.listener
     connection.execute(
         update(table)
@@ -295,7 +301,7 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
     )
 
 
-def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
+def repeated_delete_result(connection: Connection, kind: Kind, row: Any) -> Change:
     """Return the result of a repeated delete: a change with the object as it is."""
-    root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
-    return change_of(connection, root, (build_one(connection, kind, row),))
+    root = read_target_row(connection, WriteTarget(LOAD_BALANCER, row.load_balancer_id, None))
+    return build_change(connection, root, (build_and_read_child_ids(connection, kind, row),))

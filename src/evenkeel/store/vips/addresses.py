@@ -24,9 +24,9 @@ log = structlog.get_logger(__name__)
 _root = schema.load_balancer
 _held = schema.vip_address
 
-HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
+ALLOCATED_ADDRESSES = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
 """Query of the allocated addresses of a network."""
-HELD_OF_SOME = HELD.where(is_in_bound_list(_held.c.address, "some"))
+ALLOCATED_OF_SOME = ALLOCATED_ADDRESSES.where(is_in_bound_list(_held.c.address, "some"))
 """Query of those addresses in the bound list ``some`` that are allocated in a network."""
 
 
@@ -47,6 +47,6 @@ def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Table
     return TableRows(_held, sorted(rows, key=lambda row: row["address"]))
 
 
-def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+def release_addresses(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
     """Release all addresses of the load balancers, because their devices do not use them any more."""
     connection.execute(delete(_held).where(is_in_list(_held.c.load_balancer_id, load_balancer_ids)))

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, bindparam, exists, false, null, select, updat
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.store.networks.claims import abandon_claims_of
+from evenkeel.store.networks.claims import release_claims_of_vips
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
-from evenkeel.store.vips.addresses import give_back
-from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.vips.addresses import release_addresses
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 
 _root = schema.load_balancer
 _IS_IT = _root.c.id == bindparam("b_id")
@@ -34,7 +34,7 @@ _CLEAR_VIP = (
 )
 
 
-def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
+def remove_released_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
     """Remove the VIPs of these load balancers, which devices have released, and release their addresses and
     ports. Four statements, none without load balancers.
     """
@@ -42,8 +42,8 @@ def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId
         return
     connection.execute(_CLEAR_VIP, [{"b_id": id_} for id_ in load_balancer_ids])
     # Only now may another load balancer have the addresses: the device listens there no longer, or never did.
-    give_back(connection, load_balancer_ids)
-    abandon_claims_of(connection, load_balancer_ids)
+    release_addresses(connection, load_balancer_ids)
+    release_claims_of_vips(connection, load_balancer_ids)
 
 
 _SET_LEAVING_REVISION = (
@@ -56,19 +56,19 @@ _live_listener = exists().where(
 )
 
 
-def give_up_vip(connection: Connection, locked: Locked) -> None:
+def begin_vip_release(connection: Connection, locked: LockedLoadBalancer) -> None:
     """Begin to release the VIP if the deleted listener was the last one of a load balancer created for an
     LBaaS v1 pool; release it at once if the load balancer was never placed.
     """
     if locked.row.root_pool_id is None or connection.scalar(select(_live_listener), {"b_id": locked.id}):
         return
     if not locked.placed:  # no device has it
-        free_vips(connection, [locked.id])
+        remove_released_vips(connection, [locked.id])
     else:
         connection.execute(_SET_LEAVING_REVISION, {"b_id": locked.id, "b_revision": locked.revision})
 
 
-def check_has_vip(locked: Locked) -> None:
+def check_has_vip(locked: LockedLoadBalancer) -> None:
     """Check that the load balancer has a VIP that is not being released. Raises :class:`Conflict`."""
     if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
         raise Conflict(

@@ -42,7 +42,7 @@ the other system.
 """
 
 
-def _next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
+def _take_next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
     rows = connection.execute(
         select(_claim.c.held_by, _claim.c.port_id)
         .join(_root, _root.c.id == _claim.c.held_by)
@@ -67,7 +67,7 @@ def _next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPort
 # -- lost ports
 
 
-def _note_lost(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
+def _store_lost_ports(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
     lost = {port.load_balancer_id: port.port_id for port in ports}
     rows = connection.execute(
         select(_root.c.id, _root.c.name, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
@@ -77,7 +77,7 @@ def _note_lost(connection: Connection, ports: Iterable[VipPortId]) -> tuple[Load
     # The port may have been replaced between the query at the network service and this transaction.
     found = sorted((row for row in rows if lost[row.id] == row.vip_port_id), key=lambda row: str(row.id))
     for row in found:
-        _note_one(connection, row)
+        _store_lost_port(connection, row)
     record_events(
         connection,
         [
@@ -97,7 +97,7 @@ def _lost_text(port_id: str) -> str:
     return f"port {port_id} of its VIP was deleted at the network service; it is made again"
 
 
-def _note_one(connection: Connection, row: Any) -> None:
+def _store_lost_port(connection: Connection, row: Any) -> None:
     forgotten = update(_claim).where(_claim.c.held_by == row.id).values(port_id=null(), made_at=db_now())
     connection.execute(forgotten)
     lost = {
@@ -142,14 +142,14 @@ def _begin_recreation(connection: Connection, load_balancer_id: LoadBalancerId) 
 def _record_found_port(connection: Connection, port: DuePort) -> None:
     held = update(_claim).where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
     if connection.execute(held.values(port_id=port.port_id)).rowcount:
-        _record_port_found(connection, port.load_balancer_id)
+        _mark_port_present(connection, port.load_balancer_id)
 
 
-def _record_port_found(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+def _mark_port_present(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """Record that the VIP's port exists again, and has to be bound; remove the status reason that tenants
     saw.
     """
-    _set_reason(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
+    _set_reason(connection, load_balancer_id, read_port_problem(connection, load_balancer_id), "")
     connection.execute(
         update(_change)
         .where(_change.c.load_balancer_id == load_balancer_id)
@@ -167,7 +167,7 @@ def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> boo
         .where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
         .values(port_id=port_id)
     )
-    _record_port_found(connection, port.load_balancer_id)
+    _mark_port_present(connection, port.load_balancer_id)
     root = connection.execute(select(_root.c.provider, _root.c.name).where(_root.c.id == port.load_balancer_id)).one()
     record_events(
         connection,
@@ -184,7 +184,7 @@ def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> boo
     return True
 
 
-def read_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> str:
+def read_port_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> str:
     """Return the reason why the VIP of the load balancer has no port; empty if it has one or there is no such
     load balancer. One query.
     """
@@ -209,10 +209,10 @@ class SqlLostPorts:
             return ()
         if not found.due:
             return ()
-        return await self._db.write(lambda connection: _next_ports(connection, found, limit))
+        return await self._db.write(lambda connection: _take_next_ports(connection, found, limit))
 
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        return await self._db.write(lambda connection: _note_lost(connection, ports)) if ports else ()
+        return await self._db.write(lambda connection: _store_lost_ports(connection, ports)) if ports else ()
 
     begin_making = write_operation(_begin_recreation)
 

@@ -33,11 +33,11 @@ from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
-from evenkeel.store.networks.bindings import rebind_ports
+from evenkeel.store.networks.bindings import make_device_ports_due_for_binding
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.records import schema
-from evenkeel.store.writing.due import take_due
+from evenkeel.store.writing.due import take_due_rows
 
 GRACE_SECONDS = 10.0
 """Delay before other controllers take a pending change: the controller that accepted it updates the network service
@@ -115,7 +115,7 @@ class SqlPortChanges:
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
         if not due:
             return ()
-        taken = await self._db.write(lambda connection: take_due(connection, _change, due, backoff))
+        taken = await self._db.write(lambda connection: take_due_rows(connection, _change, due, backoff))
         return tuple(row.load_balancer_id for row in taken)
 
 
@@ -201,7 +201,7 @@ _INSERT_BINDING_CHANGE = insert(_change).from_select(
 _other = _change.alias("other")
 
 
-def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+def make_port_due_for_binding(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
     """Make the port of a placed load balancer due to be bound to the host of its devices. At most two statements.
 
     Nothing happens without a port at the network service, or while the load balancer is held.
@@ -211,20 +211,20 @@ def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
         connection.execute(_INSERT_BINDING_CHANGE, values)
 
 
-def bind_shard(connection: Connection, shard_id: ShardId) -> None:
+def make_shard_ports_due_for_binding(connection: Connection, shard_id: ShardId) -> None:
     """Make the ports of a shard with a new home due to be bound: those of its load balancers and of its
     devices' addresses. Four statements.
     """
-    _bind_ports_of_shards(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
+    _make_ports_due_for_binding(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
 
 
-def bind_group(connection: Connection, environment: str, group_number: int) -> None:
+def make_group_ports_due_for_binding(connection: Connection, environment: str, group_number: int) -> None:
     """Make the ports of a device group due to be bound to another host. Four statements."""
     here = _shard.c.environment == environment, _shard.c.group_number == group_number
-    _bind_ports_of_shards(connection, select(_shard.c.id).where(*here))
+    _make_ports_due_for_binding(connection, select(_shard.c.id).where(*here))
 
 
-def _bind_ports_of_shards(connection: Connection, shards: Select[tuple[str]]) -> None:
+def _make_ports_due_for_binding(connection: Connection, shards: Select[tuple[str]]) -> None:
     mine = (_root.c.shard_id.in_(shards), _root.c.deleted == false(), _root.c.held == false())
     of_shards = select(_root.c.id).where(*mine)
     too = update(_change).where(_change.c.load_balancer_id.in_(of_shards))
@@ -240,4 +240,4 @@ def _bind_ports_of_shards(connection: Connection, shards: Select[tuple[str]]) ->
     )
     columns = ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"]
     connection.execute(insert(_change).from_select(columns, new))
-    rebind_ports(connection, shards)
+    make_device_ports_due_for_binding(connection, shards)

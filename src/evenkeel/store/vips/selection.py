@@ -18,8 +18,8 @@ from evenkeel.core.networking.addresses import parsed_range
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import no_free_address
 from evenkeel.store.engine.base import Database, Op, T
-from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME
-from evenkeel.store.writing.conflicts import constraint_text
+from evenkeel.store.vips.addresses import ALLOCATED_ADDRESSES, ALLOCATED_OF_SOME
+from evenkeel.store.writing.conflicts import violated_constraint_text
 
 CANDIDATES = 4
 """Number of addresses that each create looks up; one of them is free unless the range is nearly full."""
@@ -38,7 +38,7 @@ class _Range(NamedTuple):
         return inet_ntoa(number.to_bytes(4)) if self.version == 4 else str(IPv6Address(number))
 
 
-def normal_address(text: str) -> str:
+def canonical_address(text: str) -> str:
     """Return the canonical form of an IP address, so that equal addresses are equal texts. Raises :class:`Invalid` for
     a text that is no address.
     """
@@ -48,13 +48,15 @@ def normal_address(text: str) -> str:
         raise Invalid(f"vip_address: {text!r} is not an IP address") from None
 
 
-def normal_plan(plan: VipPlan) -> VipPlan:
+def plan_with_canonical_addresses(plan: VipPlan) -> VipPlan:
     """Return the plan with its addresses in canonical form. Raises :class:`Invalid` for one that is no address."""
-    wanted = None if plan.address is None else normal_address(plan.address)
-    return replace(plan, address=wanted, additional=tuple(normal_plan(each) for each in plan.additional))
+    wanted = None if plan.address is None else canonical_address(plan.address)
+    return replace(
+        plan, address=wanted, additional=tuple(plan_with_canonical_addresses(each) for each in plan.additional)
+    )
 
 
-def candidates(plan: VipPlan, random: Random) -> list[str]:
+def candidate_addresses(plan: VipPlan, random: Random) -> list[str]:
     """Return some random addresses of the plan's range, or all if the range is small, in random order;
     without reserved addresses, so there may be none. Raises :class:`Invalid` if the range is empty.
     """
@@ -71,7 +73,7 @@ def candidates(plan: VipPlan, random: Random) -> list[str]:
     return [found.address(offset) for offset in free]
 
 
-def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
+def random_free_address(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     """Return a random address of the plan's range that is neither taken nor reserved; None if there is none.
     Raises :class:`Invalid` if the range is empty.
 
@@ -160,15 +162,15 @@ async def write_with_vip(
             return await database.write(op)
         except IntegrityError as error:
             # The name of the table is part of every text about its constraints, on all three databases.
-            if plan is None or "vip_address" not in constraint_text(error):
+            if plan is None or "vip_address" not in violated_constraint_text(error):
                 raise refusal(error) from error
-            await _check_free(database, plan, error)
+            await _check_requested_addresses_free(database, plan, error)
             attempts += 1
             if attempts == VIP_ATTEMPTS:
                 raise no_free_address(plan) from error
 
 
-async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
+async def _check_requested_addresses_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
     """Check that the addresses that the plan requests are free. Raises :class:`Conflict` if one is taken; else the
     write may be repeated.
     """
@@ -176,24 +178,26 @@ async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) 
     if not wanted:
         return
     asked = {"network_id": plan.network_id, "some": wanted}
-    taken = set(await database.query(lambda connection: connection.scalars(HELD_OF_SOME, asked).all()))
+    taken = set(await database.query(lambda connection: connection.scalars(ALLOCATED_OF_SOME, asked).all()))
     for each in (plan, *plan.additional):
         if each.address in taken:
-            raise _vip_in_use(each) from error
+            raise _vip_in_use_error(each) from error
 
 
-def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
+def choose_free_address(
+    connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random
+) -> str:
     """Return a free address by the plan: the first of ``some`` that is not in ``held``, else any. Raises
     :class:`Conflict` if there is none, :class:`Invalid` if the plan's range is empty.
     """
     for address in some:
         if address not in held:
             return address
-    free = any_free(plan, connection.scalars(HELD, {"network_id": plan.network_id}), random)
+    free = random_free_address(plan, connection.scalars(ALLOCATED_ADDRESSES, {"network_id": plan.network_id}), random)
     if free is None:
         raise no_free_address(plan)
     return free
 
 
-def _vip_in_use(plan: VipPlan) -> Conflict:
+def _vip_in_use_error(plan: VipPlan) -> Conflict:
     return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.", code="address_taken")

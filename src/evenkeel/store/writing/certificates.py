@@ -25,12 +25,12 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent, upsert_rows
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 
 _certificate = schema.certificate
 _use = schema.certificate_use
 
-User = Listener | Pool
+CertificateUser = Listener | Pool
 
 
 def certificate_id(project_id: ProjectId, reference: str, kind: CertificateKind) -> str:
@@ -39,11 +39,11 @@ def certificate_id(project_id: ProjectId, reference: str, kind: CertificateKind)
     return str(uuid.UUID(bytes=digest[:16]))
 
 
-def add_uses(
+def add_certificate_uses(
     connection: Connection,
     options: StoreOptions,
-    locked: Locked,
-    rows: Iterable[User],
+    locked: LockedLoadBalancer,
+    rows: Iterable[CertificateUser],
     checked: Sequence[CheckedCertificate],
 ) -> None:
     """Store the ``checked`` contents of references, and which of these references the new listeners and pools
@@ -57,24 +57,24 @@ def add_uses(
     found = [each for each in checked if not each.awaited]
     ids = _store_checked(connection, options, locked, found)
     ids |= _store_awaited(connection, locked, [each for each in checked if each.awaited])
-    uses = {(row.id, id_) for row in rows for id_ in _certificate_ids(row, locked.project_id) if id_ in ids}
+    uses = {(row.id, id_) for row in rows for id_ in _referenced_certificate_ids(row, locked.project_id) if id_ in ids}
     _insert_uses(connection, options, locked, uses)
 
 
-def change_uses(
+def update_certificate_uses(
     connection: Connection,
     options: StoreOptions,
-    locked: Locked,
-    row: User,
+    locked: LockedLoadBalancer,
+    row: CertificateUser,
     checked: Sequence[CheckedCertificate],
 ) -> None:
     """Update which references a changed listener or pool uses, with those that devices still serve, and store
     the contents that were ``checked``. Raises :class:`LimitMet` and :class:`Conflict` like
-    :func:`add_uses`.
+    :func:`add_certificate_uses`.
     """
     _store_checked(connection, options, locked, [each for each in checked if not each.awaited])
     _store_awaited(connection, locked, [each for each in checked if each.awaited])
-    wanted = _certificate_ids(row, locked.project_id) | _served_ids(row, locked.project_id)
+    wanted = _referenced_certificate_ids(row, locked.project_id) | _served_ids(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
     if there - wanted:
         gone = is_in_list(_use.c.certificate_id, there - wanted)
@@ -88,22 +88,22 @@ def change_uses(
         _insert_uses(connection, options, locked, {(row.id, id_) for id_ in ids})
 
 
-def names_certificates(changes: Iterable[str]) -> bool:
+def changes_references(changes: Iterable[str]) -> bool:
     """Whether one of the changed attributes is a reference to a key manager."""
     return any(name in REFERENCES for name in changes)
 
 
-def remove_uses(connection: Connection, row: User) -> None:
+def delete_certificate_uses(connection: Connection, row: CertificateUser) -> None:
     """Delete the records of which references a deleted listener or pool used; no statement if it has none."""
     if references_of(row):
         connection.execute(delete(_use).where(_use.c.owner_id == row.id))
 
 
-def _certificate_ids(row: User, project_id: ProjectId) -> set[str]:
+def _referenced_certificate_ids(row: CertificateUser, project_id: ProjectId) -> set[str]:
     return {certificate_id(project_id, each.reference, each.kind) for each in references_of(row)}
 
 
-def _served_ids(row: User, project_id: ProjectId) -> set[str]:
+def _served_ids(row: CertificateUser, project_id: ProjectId) -> set[str]:
     """Return the ids of the certificates that devices have while the listener waits for another one; empty if
     it does not wait, and for a pool.
     """
@@ -115,7 +115,7 @@ _CHECKED_COLUMNS = ("sha256", "facts", "not_after", "problem", "checked_at", "ne
 
 
 def _store_checked(
-    connection: Connection, options: StoreOptions, locked: Locked, checked: Sequence[CheckedCertificate]
+    connection: Connection, options: StoreOptions, locked: LockedLoadBalancer, checked: Sequence[CheckedCertificate]
 ) -> set[str]:
     """Store the contents of checked references; return the ids of their rows.
 
@@ -134,13 +134,15 @@ def _store_checked(
     return set(ids)
 
 
-def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[CheckedCertificate]) -> set[str]:
+def _store_awaited(
+    connection: Connection, locked: LockedLoadBalancer, awaited: Sequence[CheckedCertificate]
+) -> set[str]:
     """Store references to certificates that are not issued yet; return the ids of their rows. Raises
     :class:`Conflict` if listeners serve such a certificate already, for it must not be taken from them,
     and if the order has failed or the request was deleted meanwhile.
     """
     for each in awaited:
-        _check_requested(connection, locked.project_id, each.reference)
+        _check_certificate_requested(connection, locked.project_id, each.reference)
     # Due at once: it may have been issued since the request looked for it.
     rows = {row["id"]: row for row in (_certificate_row(locked, each, locked.now) for each in awaited)}
     for id_ in sorted(rows):
@@ -157,7 +159,7 @@ def _store_awaited(connection: Connection, locked: Locked, awaited: Sequence[Che
     return set(rows)
 
 
-def _check_requested(connection: Connection, project_id: ProjectId, reference: str) -> None:
+def _check_certificate_requested(connection: Connection, project_id: ProjectId, reference: str) -> None:
     request = schema.acme_certificate
     hopeful = request.c.failures == 0, request.c.step != AcmeStep.REMOVE.value
     there = select(request.c.id).where(request.c.project_id == project_id, request.c.reference == reference, *hopeful)
@@ -179,7 +181,7 @@ def content_columns(found: CheckedCertificate) -> dict[str, Any]:
     }
 
 
-def _certificate_row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
+def _certificate_row(locked: LockedLoadBalancer, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
     return {
         "id": certificate_id(locked.project_id, each.reference, each.kind),
         "project_id": locked.project_id,
@@ -195,7 +197,9 @@ def _certificate_row(locked: Locked, each: CheckedCertificate, next_check_at: fl
 _COUNT_USES = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_balancer_id"))
 
 
-def _insert_uses(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
+def _insert_uses(
+    connection: Connection, options: StoreOptions, locked: LockedLoadBalancer, uses: set[tuple[str, str]]
+) -> None:
     """Store which listeners and pools use which references. Raises :class:`LimitMet` if the load balancer would have
     more than it may.
     """

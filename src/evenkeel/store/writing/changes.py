@@ -12,11 +12,11 @@ _root = schema.load_balancer
 
 
 def new_change() -> str:
-    """Return a new change id, for the parameter ``new_change`` of :func:`change_assignments`."""
+    """Return a new change id, for the parameter ``new_change`` of :func:`change_id_assignments`."""
     return new_change_id()
 
 
-def change_assignments() -> dict[str, ColumnElement[str]]:
+def change_id_assignments() -> dict[str, ColumnElement[str]]:
     """Return {column: value} of a new change id, for a statement that raises the revision. They come before
     the revision, because MariaDB evaluates from left to right. Parameter: ``new_change``, see
     :func:`new_change`.

@@ -22,7 +22,7 @@ from evenkeel.core.resources.model import (
 K = TypeVar("K", bound=Hashable)
 
 
-def duplicate_listener(protocol: str, port: int) -> Conflict:
+def duplicate_listener_error(protocol: str, port: int) -> Conflict:
     """Return the error for two listeners of one load balancer on the same port."""
     return Conflict(
         f"Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {port}",
@@ -30,39 +30,39 @@ def duplicate_listener(protocol: str, port: int) -> Conflict:
     )
 
 
-def duplicate_member(address: str, port: int) -> Conflict:
+def duplicate_member_error(address: str, port: int) -> Conflict:
     """Return the error for two members of one pool at the same address and port."""
     return Conflict(
         f"Another member on this pool is already using ip {address} on protocol_port {port}", code="member_exists"
     )
 
 
-def members_taken(rows: Sequence[Member]) -> Conflict:
+def duplicate_members_error(rows: Sequence[Member]) -> Conflict:
     """Return the error for new members of which at least one is in the pool already."""
     if len(rows) == 1:
-        return duplicate_member(rows[0].address, rows[0].protocol_port)
+        return duplicate_member_error(rows[0].address, rows[0].protocol_port)
     return Conflict(
         f"Another member on this pool is already using one of these {len(rows)} addresses and ports",
         code="member_exists",
     )
 
 
-def duplicate_monitor() -> Conflict:
+def duplicate_monitor_error() -> Conflict:
     """Return the error for a second health monitor of a pool."""
     return Conflict("This pool already has a health monitor", code="monitor_exists")
 
 
-def second_default_pool() -> Conflict:
+def second_default_pool_error() -> Conflict:
     """Return the error for a default pool of a listener that already has one."""
     return Conflict("This listener already has a default pool", code="default_pool_set")
 
 
-def duplicate_id() -> Conflict:
+def duplicate_id_error() -> Conflict:
     """Return the error for a new object whose id, chosen by the caller, exists already."""
     return Conflict("Already an entity with that specified id.")
 
 
-def gone_reference(
+def deleted_reference_error(
     error: IntegrityError, *, flavor_id: str | None, availability_zone: str | None = None
 ) -> RequestError | None:
     """Return the error for a load balancer whose new flavor or zone was deleted meanwhile; None for another
@@ -77,7 +77,7 @@ def gone_reference(
     return Invalid(f"Validation failure: {named} was deleted.") if named else None
 
 
-def mirrored(load_balancer_id: str, provider: str) -> Conflict:
+def mirrored_error(load_balancer_id: str, provider: str) -> Conflict:
     """Return the error for a tenant's change of a load balancer that mirrors another system's."""
     return Conflict(
         f"Load Balancer {load_balancer_id} is managed by the Octavia that uses provider '{provider}': it can only be"
@@ -86,7 +86,7 @@ def mirrored(load_balancer_id: str, provider: str) -> Conflict:
     )
 
 
-def held(load_balancer_id: str) -> Conflict:
+def held_error(load_balancer_id: str) -> Conflict:
     """Return the error for a tenant's change of a held load balancer."""
     return Conflict(
         f"Load Balancer {load_balancer_id} is held: it is not switched over yet, and can only be changed in the system"
@@ -95,29 +95,29 @@ def held(load_balancer_id: str) -> Conflict:
     )
 
 
-def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
+def pool_in_use_error(pool_id: str, policy_id: str) -> Conflict:
     """Return the error for the delete of a pool to which an L7 policy redirects."""
     return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")
 
 
-def in_use(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
+def object_in_use_error(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
     """Return the error for the delete of an object with a child, which must be deleted first."""
     return Conflict(f"{title} {object_id} is in use by {by_title} {by_id}", code="in_use")
 
 
-def too_many_rules(policy_id: str) -> Conflict:
+def too_many_rules_error(policy_id: str) -> Conflict:
     """Return the error for a policy with too many rules."""
     return Conflict(f"Too many rules on L7 policy {policy_id}. At most {L7_RULES_MAX} are allowed.")
 
 
-def too_many_rate_limit_policies(listener_id: str) -> Conflict:
+def too_many_rate_limit_policies_error(listener_id: str) -> Conflict:
     """Return the error for a listener with too many rate limit policies."""
     return Conflict(
         f"Too many rate limit policies on listener {listener_id}. At most {RATE_LIMIT_POLICIES_MAX} are allowed."
     )
 
 
-def too_many_rate_limit_rules(policy_id: str) -> Conflict:
+def too_many_rate_limit_rules_error(policy_id: str) -> Conflict:
     """Return the error for a rate limit policy with too many rules."""
     return Conflict(f"Too many rules on rate limit policy {policy_id}. At most {RATE_LIMIT_RULES_MAX} are allowed.")
 
@@ -125,10 +125,10 @@ def too_many_rate_limit_rules(policy_id: str) -> Conflict:
 def check_rule_count(policy_id: str, count: int) -> None:
     """Check the number of rules of a policy. Raises :class:`Conflict` above the limit."""
     if count > L7_RULES_MAX:
-        raise too_many_rules(policy_id)
+        raise too_many_rules_error(policy_id)
 
 
-def listener_takes_no_children() -> Invalid:
+def childless_listener_error() -> Invalid:
     """Return the error for a pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
@@ -136,7 +136,7 @@ def listener_takes_no_children() -> Invalid:
 def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
     """Check that a listener may send to a pool with this protocol. Raises :class:`Invalid` if it may not."""
     if listener_protocol == CHILDLESS_PROTOCOL:
-        raise listener_takes_no_children()
+        raise childless_listener_error()
     if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
         raise Invalid(
             f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is"
@@ -145,7 +145,7 @@ def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
         )
 
 
-def constraint_text(error: IntegrityError) -> str:
+def violated_constraint_text(error: IntegrityError) -> str:
     """Return the database's text about the violated constraint, without the row's values.
 
     SQLite names the columns; other databases name the constraint, whose name contains its columns.
@@ -155,24 +155,24 @@ def constraint_text(error: IntegrityError) -> str:
     return said.rpartition(" for key ")[2]
 
 
-def child_conflict(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:
+def child_constraint_error(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:
     """Return the error for a child that violates a constraint: ``duplicate`` if it is the unique constraint
     on the child's attributes, else the error for an id that exists already.
     """
-    text = constraint_text(error)
+    text = violated_constraint_text(error)
     if duplicate is not None and "live_key" in text:
         return duplicate
-    return duplicate_id()
+    return duplicate_id_error()
 
 
-def check_tree(tree: LoadBalancerTree) -> None:
+def check_new_tree(tree: LoadBalancerTree) -> None:
     """Check that the objects of a new tree do not contradict each other. Raises :class:`NotFound` for a
     parent or pool that the tree lacks, :class:`Conflict` for equal ports, members or monitors and for too
     many rules, :class:`Invalid` for incompatible protocols.
     """
     pools = {pool.id: pool for pool in tree.pools}
-    check_ports(tree.listeners)
-    check_members(tree.members)
+    check_listener_ports(tree.listeners)
+    check_distinct_members(tree.members)
     for listener in tree.listeners:
         if listener.default_pool_id is not None:
             if listener.default_pool_id not in pools:
@@ -183,7 +183,7 @@ def check_tree(tree: LoadBalancerTree) -> None:
         if pool_id not in pools:
             raise NotFound("Pool", pool_id)
     if _repeated_keys(monitor.pool_id for monitor in tree.health_monitors):
-        raise duplicate_monitor()
+        raise duplicate_monitor_error()
     _check_policies(tree)
 
 
@@ -203,7 +203,7 @@ def _check_policies(tree: LoadBalancerTree) -> None:
         check_rule_count(policy_id, count)
 
 
-def check_ports(listeners: Iterable[Listener]) -> None:
+def check_listener_ports(listeners: Iterable[Listener]) -> None:
     """Check that the listeners of one load balancer have different ports; UDP and SCTP have port spaces of
     their own. Raises :class:`Conflict`.
     """
@@ -212,15 +212,15 @@ def check_ports(listeners: Iterable[Listener]) -> None:
         # Datagram protocols have port spaces of their own.
         place = (port_space(listener.protocol), listener.protocol_port)
         if place in taken:
-            raise duplicate_listener(listener.protocol, listener.protocol_port)
+            raise duplicate_listener_error(listener.protocol, listener.protocol_port)
         taken[place] = listener
 
 
-def check_members(members: Iterable[Member]) -> None:
+def check_distinct_members(members: Iterable[Member]) -> None:
     """Check that no pool has two members with one address and port. Raises :class:`Conflict`."""
     if repeated := _repeated_keys((member.pool_id, member.address, member.protocol_port) for member in members):
         _, address, port = repeated[0]
-        raise duplicate_member(address, port)
+        raise duplicate_member_error(address, port)
 
 
 def _repeated_keys(keys: Iterable[K]) -> list[K]:

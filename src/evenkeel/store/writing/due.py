@@ -13,20 +13,20 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.store.engine.clock import db_now, is_past
 
 
-def key_of(table: Table) -> Column[str]:
+def primary_key_column(table: Table) -> Column[str]:
     """Return the table's primary key, a single column."""
     (column,) = table.primary_key.columns
     return column
 
 
-def take_due(
+def take_due_rows(
     connection: Connection, table: Table, rows: Iterable[Any], backoff: Backoff, *conditions: ColumnElement[bool]
 ) -> list[Any]:
     """Take due rows that no other process took since they were read, and that meet the conditions; return
     them, as they were read. A taken row is due again after the pause of ``backoff``, which grows with the
     attempts.
     """
-    key = key_of(table)
+    key = primary_key_column(table)
     taken = []
     for row in rows:
         attempts = row.attempts + 1

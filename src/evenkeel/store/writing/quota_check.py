@@ -38,7 +38,7 @@ from evenkeel.store.records import schema
 
 _quota = schema.quota
 
-COUNTED: dict[str, Table] = {
+TABLE_BY_KIND: dict[str, Table] = {
     "loadbalancer": schema.load_balancer,
     "listener": schema.listener,
     "pool": schema.pool,
@@ -50,7 +50,7 @@ COUNTED: dict[str, Table] = {
     "ratelimitrule": schema.rate_limit_rule,
 }
 """{kind of objects that a quota or a load balancer's limit counts: their table}."""
-QUOTA_OF: dict[type[Any], str] = {
+KIND_BY_CLASS: dict[type[Any], str] = {
     LoadBalancer: "loadbalancer",
     Listener: "listener",
     Pool: "pool",
@@ -71,7 +71,7 @@ _LOCK_QUOTA = update_returning(
 )
 
 
-def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
+def has_own_quotas(project_id: ColumnElement[str]) -> ColumnElement[bool]:
     """Return the SQL condition that the project has quotas of its own, for use in other statements."""
     return exists().where(_quota.c.project_id == project_id).correlate_except(_quota).label("has_quota")
 
@@ -81,11 +81,11 @@ def count_new_objects(rows: Iterable[Any]) -> Counter[str]:
     that was counted when it was created.
     """
     return Counter(
-        QUOTA_OF[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
+        KIND_BY_CLASS[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
     )
 
 
-class Holder(NamedTuple):
+class LimitedLoadBalancer(NamedTuple):
     """A locked load balancer and its limits, for :func:`check_quota`."""
 
     load_balancer_id: LoadBalancerId
@@ -99,7 +99,7 @@ def check_quota(
     *,
     defaults: Quotas,
     has_quota: bool,
-    holder: Holder | None = None,
+    holder: LimitedLoadBalancer | None = None,
 ) -> None:
     """Check that the project may get the ``wanted`` numbers of objects.
 
@@ -111,9 +111,9 @@ def check_quota(
     quotas = Quotas()
     names: tuple[str, ...] = ()
     if asked and (has_quota or asked & defaults.limited_kinds()):
-        quotas = defaults.with_own(lock_project(connection, project_id))
+        quotas = defaults.with_own(lock_project_quotas(connection, project_id))
         # In the order of COUNTED, so that few different statements are built and cached.
-        names = tuple(name for name in COUNTED if name in asked & quotas.limited_kinds())
+        names = tuple(name for name in TABLE_BY_KIND if name in asked & quotas.limited_kinds())
     below = growing_kinds(wanted) if holder is not None else ()
     if not names and not below:
         return
@@ -126,7 +126,7 @@ def check_quota(
         check_limits(holder.load_balancer_id, holder.limits, held, wanted)
 
 
-def lock_project(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
+def lock_project_quotas(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
     """Return the project's own quotas, {kind: limit; None: it has none of its own}, and lock them until the
     transaction ends, so that what is counted afterwards is exact.
     """
@@ -144,25 +144,25 @@ def _counts_query(project_kinds: tuple[str, ...], load_balancer_kinds: tuple[str
     """Return a query that counts the project's objects of the kinds ``project_kinds``, and the load balancer's of
     ``load_balancer_kinds``.
     """
-    own = (_count_of_table(COUNTED[name]).label(name) for name in project_kinds)
+    own = (_project_count_query(TABLE_BY_KIND[name]).label(name) for name in project_kinds)
     return select(
-        *own, *(_count_in_load_balancer(COUNTED[name]).label(f"{name}_below") for name in load_balancer_kinds)
+        *own, *(_load_balancer_count_query(TABLE_BY_KIND[name]).label(f"{name}_below") for name in load_balancer_kinds)
     )
 
 
-def _count_in_load_balancer(table: Table) -> Any:
-    return _live_count(table, table.c.load_balancer_id == bindparam("holder_id"))
+def _load_balancer_count_query(table: Table) -> Any:
+    return _live_count_query(table, table.c.load_balancer_id == bindparam("holder_id"))
 
 
-def _count_of_table(table: Table) -> Any:
+def _project_count_query(table: Table) -> Any:
     own = table.c.project_id == bindparam("quota_project_id")
     if table is schema.health_monitor:
         # a shared one counts once, associated or not
         shared = schema.shared_monitor
         alone = select(func.count()).select_from(shared).where(shared.c.project_id == bindparam("quota_project_id"))
-        return _live_count(table, own, table.c.shared_monitor_id.is_(None)) + alone.scalar_subquery()
-    return _live_count(table, own)
+        return _live_count_query(table, own, table.c.shared_monitor_id.is_(None)) + alone.scalar_subquery()
+    return _live_count_query(table, own)
 
 
-def _live_count(table: Table, *conditions: ColumnElement[bool]) -> Any:
+def _live_count_query(table: Table, *conditions: ColumnElement[bool]) -> Any:
     return select(func.count()).select_from(table).where(*conditions, table.c.deleted == false()).scalar_subquery()

@@ -38,9 +38,9 @@ from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, RATE_LIMIT_POLICY, Kind
-from evenkeel.store.writing.changes import change_assignments, new_change
-from evenkeel.store.writing.quota_check import has_quota
-from evenkeel.store.writing.revisions import note_revision
+from evenkeel.store.writing.changes import change_id_assignments, new_change
+from evenkeel.store.writing.quota_check import has_own_quotas
+from evenkeel.store.writing.revisions import store_revision_requester
 
 PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
 PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
@@ -50,7 +50,7 @@ ERROR = ProvisioningStatus.ERROR.value
 
 Columns = tuple[ColumnElement[Any], ...]
 
-SHAPES = 256
+MAX_CACHED_STATEMENTS = 256
 """Maximum number of cached statements, one for each set of updated attributes."""
 
 _root = schema.load_balancer
@@ -60,7 +60,7 @@ the same name.
 """
 
 
-class Locked(NamedTuple):
+class LockedLoadBalancer(NamedTuple):
     """A load balancer whose row this transaction has locked, with its values after the lock."""
 
     id: LoadBalancerId
@@ -78,7 +78,7 @@ class Locked(NamedTuple):
     """Whether the project has quotas of its own."""
 
 
-class Mutable(Enum):
+class WriteKind(Enum):
     """Kinds of writes: strict immutability accepts each kind in some statuses of the load balancer only."""
 
     PART = "part"  # a child of the load balancer
@@ -89,7 +89,7 @@ class Mutable(Enum):
 class AcceptedStatuses(NamedTuple):
     """Statuses of the load balancer in which a write is accepted, and the error in all others."""
 
-    mutable: Mutable
+    mutable: WriteKind
     in_error: bool = False
     """True for APIs that change load balancers in ERROR, like LBaaS v2; in Octavia's these may only be deleted or
     failed over.
@@ -98,10 +98,10 @@ class AcceptedStatuses(NamedTuple):
     @property
     def statuses(self) -> tuple[str, ...]:
         """Provisioning statuses in which the write is accepted."""
-        return (ACTIVE, ERROR) if self.in_error or self.mutable is Mutable.LEAVING else (ACTIVE,)
+        return (ACTIVE, ERROR) if self.in_error or self.mutable is WriteKind.LEAVING else (ACTIVE,)
 
 
-class Target(NamedTuple):
+class WriteTarget(NamedTuple):
     """The object to be written: a load balancer, or a child of one."""
 
     kind: Kind
@@ -114,13 +114,13 @@ class Target(NamedTuple):
 
 def try_lock(
     connection: Connection,
-    target: Target,
+    target: WriteTarget,
     *,
     deadline_seconds: float,
     values: dict[str, Any] | None = None,
     strict: AcceptedStatuses | None = None,
     own: bool = False,
-) -> Locked | None:
+) -> LockedLoadBalancer | None:
     """Lock the target's load balancer and raise its revision; None if one of them does not exist or is marked
     deleted. One statement, and one that records the request of the new revision.
 
@@ -130,24 +130,26 @@ def try_lock(
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
-    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), strict, own)
+    statement = _raise_revision_statement(target.kind, scoped, parented, tuple(sorted(values)), strict, own)
     parameters = {f"new_{name}": value for name, value in values.items()}
     raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
     row = statement.first_row(connection, parameters | _target_parameters(target) | raising)
     if row is None:
         if strict is not None:
-            _check_status(connection, target, strict)
+            _raise_wrong_status(connection, target, strict)
         return None
-    note_revision(connection, row.id, row.revision, row.now)
-    return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
+    store_revision_requester(connection, row.id, row.revision, row.now)
+    return LockedLoadBalancer(
+        row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota)
+    )
 
 
 # Building a statement costs more than running it: statements of the hot paths are built once for each shape, and
 # take their values as parameters.
 
 
-@lru_cache(maxsize=SHAPES)
-def _raise_revision(
+@lru_cache(maxsize=MAX_CACHED_STATEMENTS)
+def _raise_revision_statement(
     kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: AcceptedStatuses | None, own: bool
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
@@ -161,7 +163,7 @@ def _raise_revision(
     if strict is not None:
         # in the same statement, so that no other write comes in between
         statement = statement.where(_root.c.provisioning_status.in_(strict.statuses))
-    more = (_root.c.mirrored, db_now().label("now"), has_quota(_PROJECT))
+    more = (_root.c.mirrored, db_now().label("now"), has_own_quotas(_PROJECT))
     return update_returning(statement, *LOAD_BALANCER.columns, *more, by=is_root)
 
 
@@ -171,7 +173,7 @@ def revision_assignments() -> dict[str, Any]:
     """
     unplaced = _root.c.shard_id.is_(None)
     return {
-        **change_assignments(),
+        **change_id_assignments(),
         "revision": _root.c.revision + 1,
         "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
         # the reason why it is not placed stays until it is
@@ -185,18 +187,18 @@ def _is_root_of_object(kind: Kind, parented: bool) -> ColumnElement[bool]:
     if kind is LOAD_BALANCER:
         return _root.c.id == bindparam("target_id")
     table = kind.table
-    owner = select(table.c.load_balancer_id).where(*_is_target(kind, parented), table.c.deleted == false())
+    owner = select(table.c.load_balancer_id).where(*_target_conditions(kind, parented), table.c.deleted == false())
     return _root.c.id == owner.scalar_subquery()
 
 
-def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
+def _target_conditions(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [kind.table.c.id == bindparam("target_id")]
     if parented and kind.parent is not None:
         conditions.append(kind.parent == bindparam("target_parent_id"))
     return conditions
 
 
-def _target_parameters(target: Target) -> dict[str, Any]:
+def _target_parameters(target: WriteTarget) -> dict[str, Any]:
     # Ids come from URLs, and PostgreSQL refuses a parameter with a NUL.
     parameters = {"target_id": storable_text(target.id)}
     if target.project_id is not None:
@@ -206,20 +208,20 @@ def _target_parameters(target: Target) -> dict[str, Any]:
     return parameters
 
 
-def _check_status(connection: Connection, target: Target, strict: AcceptedStatuses) -> None:
+def _raise_wrong_status(connection: Connection, target: WriteTarget, strict: AcceptedStatuses) -> None:
     """Raise :class:`Conflict` if the status of the load balancer prevented the lock, :class:`NotFound` if
     there is no such target. Nothing is raised if the lock failed because the target is marked deleted.
     """
-    row = read_any(connection, target)
+    row = read_target_row(connection, target)
     root_id, status = (
         (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_from_row(connection, row)
     )
     # Not the status was the obstacle but the deletion; the caller reports that.
     if row.deleted and status in strict.statuses:
         return
-    if strict.mutable is Mutable.PART:
-        raise immutable(LOAD_BALANCER, root_id)
-    raise _wrong_state(LoadBalancerId(root_id), status)
+    if strict.mutable is WriteKind.PART:
+        raise immutable_error(LOAD_BALANCER, root_id)
+    raise _wrong_state_error(LoadBalancerId(root_id), status)
 
 
 def _root_from_row(connection: Connection, row: Any) -> tuple[str, str]:
@@ -228,24 +230,28 @@ def _root_from_row(connection: Connection, row: Any) -> tuple[str, str]:
     return row.load_balancer_id, connection.scalar(statement) or ""
 
 
-def refuse(connection: Connection, target: Target) -> NoReturn:
+def raise_not_lockable(connection: Connection, target: WriteTarget) -> NoReturn:
     """Raise the error for a target that could not be locked: :class:`NotFound`, or :class:`Conflict` if it is marked
     deleted.
     """
-    row = read_any(connection, target)
+    row = read_target_row(connection, target)
     if target.kind is LOAD_BALANCER:
-        raise immutable(LOAD_BALANCER, target.id)
+        raise immutable_error(LOAD_BALANCER, target.id)
     # the error names the load balancer if that is being deleted
     root_deleted = connection.scalar(select(_root.c.deleted).where(_root.c.id == row.load_balancer_id))
-    raise immutable(LOAD_BALANCER, row.load_balancer_id) if root_deleted else immutable(target.kind, target.id)
+    raise (
+        immutable_error(LOAD_BALANCER, row.load_balancer_id)
+        if root_deleted
+        else immutable_error(target.kind, target.id)
+    )
 
 
-def read_any(connection: Connection, target: Target, columns: Columns | None = None) -> Any:
+def read_target_row(connection: Connection, target: WriteTarget, columns: Columns | None = None) -> Any:
     """Return the target's row, marked deleted or not, with ``columns``, or None: all of its kind. Raises
     :class:`NotFound`, also for another project or parent.
     """
     columns = columns or target.kind.columns
-    statement = _read_query(target.kind, target.project_id is not None, target.parent_id is not None, columns)
+    statement = _target_query(target.kind, target.project_id is not None, target.parent_id is not None, columns)
     row = connection.execute(statement, _target_parameters(target)).first()
     if row is None:
         raise NotFound(target.kind.title, target.id)
@@ -253,19 +259,19 @@ def read_any(connection: Connection, target: Target, columns: Columns | None = N
 
 
 @cache
-def _read_query(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
-    statement = select(*columns).where(*_is_target(kind, parented))
+def _target_query(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
+    statement = select(*columns).where(*_target_conditions(kind, parented))
     if scoped:
         statement = statement.where(kind.table.c.project_id == bindparam("target_project_id"))
     return statement
 
 
-def immutable(kind: Kind, object_id: str) -> Conflict:
+def immutable_error(kind: Kind, object_id: str) -> Conflict:
     """Return the error for a write on an object marked deleted (Octavia's text)."""
     return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.", code="immutable")
 
 
-def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
+def _wrong_state_error(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
     """Return the error for a write on a load balancer in a wrong status (Octavia's text)."""
     return Conflict(f"Invalid state {status} of loadbalancer resource {load_balancer_id}", code="immutable")
 
@@ -305,7 +311,7 @@ _TOUCH_LISTENER = (
 )
 
 
-def _touch_policy(kind: Kind) -> Update:
+def _touch_policy_statement(kind: Kind) -> Update:
     table = kind.table
     return (
         update(table)
@@ -314,7 +320,7 @@ def _touch_policy(kind: Kind) -> Update:
     )
 
 
-def _touch_policys_listener(kind: Kind) -> Update:
+def _touch_listener_of_policy_statement(kind: Kind) -> Update:
     owner = select(kind.table.c.listener_id).where(kind.table.c.id == bindparam("touched_id"))
     return (
         update(schema.listener)
@@ -323,20 +329,23 @@ def _touch_policys_listener(kind: Kind) -> Update:
     )
 
 
-_TOUCH_POLICY = {kind: (_touch_policy(kind), _touch_policys_listener(kind)) for kind in (L7POLICY, RATE_LIMIT_POLICY)}
+_TOUCH_POLICY = {
+    kind: (_touch_policy_statement(kind), _touch_listener_of_policy_statement(kind))
+    for kind in (L7POLICY, RATE_LIMIT_POLICY)
+}
 
 
-def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
+def touch_pool(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the pool and its listeners PENDING_UPDATE (new ones stay PENDING_CREATE) after a change of its
     children. Two statements. Raises :class:`Conflict` if the pool was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
-        raise immutable(POOL, pool_id)
+        raise immutable_error(POOL, pool_id)
     touch_listeners(connection, pool_id, locked)
 
 
-def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> None:
+def touch_listeners(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the listeners that send to the pool, by default or by an L7 policy, PENDING_UPDATE (new ones stay
     PENDING_CREATE). One statement.
     """
@@ -344,16 +353,16 @@ def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> Non
     connection.execute(_TOUCH_LISTENERS, parameters)
 
 
-def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> None:
+def touch_listener(connection: Connection, listener_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the listener PENDING_UPDATE (a new one stays PENDING_CREATE) after a change of its policies.
     Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_LISTENER, {"touched_id": listener_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
-        raise immutable(LISTENER, listener_id)
+        raise immutable_error(LISTENER, listener_id)
 
 
-def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: Locked) -> None:
+def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the L7 policy or rate limit policy, and its listener, PENDING_UPDATE (new ones stay
     PENDING_CREATE) after a change of its rules. Raises :class:`Conflict` if the policy was deleted before
     the lock was taken.
@@ -361,7 +370,7 @@ def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: Loc
     policy, listener = _TOUCH_POLICY[kind]
     touched = connection.execute(policy, {"touched_id": policy_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
-        raise immutable(kind, policy_id)
+        raise immutable_error(kind, policy_id)
     connection.execute(listener, {"touched_id": policy_id, "new_revision": locked.revision})
 
 
@@ -375,7 +384,7 @@ _READ_OWNER = (
 )
 
 
-def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | None:
+def read_shard_owner(connection: Connection, shard_id: ShardId | None) -> ShardOwner | None:
     """Return the shard's acting agent, live or not; None without a shard or an acting agent."""
     if shard_id is None:
         return None
@@ -385,7 +394,7 @@ def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | N
     return ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)
 
 
-def change_of(
+def build_change(
     connection: Connection, row: Any, resources: tuple[Resource, ...], tree: LoadBalancerTree | None = None
 ) -> Change:
     """Build the :class:`Change` of a load balancer from its row; one query for the owner of its shard.
@@ -395,14 +404,14 @@ def change_of(
         load_balancer_id=row.id,
         revision=row.revision,
         environment=row.provider,
-        owner=owner_of(connection, row.shard_id),
+        owner=read_shard_owner(connection, row.shard_id),
         placed=row.shard_id is not None,
         resources=resources,
         tree=tree,
     )
 
 
-def changes_of(connection: Connection, condition: ColumnElement[bool]) -> tuple[Change, ...]:
+def read_changes(connection: Connection, condition: ColumnElement[bool]) -> tuple[Change, ...]:
     """Return the changes of all load balancers that meet ``condition``, sorted by id, without changed
     objects. One statement.
     """

@@ -1,7 +1,7 @@
 """The last revisions of each load balancer: the user who requested each, its time, and the agent that applied it.
 
-A revision's row has its number modulo :data:`KEPT` as its key, so that the statement that stores the newest revision
-overwrites the oldest: nothing has to be trimmed.
+A revision's row has its number modulo :data:`REVISIONS_KEPT` as its key, so that the statement that stores the newest
+revision overwrites the oldest: nothing has to be trimmed.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from evenkeel.store.engine.inserting import TableRows
 from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 
-KEPT = 50
+REVISIONS_KEPT = 50
 """Number of revisions kept of each load balancer."""
 
 _revision = schema.load_balancer_revision
@@ -40,27 +40,29 @@ _KEY_COLUMNS = ("load_balancer_id", "slot")
 _VALUE_COLUMNS = tuple(column.name for column in _revision.columns if column.name not in _KEY_COLUMNS)
 
 
-def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> TableRows:
+def first_revision_rows(load_balancer_id: LoadBalancerId, at: float) -> TableRows:
     """Return the row of the first revision of a load balancer that this transaction stores, with the user who
     requested it. ``at``: the database's time in seconds since the epoch.
     """
     return TableRows(_revision, [_revision_values(load_balancer_id, 1, at)])
 
 
-def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:
+def store_revision_requester(
+    connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float
+) -> None:
     """Store the user who requested this revision, in the transaction that creates it. One statement. ``at``:
     the database's time in seconds since the epoch.
     """
     upsert_rows(connection, _revision, _VALUE_COLUMNS, [_revision_values(load_balancer_id, revision, at)])
 
 
-def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
+def store_revision_requesters(connection: Connection, condition: ColumnElement[bool]) -> None:
     """Store the requesting user for the present revisions of all load balancers that meet ``condition``, in
     the transaction that raised them. One statement.
     """
     asked = _revision_values(LoadBalancerId(""), 0, 0.0) | {
         "load_balancer_id": _root.c.id,
-        "slot": _root.c.revision % KEPT,
+        "slot": _root.c.revision % REVISIONS_KEPT,
         "revision": _root.c.revision,
         "accepted_at": db_now(),
     }
@@ -88,7 +90,7 @@ def _revision_values(load_balancer_id: LoadBalancerId, revision: int, at: float)
     by = requester()
     return {
         "load_balancer_id": load_balancer_id,
-        "slot": revision % KEPT,
+        "slot": revision % REVISIONS_KEPT,
         "revision": revision,
         "accepted_at": at,
         "user_name": by.user,
@@ -133,7 +135,7 @@ def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Sta
 _OUTCOME_COLUMNS = ("problem", "agent_id", "host", "epoch")
 
 
-def _outcome_update(given: BindParameter) -> Update:
+def _outcome_statement(given: BindParameter) -> Update:
     return (
         update(_revision)
         .where(
@@ -157,5 +159,5 @@ _STORE_OUTCOME = RowsStatement(
         "applied": Boolean(),
         **{name: _revision.c[name].type for name in _OUTCOME_COLUMNS},
     },
-    _outcome_update,
+    _outcome_statement,
 )

@@ -22,7 +22,7 @@ _references = msgspec.json.Decoder(tuple[str, ...])
 NONE_SERVED = "[]"
 
 
-def awaits(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+def awaits_certificate(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
     """Return the SQL condition that a listener has a reference to a certificate that is not issued yet, and that meets
     the conditions.
     """
@@ -34,7 +34,7 @@ def awaits(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
     )
 
 
-def is_served() -> ColumnElement[bool]:
+def has_served_references() -> ColumnElement[bool]:
     """Return the SQL condition that devices have a listener with former references if it waits for a certificate."""
     return _listener.c.served_container_refs != NONE_SERVED
 
@@ -44,20 +44,20 @@ def references_to_keep(connection: Connection, before: Listener) -> tuple[str, .
     default one (empty: none), then those of SNI. Empty if devices do not have the listener, because it
     waits already. Call it before its uses of certificates are changed.
     """
-    waiting = select(_listener.c.id).where(_listener.c.id == before.id, awaits())
+    waiting = select(_listener.c.id).where(_listener.c.id == before.id, awaits_certificate())
     if before.served_container_refs or connection.scalar(waiting) is not None:
         return before.served_container_refs
     default, sni = before.default_tls_container_ref, before.sni_container_refs
     return (default or "", *sni) if default or sni else ()
 
 
-def release_served(connection: Connection, project_id: ProjectId, listener_ids: Sequence[str]) -> None:
+def delete_served_references(connection: Connection, project_id: ProjectId, listener_ids: Sequence[str]) -> None:
     """Delete the former references, and the records of their use, of those of the listeners that no longer
     wait for a certificate.
     """
     columns = _listener.c.id, _listener.c.served_container_refs
     own = _listener.c.default_tls_container_ref, _listener.c.sni_container_refs
-    ended = is_in_list(_listener.c.id, listener_ids), is_served(), ~awaits()
+    ended = is_in_list(_listener.c.id, listener_ids), has_served_references(), ~awaits_certificate()
     for row in connection.execute(select(*columns, *own).where(*ended).order_by(_listener.c.id)).all():
         kept = {row.default_tls_container_ref, *_references.decode(row.sni_container_refs)}
         gone = {each for each in _references.decode(row.served_container_refs) if each} - kept

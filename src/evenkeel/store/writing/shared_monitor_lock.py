@@ -35,7 +35,7 @@ def lock_shared_monitor(
     return row
 
 
-def is_association_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
+def association_conditions(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
     """Return SQL conditions on ``health_monitor``: the row is live, and copies the attributes of the shared monitor."""
     return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
 
@@ -49,18 +49,18 @@ def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_i
         return row
     # Locked before it is copied: a change of the shared monitor goes to all copies that exist then.
     held = lock_shared_monitor(connection, row.shared_monitor_id, project_id)
-    check_pool_count(connection, held.id)
-    return copy_in_pool(held, row.id, row.pool_id)
+    check_monitor_pool_count(connection, held.id)
+    return shared_monitor_copy(held, row.id, row.pool_id)
 
 
-def check_pool_count(connection: Connection, monitor_id: str) -> None:
+def check_monitor_pool_count(connection: Connection, monitor_id: str) -> None:
     """Check that one more pool may share the monitor. Raises :class:`Conflict` at the limit."""
-    used = connection.scalar(select(func.count()).select_from(_monitor).where(*is_association_of(monitor_id))) or 0
+    used = connection.scalar(select(func.count()).select_from(_monitor).where(*association_conditions(monitor_id))) or 0
     if used >= POOLS_OF_MONITOR_MAX:
         raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")
 
 
-def copy_in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
+def shared_monitor_copy(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
     """Return a health monitor for the pool with the attributes of the locked shared monitor. ``held``: its row."""
     copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
     return HealthMonitor(

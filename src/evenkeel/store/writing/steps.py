@@ -19,7 +19,7 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.records.rows import KINDS, Kind
-from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked
+from evenkeel.store.writing.revision_lock import PENDING_DELETE, LockedLoadBalancer
 
 AnyChild = TypeVar("AnyChild", Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule, RateLimitPolicy, RateLimitRule)
 
@@ -28,14 +28,14 @@ CHILD_KINDS: tuple[Kind, ...] = tuple(
 )
 
 
-def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:
+def check_changeable(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:
     """Check that all attributes may be changed. Raises :class:`Invalid` naming one that may not."""
     for name in changes:
         if name not in allowed:
             raise Invalid(f"{name}: cannot be changed; what can: {', '.join(sorted(allowed))}")
 
 
-def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions: Any) -> None:
+def mark_rows_deleted(connection: Connection, kind: Kind, locked: LockedLoadBalancer, *conditions: Any) -> None:
     """Mark rows of a kind that meet the conditions deleted; rows already marked keep their revision."""
     table = kind.table
     connection.execute(
@@ -53,7 +53,7 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
     )
 
 
-def as_new(row: AnyChild, locked: Locked) -> AnyChild:
+def as_pending_create(row: AnyChild, locked: LockedLoadBalancer) -> AnyChild:
     """Return the child in the state in which it is first stored: PENDING_CREATE, at the revision of the lock,
     in its load balancer's project.
     """

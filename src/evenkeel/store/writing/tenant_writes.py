@@ -10,9 +10,15 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.operations import Method
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
-from evenkeel.store.writing.conflicts import held, mirrored
-from evenkeel.store.writing.quota_check import Holder, count_new_objects
-from evenkeel.store.writing.revision_lock import AcceptedStatuses, Locked, Mutable, Target, refuse
+from evenkeel.store.writing.conflicts import held_error, mirrored_error
+from evenkeel.store.writing.quota_check import LimitedLoadBalancer, count_new_objects
+from evenkeel.store.writing.revision_lock import (
+    AcceptedStatuses,
+    LockedLoadBalancer,
+    WriteKind,
+    WriteTarget,
+    raise_not_lockable,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,27 +36,27 @@ class TenantWrites:
     def lock(
         self,
         connection: Connection,
-        target: Target,
-        mutable: Mutable = Mutable.PART,
+        target: WriteTarget,
+        mutable: WriteKind = WriteKind.PART,
         *,
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
-    ) -> Locked:
+    ) -> LockedLoadBalancer:
         """Lock like :meth:`try_lock`, but raise :class:`NotFound` for an object that does not exist,
         :class:`Conflict` for one that is marked deleted, or whose load balancer is.
         """
         locked = self.try_lock(connection, target, mutable, values=values, mirrored_too=mirrored_too)
-        return locked or refuse(connection, target)
+        return locked or raise_not_lockable(connection, target)
 
     def try_lock(
         self,
         connection: Connection,
-        target: Target,
-        mutable: Mutable = Mutable.PART,
+        target: WriteTarget,
+        mutable: WriteKind = WriteKind.PART,
         *,
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
-    ) -> Locked | None:
+    ) -> LockedLoadBalancer | None:
         """Lock by :func:`evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options
         accept; None if the object or its load balancer does not exist or is marked deleted.
 
@@ -66,22 +72,22 @@ class TenantWrites:
             deadline_seconds=deadline,
             values=values,
             strict=strict,
-            own=mutable is Mutable.ITSELF,
+            own=mutable is WriteKind.ITSELF,
         )
         # The revision that was raised goes with the transaction.
         if locked is not None and locked.row.mirrored and not mirrored_too:
-            raise mirrored(locked.id, locked.row.provider)
+            raise mirrored_error(locked.id, locked.row.provider)
         if locked is not None and locked.row.held:
-            raise held(locked.id)
+            raise held_error(locked.id)
         return locked
 
-    def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
+    def check_quota(self, connection: Connection, locked: LockedLoadBalancer, *rows: Child) -> None:
         """Check quotas of the project and limits of the load balancer for these new objects. Raises :class:`QuotaMet`
         or :class:`LimitMet`.
         """
         self.check_growth(connection, locked, count_new_objects(rows))
 
-    def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
+    def check_growth(self, connection: Connection, locked: LockedLoadBalancer, more: Mapping[str, int]) -> None:
         """Check quotas of the project and limits of the load balancer for ``more``, {kind: number of new
         objects}. Raises :class:`QuotaMet` or :class:`LimitMet`.
         """
@@ -91,11 +97,11 @@ class TenantWrites:
             more,
             defaults=self.options.default_quotas,
             has_quota=locked.has_quota,
-            holder=Holder(locked.id, self.options.load_balancer_limits),
+            holder=LimitedLoadBalancer(locked.id, self.options.load_balancer_limits),
         )
 
 
-def tenant_write(function: Callable[Concatenate[TenantWrites, P], Op[T]]) -> Method[P, T]:
+def tenant_write_operation(function: Callable[Concatenate[TenantWrites, P], Op[T]]) -> Method[P, T]:
     """Return a method of a store that runs the operation of a tenant's write in a write transaction.
 
     The method has the function's parameters after ``writes``, which is the store's own. The contract of the method is
