@@ -115,7 +115,7 @@ class _CallWithDeadline:
         """Return the zone's id. Raises :class:`ZoneUnavailable` if the project does not have the zone, or it is not a
         primary one.
         """
-        found = list(islice(self._in_time().zones(name=f"{self._zone}."), 1))
+        found = list(islice(self._sdk_before_deadline().zones(name=f"{self._zone}."), 1))
         if not found:
             raise ZoneUnavailable(f"Designate has no zone {self._zone} in the project of the controllers' login.")
         if found[0].type not in (None, "PRIMARY"):
@@ -133,7 +133,7 @@ class _CallWithDeadline:
             values = {each.value for each in records if each.name == name}
             for attempt in range(ATTEMPTS):
                 try:
-                    self._change_one(zone_id, name, values, change)
+                    self._change_record_set(zone_id, name, values, change)
                     break
                 except sdk_errors.HttpException as error:
                     # Made, or removed, by another controller since it was read.
@@ -152,7 +152,7 @@ class _CallWithDeadline:
                 return f"Designate has not brought the record {one.name} to the name servers of zone {self._zone} yet."
         return ""
 
-    def _change_one(
+    def _change_record_set(
         self, zone_id: str, name: str, values: set[str], change: Callable[[list[str], set[str]], list[str]]
     ) -> None:
         found = self._record_set(zone_id, name)
@@ -162,20 +162,22 @@ class _CallWithDeadline:
             return
         quoted = [f'"{value}"' for value in wanted]
         if found is None:
-            self._in_time().create_recordset(zone_id, name=f"{name}.", type="TXT", ttl=TTL_SECONDS, records=quoted)
+            self._sdk_before_deadline().create_recordset(
+                zone_id, name=f"{name}.", type="TXT", ttl=TTL_SECONDS, records=quoted
+            )
         elif not wanted:
-            self._in_time().delete_recordset(found, ignore_missing=True)
+            self._sdk_before_deadline().delete_recordset(found, ignore_missing=True)
         else:
-            self._in_time().update_recordset(found, records=quoted)
+            self._sdk_before_deadline().update_recordset(found, records=quoted)
 
     def _record_set(self, zone_id: str, name: str) -> Any:
         """Return the set of TXT records of a name; None if there is none. Raises :class:`ZoneUnavailable`
         after the deadline.
         """
-        found: Iterable[Any] = self._in_time().recordsets(zone_id, name=f"{name}.", type="TXT")
+        found: Iterable[Any] = self._sdk_before_deadline().recordsets(zone_id, name=f"{name}.", type="TXT")
         return next(iter(islice(found, 1)), None)
 
-    def _in_time(self) -> Any:
+    def _sdk_before_deadline(self) -> Any:
         """Return the SDK's proxy. Raises :class:`ZoneUnavailable` after the deadline."""
         if time.monotonic() > self._deadline:
             raise ZoneUnavailable(f"Designate, which has zone {self._zone}, did not answer in time.")

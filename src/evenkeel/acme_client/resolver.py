@@ -74,7 +74,7 @@ def _ascii_text(content: bytes) -> str:
 
 def address_and_port(text: str) -> tuple[str, int]:
     """Parse address and port of a name server (``192.0.2.1``, ``[2001:db8::1]:5353``); the port is 53 if none
-    is given. Raises :class:`ValueError`.
+    is given. Raises :class:`ValueError` for a text that has no address or another port than 1 to 65535.
     """
     bare = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text
     rest = text.partition("]")[2] if text.startswith("[") else ""

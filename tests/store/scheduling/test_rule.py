@@ -22,7 +22,7 @@ from evenkeel.core.placement import (
     plan_handback,
     plan_leaving,
 )
-from evenkeel.store.ownership.sql import acting_agent_ids, eligible_agent_ids, is_handover_overdue, is_live
+from evenkeel.store.ownership.sql import acting_agent_ids_query, eligible_agent_ids_query, is_handover_overdue, is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, candidate_parameters
 from tests.store.rule_world import (
@@ -172,8 +172,10 @@ def test_sql_judges_agents_and_handovers_as_the_rule_does(rule_world: RuleWorld,
 
     lively = rule_world.read(lambda c: ids(c.scalars(select(schema.agent.c.id).where(is_live()))))
     assert lively == {agent.id for agent in agents if agent.live}
-    assert rule_world.read(lambda c: ids(c.scalars(acting_agent_ids()))) == {agent.id for agent in agents if agent.acts}
-    assert rule_world.read(lambda c: ids(c.scalars(eligible_agent_ids()))) == {
+    assert rule_world.read(lambda c: ids(c.scalars(acting_agent_ids_query()))) == {
+        agent.id for agent in agents if agent.acts
+    }
+    assert rule_world.read(lambda c: ids(c.scalars(eligible_agent_ids_query()))) == {
         each.id for each in agents if each.eligible
     }
     overdue = rule_world.read(lambda c: ids(c.scalars(select(schema.shard.c.id).where(is_handover_overdue()))))

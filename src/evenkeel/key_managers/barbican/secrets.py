@@ -18,7 +18,7 @@ from evenkeel.key_managers.barbican.references import BarbicanReference, parse_b
 from evenkeel.key_managers.responses import read_at_most
 
 SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1
-"""The largest secret that is read; one byte over the limit, so that a larger one is reported as too large."""
+"""Maximum number of bytes read of a secret; one byte over the limit, so that a larger one is reported as too large."""
 PARTS_MAX = 20
 _NOT_READABLE = frozenset({403, 404, 406, 410})
 """Statuses of a secret that is absent, or not readable for the project. 406: it has no payload of its declared content

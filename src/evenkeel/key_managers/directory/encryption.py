@@ -38,7 +38,7 @@ class Encryption:
 
     def decrypt(self, content: bytes, place: str) -> bytes:
         """Decrypt a file's content, which must have been encrypted for the same ``place``. Raises
-        :class:`UndecryptableContent`.
+        :class:`UndecryptableContent` if no key fits, or the content was modified or moved.
         """
         sealed = content.removeprefix(_VERSION)
         if sealed != content and len(sealed) > _NONCE_BYTES:

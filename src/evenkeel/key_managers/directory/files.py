@@ -19,7 +19,7 @@ _SUFFIX = ".sealed"
 
 class SealedFiles:
     """Reads and writes encrypted files, one folder per project. Methods block, and raise :class:`OSError`;
-    :meth:`read` also :class:`Undecryptable`.
+    :meth:`read` also :class:`UndecryptableContent`.
     """
 
     def __init__(self, root: Path, encryption: Encryption) -> None:
@@ -27,7 +27,7 @@ class SealedFiles:
         self._encryption = encryption
 
     def read(self, place: CertificatePlace) -> bytes | None:
-        """Read and decrypt a file; None if it does not exist. Raises :class:`Undecryptable`, and
+        """Read and decrypt a file; None if it does not exist. Raises :class:`UndecryptableContent`, and
         :class:`OSError`, also for a symbolic link.
         """
         try:

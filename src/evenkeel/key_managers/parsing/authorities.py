@@ -63,7 +63,8 @@ def authority_bundle(
 
 def _load_authority(block: bytes, reference: str, number: int) -> x509.Certificate:
     """Parse a PEM block with a certificate that may issue others, or a self-signed server certificate, which
-    verifies itself. ``number``: position in the file, for errors. Raises :class:`AuthorityUnreadable`.
+    verifies itself. ``number``: position in the file, for errors. Raises :class:`AuthorityUnreadable` for
+    any other.
     """
     try:
         certificate = load_certificate(block)

@@ -72,7 +72,8 @@ def certificate_bundle(
 
 def _file_certificates(reference: str, content: bytes) -> list[bytes]:
     """Return the certificates of one file as PEM blocks; the file is in PEM (also of PKCS#7), or one value in
-    DER, as Windows exports it. Empty if it contains none. Raises :class:`CertificateUnreadable`.
+    DER, as Windows exports it. Empty if it contains none. Raises :class:`CertificateUnreadable` if a block
+    cannot be parsed.
     """
     file = split_pem(content)
     found = list(file.certificates)

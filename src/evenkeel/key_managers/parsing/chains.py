@@ -13,7 +13,9 @@ from evenkeel.key_managers.parsing.foreign import FOREIGN
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 DIGEST_BYTES_MIN = 28
-"""OpenSSL's security level 2, at which HAProxy loads certificates, refuses shorter digests: MD5, SHA-1."""
+"""Minimum length of a signature's digest: OpenSSL's security level 2, at which HAProxy loads certificates, refuses
+MD5 and SHA-1.
+"""
 
 
 class SortedChain(NamedTuple):
@@ -61,7 +63,7 @@ def _next_issuer(
     :class:`ChainOutOfOrder`, :class:`CertificateUnreadable` as in :func:`sorted_chain`.
     """
     last = chain[-1]
-    named = [candidate for candidate in candidates if _is_named(candidate, last)]
+    named = [candidate for candidate in candidates if _has_issuer_name(candidate, last)]
     if not named or is_self_signed(last):
         return None
     found, unusable = [], ""
@@ -84,7 +86,7 @@ def _next_issuer(
     return None
 
 
-def _is_named(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
+def _has_issuer_name(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
     try:
         return issuer.subject == signed.issuer
     except FOREIGN:
@@ -92,15 +94,15 @@ def _is_named(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
 
 
 def check_servable(certificate: x509.Certificate) -> None:
-    """Check that devices can serve the certificate. Raises :class:`Unusable` for a key or a signature that they do not
-    support.
+    """Check that devices can serve the certificate. Raises :class:`UnusableCertificate` for a key or a signature
+    that they do not support.
     """
     certificate_public_key(certificate)
     check_signature(certificate)
 
 
 def check_signature(certificate: x509.Certificate) -> None:
-    """Raise :class:`Unusable` if the certificate is signed with a digest shorter than
+    """Raise :class:`UnusableCertificate` if the certificate is signed with a digest shorter than
     :data:`DIGEST_BYTES_MIN`, or by an unknown algorithm. Self-signed certificates may use any digest,
     because nobody verifies their signatures.
     """

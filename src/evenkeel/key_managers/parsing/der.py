@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 ROUNDS_MAX = 1_000_000
-"""Most PBKDF2 iterations, which take about half a second; NIST and OWASP recommend 600,000."""
+"""Maximum number of PBKDF2 iterations, which take about half a second; NIST and OWASP recommend 600,000."""
 SCRYPT_COST_MAX = 1 << 20
-"""Greatest product of scrypt's cost, block size and parallelization: 128 MiB and half a second. OpenSSL's default is an
+"""Maximum product of scrypt's cost, block size and parallelization: 128 MiB and half a second. OpenSSL's default is an
 eighth of it.
 """
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
@@ -21,7 +21,7 @@ _DEPTH_MAX = 8
 _BODY_PATTERN = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----([^-]*+(?:-(?!----)[^-]*+)*)-----END ")
 _RSA = bytes.fromhex("2a864886f70d010101")
 _EC = bytes.fromhex("2a8648ce3d0201")
-"""Algorithms of PKCS#8 (RFC 3279, 2.3)."""
+"""Object identifiers, in DER, of RSA and EC keys in PKCS#8 (RFC 3279, 2.3)."""
 
 
 def der_of_pem(pem: bytes) -> bytes:

@@ -21,7 +21,7 @@ CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 """The ECDSA curves of TLS 1.3 (RFC 8446, 4.2.3), which every device type supports."""
 NAMES_MAX = 1000
 NAME_CHARACTERS_MAX = 253
-"""Length of a host name (RFC 1035, 2.3.4). HAProxy refuses a listener whose certificate has a very long one."""
+"""Maximum length of a host name (RFC 1035, 2.3.4). HAProxy refuses a listener whose certificate has a very long one."""
 
 
 class UnusableCertificate(Exception):

@@ -27,7 +27,7 @@ from evenkeel.key_managers.parsing.facts import PublicKey
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 KEY_BYTES_MAX = 8 * 1024
-"""Largest key file; an encrypted RSA key of 8192 bits has 6.6 KiB."""
+"""Maximum size of a key file; an encrypted RSA key of 8192 bits has 6.6 KiB."""
 PASSPHRASE_BYTES_MAX = 1024
 CHILD = "evenkeel.key_managers.parsing.encrypted_key_child"
 _PKCS8_ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
@@ -91,8 +91,8 @@ def _numbers_are_consistent(numbers: rsa.RSAPrivateNumbers) -> bool:
 
 def _decrypt_key(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
     """Decrypt the key in a PEM block in a child process, and return it as unencrypted PKCS#8 in DER. Raises
-    :class:`PassphraseNeeded`, :class:`PassphraseWrong`, :class:`CertificateTooLarge`,
-    :class:`PrivateKeyUnreadable`.
+    :class:`PassphraseNeeded` without a passphrase, :class:`PassphraseWrong`, :class:`CertificateTooLarge`
+    for a long passphrase, :class:`PrivateKeyUnreadable` if that takes too much work.
     """
     word = passphrase.reveal() if passphrase else b""
     if not word:

@@ -73,7 +73,7 @@ class LoggedInClient:
             return work(self._client)
         except exceptions.Forbidden:
             # after a login of another thread meanwhile, this answer was to the old token or to none
-            if self._is_accepted() and self._current_login() == number:
+            if self._is_token_accepted() and self._current_login() == number:
                 raise
         self._log_in_unless_newer(number)
         return work(self._client)
@@ -95,7 +95,7 @@ class LoggedInClient:
         with self._lock:
             return self._logins
 
-    def _is_accepted(self) -> bool:
+    def _is_token_accepted(self) -> bool:
         """Whether Vault still accepts the current token, whatever its policy allows."""
         try:
             self._client.auth.token.lookup_self()

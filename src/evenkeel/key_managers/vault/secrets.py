@@ -60,7 +60,7 @@ class SecretFolders:
         """Return the newest version of a secret; None if there is none. Raises
         :class:`KeyManagerUnavailable`, also if Vault's policy forbids the read.
         """
-        return self._refuse_forbidden(lambda: self._read_version(place))
+        return self._translate_forbidden(lambda: self._read_version(place))
 
     def newest_versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
         """Return the newest version of each secret (None: it is missing), in the order of ``places``;
@@ -104,7 +104,7 @@ class SecretFolders:
             kv.create_or_update_secret(path, dict(fields), cas=number, mount_point=self._mount_point)
 
         try:
-            self._refuse_forbidden(lambda: self._run_logged_in(work, exceptions.InvalidRequest))
+            self._translate_forbidden(lambda: self._run_logged_in(work, exceptions.InvalidRequest))
         except exceptions.InvalidRequest:
             if replace:
                 raise KeyManagerUnavailable(f"Vault does not take the secret {place.reference}") from None
@@ -123,7 +123,7 @@ class SecretFolders:
             )
 
         try:
-            return self._refuse_forbidden(lambda: self._run_logged_in(read))
+            return self._translate_forbidden(lambda: self._run_logged_in(read))
         except exceptions.InvalidPath:
             return 0
 
@@ -134,7 +134,7 @@ class SecretFolders:
         path = self._secret_path(place.project_id, place.name)
         if self.newest_version(place) is None:
             return False
-        self._refuse_forbidden(
+        self._translate_forbidden(
             lambda: self._run_logged_in(
                 lambda client: client.secrets.kv.v2.delete_metadata_and_all_versions(
                     path, mount_point=self._mount_point
@@ -161,7 +161,7 @@ class SecretFolders:
         """
         path = self._secret_path(*below)
         try:
-            found = self._refuse_forbidden(
+            found = self._translate_forbidden(
                 lambda: self._run_logged_in(
                     lambda client: client.secrets.kv.v2.list_secrets(path, mount_point=self._mount_point)
                 )
@@ -176,7 +176,7 @@ class SecretFolders:
     def _secret_path(self, *below: str) -> str:
         return "/".join(filter(None, (self._folder, *below)))
 
-    def _refuse_forbidden(self, work: Callable[[], T]) -> T:
+    def _translate_forbidden(self, work: Callable[[], T]) -> T:
         try:
             return work()
         except exceptions.Forbidden:

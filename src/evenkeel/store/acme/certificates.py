@@ -65,7 +65,7 @@ def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertif
     return _certificate_from_row(connection.execute(select(_row).where(_row.c.id == new.id)).one())
 
 
-def read_requested(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
+def read_requested_certificates(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
     """Return the requested certificates of the project, or (None) of all projects, sorted by project and
     name, without those being removed.
     """
@@ -75,7 +75,7 @@ def read_requested(connection: Connection, project_id: ProjectId | None) -> tupl
     return tuple(map(_certificate_from_row, connection.execute(statement)))
 
 
-def find_requested(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+def find_requested_certificate(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
     """Return the project's requested certificate of this name; None if there is none, or it is being removed."""
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     row = connection.execute(select(_row).where(*named)).first()
@@ -88,7 +88,7 @@ def mark_referenced(connection: Connection, project_id: ProjectId, name: str) ->
     """
     named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
     connection.execute(update(_row).where(*named).values(referenced_at=db_now()))
-    return find_requested(connection, project_id, name)
+    return find_requested_certificate(connection, project_id, name)
 
 
 def request_removal_of_unused(connection: Connection, unused_seconds: float) -> int:
@@ -189,7 +189,7 @@ def store_progress(
         return None
     if result.told is not None:
         kind, text = result.told
-        record_event(connection, kind=kind, text=f"{event_title(certificate)} {text}")
+        record_event(connection, kind=kind, text=f"{certificate_event_title(certificate)} {text}")
     return _certificate_from_row(connection.execute(select(_row).where(_row.c.id == certificate.id)).one())
 
 
@@ -207,7 +207,9 @@ def store_dns_records(connection: Connection, certificate: AcmeCertificate, reco
     return connection.execute(update(_row).where(*own, known).values(records=_encode_records(records))).rowcount > 0
 
 
-def find_with_unneeded_records(connection: Connection, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
+def find_certificates_with_unneeded_records(
+    connection: Connection, limit: int, rest_seconds: float
+) -> tuple[AcmeCertificate, ...]:
     """Return at most ``limit`` certificates, sorted by id, that have TXT records in DNS but no order, and
     whose next step is not due within ``rest_seconds``.
     """
@@ -237,7 +239,7 @@ def is_lease_current(connection: Connection, certificate: AcmeCertificate) -> bo
     return connection.execute(statement.with_for_update()).first() is not None
 
 
-def event_title(certificate: AcmeCertificate) -> str:
+def certificate_event_title(certificate: AcmeCertificate) -> str:
     """Return the text that names the certificate in events."""
     return f"certificate {certificate.name} of project {certificate.project_id} ({', '.join(certificate.names)})"
 

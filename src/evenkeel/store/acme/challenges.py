@@ -22,7 +22,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import columns_of
-from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
 from evenkeel.store.writing.revisions import store_revision_requesters
 
@@ -33,7 +33,9 @@ HTTP_PORT = 80
 _decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
 
 
-def read_targets(connection: Connection, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+def read_challenge_targets(
+    connection: Connection, project_id: ProjectId, addresses: Sequence[str]
+) -> tuple[AcmeTarget, ...]:
     """Return the project's load balancers that have one of the addresses as a VIP, sorted by id; deleted and
     held ones are left out. Three queries.
     """
@@ -171,7 +173,7 @@ def _store_challenges(
     values = {**revision_assignments(), **columns_of({"challenges": challenges})}
     connection.execute(
         update(_root).where(_root.c.id == id_).ordered_values(*values.items()),
-        {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
+        {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},
     )
     store_revision_requesters(connection, _root.c.id == id_)
 

@@ -68,8 +68,8 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
 
 
 def _parse_url(url: str) -> URL:
-    """Parse a database URL. Raises :class:`ValueError`, whose text omits the URL, because that may contain a
-    password.
+    """Parse a database URL. Raises :class:`ValueError` if it is malformed, without the URL in the text,
+    because that may contain a password.
     """
     try:
         return make_url(url)

@@ -117,9 +117,9 @@ class MariadbDatabase(ServerDatabase):
                 cursor.execute(statement)
             cursor.close()
 
-        event.listen(engine.sync_engine, "handle_error", _discard_wrong_server)
-        event.listen(engine.sync_engine, "before_cursor_execute", _allow_more_time)
-        event.listen(engine.sync_engine, "commit", _allow_more_time)
+        event.listen(engine.sync_engine, "handle_error", _disconnect_from_wrong_server)
+        event.listen(engine.sync_engine, "before_cursor_execute", _restart_answer_time_limit)
+        event.listen(engine.sync_engine, "commit", _restart_answer_time_limit)
         return engine
 
     def sync_engines(self) -> tuple[Engine, ...]:
@@ -201,7 +201,7 @@ async def _limit_answer_time() -> AsyncIterator[None]:
             _limit.reset(token)
 
 
-def _allow_more_time(*_event: Any) -> None:
+def _restart_answer_time_limit(*_event: Any) -> None:
     """Restart the time-out of the current transaction: it applies to each statement by itself."""
     limit = _limit.get()
     # An expired time-out cannot be rescheduled: asyncio would raise in the middle of SQLAlchemy's event.
@@ -220,7 +220,7 @@ def _run_in_snapshot(connection: Connection, op: Op[T]) -> T:
             connection.commit()  # nothing was written; ends the snapshot
 
 
-def _discard_wrong_server(context: ExceptionContext) -> None:
+def _disconnect_from_wrong_server(context: ExceptionContext) -> None:
     # the server closes the connection after a packet that is too large
     if _error_number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
         context.is_disconnect = True

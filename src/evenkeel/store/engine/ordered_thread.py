@@ -55,10 +55,10 @@ class OrderedThread:
     def _start_thread(self) -> None:
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run_calls, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._run_jobs, name=self._name, daemon=True)
                 self._thread.start()
 
-    def _run_calls(self) -> None:
+    def _run_jobs(self) -> None:
         while True:
             job = self._jobs.get()
             if job.do is None:

@@ -14,9 +14,9 @@ from sqlalchemy.sql.dml import ReturningUpdate
 class UpdateReturning(NamedTuple):
     """A statement from :func:`update_returning`: created once, run often."""
 
-    at_once: ReturningUpdate[Any]
-    change: Update
-    look: Select[Any]
+    returning_update: ReturningUpdate[Any]
+    plain_update: Update
+    row_query: Select[Any]
 
     def first_row(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
         """Run the statement, and return the updated row with the columns of :func:`update_returning`; None if
@@ -24,11 +24,11 @@ class UpdateReturning(NamedTuple):
         """
         given = dict(parameters or {})
         if connection.dialect.update_returning:
-            return connection.execute(self.at_once, given).first()
-        if connection.execute(self.change, given).rowcount == 0:
+            return connection.execute(self.returning_update, given).first()
+        if connection.execute(self.plain_update, given).rowcount == 0:
             return None
         # By the key alone: the UPDATE may have changed what its own condition compared.
-        return connection.execute(self.look, given).first()
+        return connection.execute(self.row_query, given).first()
 
 
 def update_returning(statement: Update, *columns: ColumnElement[Any], by: ColumnElement[bool]) -> UpdateReturning:

@@ -44,7 +44,7 @@ _root, _claim = schema.load_balancer, schema.vip_claim
 _READ_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
 
 
-def update_held(
+def update_held_load_balancer(
     options: StoreOptions, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate]
 ) -> Op[Change | None]:
     """Return an operation that makes a held load balancer (another system still serves it) equal to the tree,
@@ -64,7 +64,7 @@ def update_held(
     return op
 
 
-def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool) -> Op[Change | None]:
+def set_load_balancer_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool) -> Op[Change | None]:
     """Return an operation that releases a load balancer which another system served until now (``held`` False), or
     holds it again; the operation returns None if it is so already. Raises :class:`NotFound`, and :class:`Conflict` for
     one that mirrors another system's or is being deleted.
@@ -94,7 +94,7 @@ def set_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool
     return op
 
 
-def discard_held(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
+def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
     """Return an operation that marks a held load balancer (another system still serves it) deleted, and leaves its
     VIP's port as it is. Raises :class:`NotFound`, and :class:`Conflict` if it is not held, or its port is not unbound
     yet.

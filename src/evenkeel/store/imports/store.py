@@ -18,7 +18,7 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database, Op
-from evenkeel.store.imports.held import discard_held, set_held, update_held
+from evenkeel.store.imports.held import discard_held_load_balancer, set_load_balancer_held, update_held_load_balancer
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -34,7 +34,7 @@ _root = schema.load_balancer
 
 
 class SqlImports:
-    """Imported load balancers, in SQL."""
+    """Stores imported load balancers in SQL; implements the port ``ImportStore``."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
         self._db = database
@@ -68,15 +68,15 @@ class SqlImports:
         self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()
     ) -> Change | None:
         try:
-            return await self._db.write(update_held(self._options, tree, certificates))
+            return await self._db.write(update_held_load_balancer(self._options, tree, certificates))
         except IntegrityError as error:
             raise _error_of_concurrent_write(error) from error
 
     async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
-        return await self._db.write(set_held(self._options, load_balancer_id, held))
+        return await self._db.write(set_load_balancer_held(self._options, load_balancer_id, held))
 
     async def discard_held(self, load_balancer_id: LoadBalancerId) -> Change:
-        return await self._db.write(discard_held(self._options, load_balancer_id))
+        return await self._db.write(discard_held_load_balancer(self._options, load_balancer_id))
 
 
 def _find_stored(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:

@@ -39,8 +39,8 @@ def list_vips(query: ListQuery) -> Op[Page]:
 
     def op(connection: Connection) -> Page:
         page = list_page(connection, LISTENER, own, conditions)
-        roots = _rows_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
-        pools = _rows_by_id(connection, POOL, [row.default_pool_id for row in page.items])
+        roots = _objects_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+        pools = _objects_by_id(connection, POOL, [row.default_pool_id for row in page.items])
         items = tuple(
             PoolVip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
             for row in page.items
@@ -51,7 +51,7 @@ def list_vips(query: ListQuery) -> Op[Page]:
     return op
 
 
-def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
+def list_v1_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
     """Return an operation that reads a page of pools, with their load balancers and monitors. ``agent_id``:
     only pools of load balancers that the agent serves or is home to; None: all pools. Raises
     :class:`Invalid` for an unknown filter, sort name or marker.
@@ -70,7 +70,7 @@ def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
 
     def op(connection: Connection) -> Page:
         page = list_page(connection, POOL, own, conditions)
-        roots = _rows_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+        roots = _objects_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
         monitors = _monitors_by_pool(connection, page.items)
         items = tuple(
             RootedPool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
@@ -126,8 +126,8 @@ def _split_query(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, Lis
     return replace(query, filters=own), ListQuery(filters=others)
 
 
-def _rows_by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
-    """Return {id: row} for the existing objects of a kind; one query, none without ids."""
+def _objects_by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
+    """Return {id: object} for those objects of a kind that exist; one query, none without ids."""
     if not ids:
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)

@@ -24,16 +24,16 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
 from evenkeel.store.tenants.updates import update_child_row
-from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.quota_check import check_quota, has_own_quotas
 from evenkeel.store.writing.revision_lock import (
     LockedLoadBalancer,
     WriteTarget,
     build_change,
+    mark_pool_pending,
     pending_status,
     read_changes,
     revision_assignments,
-    touch_pool,
 )
 from evenkeel.store.writing.revisions import store_revision_requesters
 from evenkeel.store.writing.shared_monitor_lock import (
@@ -110,7 +110,7 @@ def associate_monitor(
     def op(connection: Connection) -> Change:
         # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
         held = lock_shared_monitor(connection, monitor_id, project_id)
-        locked = _lock_and_touch_pool(writes, connection, pool_id, project_id)
+        locked = _lock_and_mark_pool(writes, connection, pool_id, project_id)
         _check_has_no_monitor(connection, pool_id, monitor_id)
         row = _copy_into_pool(connection, held, new_id, pool_id, locked)
         return build_change(connection, locked.row, (row,))
@@ -138,7 +138,7 @@ def set_pool_monitor(
 
     def op(connection: Connection) -> Change:
         held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
-        locked = _lock_and_touch_pool(writes, connection, pool_id, project_id)
+        locked = _lock_and_mark_pool(writes, connection, pool_id, project_id)
         # First, because a pool can have one live monitor only.
         _remove_monitor_from_pool(connection, pool_id, locked)
         if held is not None:
@@ -149,11 +149,11 @@ def set_pool_monitor(
     return op
 
 
-def _lock_and_touch_pool(
+def _lock_and_mark_pool(
     writes: TenantWrites, connection: Connection, pool_id: str, project_id: ProjectId | None
 ) -> LockedLoadBalancer:
     locked = writes.lock(connection, WriteTarget(POOL, pool_id, project_id))
-    touch_pool(connection, pool_id, locked)
+    mark_pool_pending(connection, pool_id, locked)
     return locked
 
 
@@ -215,7 +215,7 @@ def _change_all_copies(
         update(_root)
         .where(_root.c.id.in_(roots), _root.c.deleted == false())
         .ordered_values(*revision_assignments().items()),
-        {"deadline_seconds": deadline_seconds, "new_change": new_change()},
+        {"deadline_seconds": deadline_seconds, "new_change": new_change_parameter()},
     )
     store_revision_requesters(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
     connection.execute(

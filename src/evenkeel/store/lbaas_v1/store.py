@@ -21,7 +21,7 @@ from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write_oper
 
 
 class SqlLbaasV1:
-    """Vips, pools and health monitors of LBaaS v1."""
+    """Stores vips, pools and health monitors of LBaaS v1 in SQL; implements the port ``LbaasV1Store``."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
         self._db = database
@@ -50,13 +50,13 @@ class SqlLbaasV1:
 
     update_vip = tenant_write_operation(vips.update_vip)
 
-    delete_rooted_pool = tenant_write_operation(vips.delete_rooted_pool)
+    delete_rooted_pool = tenant_write_operation(vips.delete_v1_pool)
 
     async def vips(self, query: ListQuery) -> Page:
         return await self._db.read(reads.list_vips(query))
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
-        return await self._db.read(reads.list_rooted_pools(query, agent_id))
+        return await self._db.read(reads.list_v1_pools(query, agent_id))
 
     pool_statistics = query_operation(reads.read_pool_statistics)
 

@@ -36,8 +36,8 @@ from evenkeel.store.writing.revision_lock import (
     LockedLoadBalancer,
     WriteTarget,
     build_change,
+    mark_listeners_pending,
     read_target_row,
-    touch_listeners,
 )
 from evenkeel.store.writing.steps import as_pending_create, check_changeable, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
@@ -111,13 +111,13 @@ def update_vip(
         if row.default_pool_id is not None:
             values = columns_of({"session_persistence": persistence})
             update_child_row(connection, POOL, row.default_pool_id, values, locked)
-            touch_listeners(connection, row.default_pool_id, locked)
+            mark_listeners_pending(connection, row.default_pool_id, locked)
         return build_change(connection, locked.row, (build_and_read_child_ids(connection, LISTENER, row),))
 
     return op
 
 
-def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId | None) -> Op[Change]:
+def delete_v1_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that marks a pool deleted, and with its last pool the load balancer that was
     created for it; a repeated delete changes nothing. Raises :class:`NotFound`, and :class:`Conflict`
     while a listener or an L7 policy sends to the pool.
@@ -184,8 +184,9 @@ def _check_pool_without_vip(connection: Connection, pool_id: str) -> None:
 def _delete_root_if_empty(
     connection: Connection, pool_id: str, locked: LockedLoadBalancer, *, notifies: bool
 ) -> Change:
-    """Return the change of a pool that was marked deleted; if a load balancer created for it has nothing left, mark
-    that deleted, too. ``notifies``: write the event to the outbox of notifications.
+    """Return the change of a pool that was marked deleted; mark the load balancer that was created for it
+    deleted, too, if nothing else is left in it. Rows that no device has are removed at once. ``notifies``:
+    write the event to the outbox of notifications.
     """
     pool = build_and_read_child_ids(connection, POOL, read_target_row(connection, WriteTarget(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):

@@ -31,7 +31,7 @@ _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
 LOCK_SECONDS = 25
 UPGRADE_ATTEMPTS = 20
 _DEVELOPMENT_PATTERN = re.compile(r"\d{4}")
-"""Revisions of the migrations that :mod:`evenkeel.store.migrations.versions.v0001_baseline` replaced."""
+"""Pattern of the revisions of migrations that :mod:`evenkeel.store.migrations.versions.v0001_baseline` replaced."""
 __all__ = [
     "DevelopmentSchema",
     "alembic_config",

@@ -31,7 +31,7 @@ class SchemaState(Value):
 
 def schema_state(connection: Connection) -> SchemaState:
     """Return the revision of the database's schema, compared with this version. Raises
-    :class:`evenkeel.store.migrations.DevelopmentSchema`.
+    :class:`evenkeel.store.migrations.DevelopmentSchema` for tables from before the first release.
     """
     present = MigrationContext.configure(connection).get_current_heads()
     refuse_development_schema(present)

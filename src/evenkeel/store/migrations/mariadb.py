@@ -19,7 +19,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable, DropIndex
 TABLE_OPTIONS = " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 
 CAME_SECOND = frozenset({1050, 1060, 1061, 1062, 1684})
-"""The table, column, index or row exists already; the table is just being changed."""
+"""MariaDB's error numbers of a statement that came second: the table, column, index or row exists already, or the table
+is just being changed.
+"""
 
 
 class ResumableImpl(MySQLImpl):

@@ -138,7 +138,7 @@ def write_tree_differences(
     changes = tree_changes(stored, tree)
     if not (changes or anew):
         return None
-    check_ids_free(connection, _new_ids(stored, tree))
+    check_ids_free(connection, _added_object_ids(stored, tree))
     locked = _write_changes(connection, options, changes, stored, certificates)
     change = build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
     return replace(change, tell_network=sets_port and _store_port_change(connection, changes, locked))
@@ -207,7 +207,7 @@ def _not_mirrored_error(load_balancer_id: LoadBalancerId) -> MirrorConflict:
     )
 
 
-def _new_ids(stored: LoadBalancerTree, tree: LoadBalancerTree) -> list[str]:
+def _added_object_ids(stored: LoadBalancerTree, tree: LoadBalancerTree) -> list[str]:
     before = children_of(stored)
     return [
         row.id

@@ -54,7 +54,9 @@ def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> M
     return Mirrored(mark=mark_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
 
 
-def read_statuses(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
+def read_mirror_statuses(
+    connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
+) -> tuple[MirrorStatus, ...]:
     """Return the statuses of those load balancers that are mirrored, sorted by id, with those of their
     children. Seven queries for any number, one if there are none.
     """
@@ -98,7 +100,7 @@ _READ_ENTRIES = (
 )
 
 
-def read_statistics(
+def read_mirror_statistics(
     connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 ) -> tuple[ListenerTotals, ...]:
     rows = connection.execute(_READ_STATISTICS, {"wanted": list(load_balancer_ids)})

@@ -18,7 +18,13 @@ from evenkeel.store.engine.operations import query_operation, read_operation, wr
 from evenkeel.store.mirrors import putting
 from evenkeel.store.mirrors.changes import read_mirror_changes
 from evenkeel.store.mirrors.lease import take_lease
-from evenkeel.store.mirrors.reading import LEAVING, find_mirrored, list_mirrored, read_statistics, read_statuses
+from evenkeel.store.mirrors.reading import (
+    LEAVING,
+    find_mirrored,
+    list_mirrored,
+    read_mirror_statistics,
+    read_mirror_statuses,
+)
 from evenkeel.store.mirrors.vip_ports import find_unused_ports, store_vip_port
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.tenants.chaining import with_chain_check
@@ -27,7 +33,7 @@ from evenkeel.store.writing.taken_ids import id_taken_error
 
 
 class SqlMirrors:
-    """Load balancers that mirror another system's, in SQL."""
+    """Stores load balancers that mirror another system's in SQL; implements the port ``MirrorStore``."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
         self._db = database
@@ -35,10 +41,10 @@ class SqlMirrors:
         self._random = random
 
     find_mirrored = read_operation(find_mirrored)
-    statuses = read_operation(read_statuses)
+    statuses = read_operation(read_mirror_statuses)
     list_mirrored = query_operation(list_mirrored)
     changes = read_operation(read_mirror_changes)
-    statistics = query_operation(read_statistics)
+    statistics = query_operation(read_mirror_statistics)
     take_lease = write_operation(take_lease)
     store_vip_port = write_operation(store_vip_port)
     find_unused_ports = query_operation(find_unused_ports)

@@ -143,8 +143,8 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
 
 
 def _move_after_report(move: Move, row: Any, outcome: Applied) -> Move:
-    """Return the move with the result of a report about its copy on the standby's devices; unchanged if the
-    report is about older content or an earlier step.
+    """Return the move after a report about its copy on the standby's devices: with the reported revision, or
+    with the error as reason. A success of older content or of an earlier step changes nothing.
     """
     if outcome.error:
         # A refusal of older content says nothing about the newest, which may be without what was refused.

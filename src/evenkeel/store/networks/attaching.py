@@ -136,9 +136,9 @@ def lock_group_of_shard(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to ports.
-
-    Raises :class:`NotAttachable`.
+    """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to
+    ports. Raises :class:`NotAttachable` if another project has one of the networks, subnets overlap, or no
+    route domain or too few addresses are free.
     """
     shared = [each for each in subnets if each.network is not None and is_common(each.network, place.layout)]
     yield from _attach_tenant_subnets(connection, place, [each for each in subnets if each not in shared])
@@ -168,8 +168,8 @@ def _attach_tenant_subnets(
 
 
 def _check_no_other_network(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
-    """Check that the group's devices are not attached to one of the networks for another project, because a segment can
-    be in only one partition of a device. Raises :class:`NotAttachable`.
+    """Check that the group's devices are not attached to one of the networks for another project, because a
+    segment can be in only one partition of a device. Raises :class:`NotAttachable` if they are.
     """
     shard = schema.shard
     other = connection.execute(
@@ -191,10 +191,10 @@ def _check_no_other_network(connection: Connection, place: ShardPlace, networks:
 def _choose_route_domain(
     connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], beside: Collection[int]
 ) -> int:
-    """Return the number of the route domain for these subnets.
-
-    ``beside``: route domains of the load balancer's other networks, which must all be the same one. Raises
-    :class:`NotAttachable`.
+    """Return the number of the route domain for these subnets: one of the shard's in which they fit, else a
+    new one, which is stored. ``beside``: route domains of the load balancer's other networks, which must
+    all be the same one. Raises :class:`NotAttachable` if they differ, the subnets do not fit there, or no
+    number is free.
     """
     if without_route_domains(place.layout):
         return COMMON_ROUTE_DOMAIN

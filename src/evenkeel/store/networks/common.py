@@ -168,7 +168,7 @@ def _store_network_use(
 
 def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> None:
     """Check that new subnets of the common shard do not overlap with its other subnets. Raises
-    :class:`NotAttachable`.
+    :class:`NotAttachable` if they do.
     """
     ids = [each.subnet.id for each in subnets]
     there = (

@@ -16,7 +16,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
 from evenkeel.store.writing.acts import record_act
-from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
 from evenkeel.store.writing.revisions import store_revision_requesters
@@ -82,7 +82,7 @@ def raise_revisions_on_network(connection: Connection, network_id: str, options:
     these: ColumnElement[bool] = is_in_list(_root.c.id, ids)
     connection.execute(
         update(_root).where(these, _root.c.deleted == false()).ordered_values(*revision_assignments().items()),
-        {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
+        {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},
     )
     store_revision_requesters(connection, and_(these, _root.c.deleted == false()))
     text = f"network {network_id} was changed; load balancers that get it: {len(ids)}"

@@ -20,7 +20,9 @@ TRIES = 3
 
 
 class SqlAttachments:
-    """Facts from the network service, and ports created there for devices."""
+    """Stores facts from the network service, and ports created there for devices, in SQL; implements the port
+    ``AttachmentStore``.
+    """
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

@@ -63,7 +63,7 @@ def drop_oldest_notifications(connection: Connection, count: int) -> int:
 
 
 class SqlNotifications:
-    """The outbox of notifications, in SQL."""
+    """Stores the outbox of notifications in SQL; implements the port ``NotificationStore``."""
 
     def __init__(self, database: Database) -> None:
         self._db = database

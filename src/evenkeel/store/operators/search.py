@@ -88,7 +88,7 @@ def find_load_balancers(
         if text:
             page, total = _read_page_with_text(connection, query, filters, text)
         else:
-            page, total = _page_and_total(connection, query, filters)
+            page, total = _read_page_and_total(connection, query, filters)
     items = tuple(FoundLoadBalancer(LoadBalancerId(row[0]), *row[1:]) for row in page.rows)
     return FoundPage(
         page=Page(items=items, before=page.before, after=page.after),
@@ -104,7 +104,7 @@ def _group_conditions(query: ListQuery, group_number: int | None) -> Iterator[Co
         yield _root.c.shard_id.in_(select(_shard.c.id).where(*place).correlate(None))
 
 
-def _page_and_total(
+def _read_page_and_total(
     connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]
 ) -> tuple[PageRows, int]:
     """Return a page of the load balancers for which the conditions ``wanted`` hold, and their total number,
@@ -141,7 +141,7 @@ def _read_page_with_text(
     with _prefer_text_indexes(connection):
         found = connection.scalars(matching_ids_query(text, dialect)).fetchall()
         if len(found) <= MATCHES_MAX:
-            return _page_and_total(connection, query, [*filters, is_in_list(_root.c.id, sorted(set(found)))])
+            return _read_page_and_total(connection, query, [*filters, is_in_list(_root.c.id, sorted(set(found)))])
         wanted = [*filters, _matches_text(text, dialect)]
         total = _count_matches(connection, wanted)
         if total <= COUNTED_MAX:

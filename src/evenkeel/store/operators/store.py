@@ -38,7 +38,7 @@ from evenkeel.store.writing import acts
 
 
 class SqlOperators:
-    """Data of the operators' API, in SQL."""
+    """Reads and writes data of the operators' API in SQL; implements the port ``OperatorStore``."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

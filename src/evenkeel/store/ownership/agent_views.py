@@ -39,7 +39,9 @@ _COLUMNS = (
 
 
 class SeenAgent(Value):
-    """An agent with its group and environment, as read at one moment."""
+    """An agent with its group and environment, as read at one moment; ``silent_since`` None: it is not
+    recorded as silent.
+    """
 
     view: AgentSnapshot
     environment: str

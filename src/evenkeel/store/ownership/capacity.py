@@ -112,10 +112,10 @@ def decode_group_capacity(text: str) -> GroupCapacity:
 
 def has_capacity_policy(environment: Any, number: Any) -> ColumnElement[bool]:
     """Return the SQL condition that the device group has a capacity policy."""
-    return exists().where(*_is_group(environment, number), _group.c.capacity != UNLIMITED)
+    return exists().where(*_is_this_group(environment, number), _group.c.capacity != UNLIMITED)
 
 
-def _is_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _is_this_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return _group.c.environment == environment, _group.c.number == number
 
 
@@ -123,7 +123,7 @@ def _is_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], Colum
 
 _LIMITED_LOCKED = (
     select(_group.c.capacity)
-    .where(*_is_group(bindparam("b_environment"), bindparam("b_group")), _group.c.capacity != UNLIMITED)
+    .where(*_is_this_group(bindparam("b_environment"), bindparam("b_group")), _group.c.capacity != UNLIMITED)
     .with_for_update()
 )
 
@@ -191,7 +191,7 @@ def store_figures_of_registration(connection: Connection, call: Register) -> Non
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
         update(_group)
-        .where(*_is_group(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
+        .where(*_is_this_group(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
         .values(capacity=json_text(known), capacity_score=known.score)
     )
 
@@ -212,7 +212,7 @@ def store_figures_of_report(connection: Connection, environment: str, number: in
 def _store_capacity(connection: Connection, environment: str, number: int, report: ReportState) -> None:
     here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
     group = connection.execute(
-        select(_group.c.capacity, db_now().label("now")).where(*_is_group(environment, number)).with_for_update()
+        select(_group.c.capacity, db_now().label("now")).where(*_is_this_group(environment, number)).with_for_update()
     ).first()
     if group is None:
         return
@@ -269,7 +269,7 @@ def _clear_capacity(connection: Connection, environment: str, number: int) -> No
     changed = connection.execute(
         update(_group)
         .where(
-            *_is_group(environment, number),
+            *_is_this_group(environment, number),
             # While agents are restarted with a new policy, those that have one decide.
             ~exists().where(living, _agent.c.capacity != UNLIMITED),
             or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED),
@@ -285,6 +285,6 @@ def _clear_capacity(connection: Connection, environment: str, number: int) -> No
 def _write_capacity(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
     connection.execute(
         update(_group)
-        .where(*_is_group(environment, number))
+        .where(*_is_this_group(environment, number))
         .values(capacity=json_text(known), capacity_score=known.score)
     )

@@ -117,9 +117,9 @@ def _check_environment(connection: Connection, call: Register) -> None:
 
 
 def _check_group(connection: Connection, call: Register) -> Any:
-    """Check the agent's settings against those of its device group, which bind the agent while another agent is live.
-
-    Return the group's row; None if there is none yet. Raises :class:`CallRefused`.
+    """Check the agent's settings against those of its device group, which bind the agent while another agent
+    is live; end the sessions of silent agents if the settings differ. Return the group's row; None if
+    there is none yet. Raises :class:`CallRefused` for a setting that differs.
     """
     group = connection.execute(
         select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
@@ -210,7 +210,7 @@ def _check_duplicates(call: Register, claims: list[Any]) -> None:
 
 def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
     """Check that the agent has not changed its device group while it has shards; it may change its host.
-    ``mine``: the agent's stored row; None: it has none. Raises :class:`CallRefused`.
+    ``mine``: the agent's stored row; None: it has none. Raises :class:`CallRefused` if it has.
     """
     if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
         return
@@ -225,8 +225,8 @@ def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
 
 
 def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
-    """Delete the row of another agent id for this host if no shard has that agent as home or acting agent.
-    Raises :class:`CallRefused` otherwise.
+    """Delete the row of another agent id for this host. Raises :class:`CallRefused` if a shard has that agent
+    as home or acting agent, or its session is live.
     """
     for row in claims:
         if row.id == call.agent_id:

@@ -36,7 +36,7 @@ from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 
 MAX_KEEPALIVES = 2**62
-"""Upper limit of a plausible number of keepalives; it is above any real one."""
+"""Limit of plausible numbers of keepalives: this number and higher ones are ignored."""
 
 _agent = schema.agent
 CONFIRMED_COLUMNS = (_agent.c.assignments_revision, _agent.c.keepalives, history_id_expression().label("history"))

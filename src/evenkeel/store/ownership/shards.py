@@ -20,7 +20,7 @@ from evenkeel.store.ownership.networks import read_due_networks
 from evenkeel.store.ownership.sessions import session_lost_error
 from evenkeel.store.ownership.sql import (
     FREED_SHARD_VALUES,
-    eligible_agent_ids,
+    eligible_agent_ids_query,
     is_current_session,
     lock_agents_and_read_hosts,
     mark_assignments_changed,
@@ -213,7 +213,9 @@ def _hand_shard_over(connection: Connection, shard: Any) -> bool:
     passed = connection.execute(
         update(_shard)
         # Without an eligible receiver the shard is freed instead, and the scheduler assigns it.
-        .where(_shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_agent_ids()))
+        .where(
+            _shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_agent_ids_query())
+        )
         .values(acting_agent_id=shard.handover_to, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None)
     )
     return passed.rowcount == 1

@@ -82,13 +82,13 @@ def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 
 @cache
-def eligible_agent_ids() -> Select[tuple[str]]:
+def eligible_agent_ids_query() -> Select[tuple[str]]:
     """Return a query for the ids of eligible agents, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(is_eligible())
 
 
 @cache
-def acting_agent_ids() -> Select[tuple[str]]:
+def acting_agent_ids_query() -> Select[tuple[str]]:
     """Return a query for the ids of agents that serve their shards, for ``IN``; evaluated once per statement."""
     return select(schema.agent.c.id).where(is_acting())
 

@@ -40,7 +40,7 @@ NOT_ALLOCATED_PROBLEM = "its networks changed while addresses on the devices wer
 
 
 class SqlOwnership:
-    """Sessions of agents, and ownership of shards, in SQL."""
+    """Stores sessions of agents and ownership of shards in SQL; implements the port ``OwnershipStore``."""
 
     def __init__(self, database: Database, histories: Histories, *, bare_tags: bool = False) -> None:
         """``bare_tags``: whether listeners' tags without prefix may name enhanced services."""

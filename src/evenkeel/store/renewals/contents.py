@@ -17,7 +17,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import content_columns
-from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, read_changes, revision_assignments
 from evenkeel.store.writing.revisions import store_revision_requesters
@@ -112,9 +112,11 @@ def record_content(
     if is_awaited:
         _start_waiting_listeners(connection, due, ids)
     if row.problem and not is_awaited:
-        record_event(connection, kind="certificate_readable", text=f"{event_title(due)} can be read again")
+        record_event(connection, kind="certificate_readable", text=f"{reference_event_title(due)} can be read again")
     if is_new:
-        text = f"{event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
+        text = (
+            f"{reference_event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
+        )
         record_event(connection, kind="certificate_renewed", text=text)
     return read_changes(connection, is_in_list(_root.c.id, ids)) if is_new and ids else ()
 
@@ -129,11 +131,11 @@ def record_read_problem(connection: Connection, due: DueCertificate, problem: st
         update(_certificate).where(*known, _certificate.c.problem != text).values(problem=text)
     ).rowcount
     if new:
-        told = f"{event_title(due)} cannot be read any more; load balancers keep what they have: {text}"
+        told = f"{reference_event_title(due)} cannot be read any more; load balancers keep what they have: {text}"
         record_event(connection, kind="certificate_unreadable", text=told)
 
 
-def event_title(due: Any) -> str:
+def reference_event_title(due: Any) -> str:
     """Return the text by which events name a certificate reference."""
     return f"{CertificateKind(due.kind).words} {due.reference} of project {due.project_id}"
 
@@ -176,6 +178,6 @@ def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], opti
             update(_root)
             .where(is_in_list(_root.c.id, ids), _root.c.deleted == false())
             .ordered_values(*revision_assignments().items()),
-            {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
+            {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},
         )
         store_revision_requesters(connection, and_(is_in_list(_root.c.id, ids), _root.c.deleted == false()))

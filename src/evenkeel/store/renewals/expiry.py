@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, updat
 from evenkeel.core.tls.certificates import DAY_SECONDS, EXPIRY_DAYS, CertificateKind, expiry_stages, expiry_text
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.renewals.contents import event_title, is_reference_used
+from evenkeel.store.renewals.contents import is_reference_used, reference_event_title
 from evenkeel.store.writing.events import event_row, record_events
 
 _certificate = schema.certificate
@@ -60,7 +60,9 @@ def record_expiry_events(connection: Connection, rows: Sequence[Any]) -> int:
         same = told.is_(None) if row.expiry_told_days is None else told == row.expiry_told_days
         if connection.execute(update(_certificate).where(*unchanged, same).values(expiry_told_days=days)).rowcount:
             events.append(
-                event_row(kind=_expiry_event_kind(days), text=expiry_text(event_title(row), row.not_after, days))
+                event_row(
+                    kind=_expiry_event_kind(days), text=expiry_text(reference_event_title(row), row.not_after, days)
+                )
             )
     record_events(connection, events)
     return len(events)

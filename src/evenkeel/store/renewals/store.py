@@ -17,7 +17,9 @@ _certificate = schema.certificate
 
 
 class SqlRenewals:
-    """Repeated reading of references to key managers, in SQL."""
+    """Stores when references to key managers are read again, and what was read, in SQL; implements the port
+    ``RenewalStore``.
+    """
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

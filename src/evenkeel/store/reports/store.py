@@ -23,7 +23,7 @@ from evenkeel.store.reports.traffic import read_traffic, shared_count_with_total
 
 
 class SqlReports:
-    """Agents' reports, in SQL."""
+    """Stores agents' reports in SQL; implements the port ``ReportStore``."""
 
     def __init__(self, database: Database, histories: Histories, options: StoreOptions) -> None:
         self._db = database

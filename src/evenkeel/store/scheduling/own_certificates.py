@@ -14,7 +14,7 @@ from evenkeel.store.writing.events import event_row, record_events
 _own = schema.own_certificate
 NAME_MAX = 255
 KEPT_SECONDS = 2 * 86_400.0
-"""Time after which a certificate that no controller has seen is not shown any more."""
+"""Time after which the record of a certificate that no controller has seen is deleted."""
 
 
 def record_own_certificates(connection: Connection, seen: Sequence[OwnCertificate]) -> None:

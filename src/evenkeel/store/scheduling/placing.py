@@ -27,7 +27,7 @@ from evenkeel.store.ownership.capacity import reserve_capacity
 from evenkeel.store.ownership.sql import (
     MARK_ASSIGNMENTS_CHANGED,
     ConcurrentUpdate,
-    acting_agent_ids,
+    acting_agent_ids_query,
     is_acting,
     is_eligible,
     is_handover_overdue,
@@ -248,7 +248,7 @@ _READ_JOINED = (
 
 
 def _lock_shard(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
-    """Return the shard's row, locked; None if its epoch is not ``seen_epoch``."""
+    """Lock the shard's row and return it; None if there is no such shard, or its epoch is not ``seen_epoch``."""
     return connection.execute(
         select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
     ).first()
@@ -352,7 +352,7 @@ class _UnservedShards(NamedTuple):
 def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _UnservedShards:
     """Return which of the shards no agent serves, or have an overdue handover, so that they may be assigned."""
     acting = _shard.c.acting_agent_id
-    unserved = or_(acting.is_(None), acting.not_in(acting_agent_ids()), is_handover_overdue())
+    unserved = or_(acting.is_(None), acting.not_in(acting_agent_ids_query()), is_handover_overdue())
     rows = connection.execute(
         select(_shard.c.id, _environment.c.halted_at)
         .join(_environment, _environment.c.name == _shard.c.environment)

@@ -24,8 +24,8 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.ownership.agent_views import read_seen_agents, snapshots_by_group
 from evenkeel.store.ownership.capacity import decode_group_capacity
 from evenkeel.store.ownership.sql import (
-    acting_agent_ids,
-    eligible_agent_ids,
+    acting_agent_ids_query,
+    eligible_agent_ids_query,
     is_eligible,
     mark_assignments_changed,
 )
@@ -53,12 +53,12 @@ def read_unplaced_load_balancers(
     Load balancers that their environment can take now come first, so that those waiting for one environment
     do not hide those of another.
     """
-    rows = connection.execute(_unplaced_statement(limit))
+    rows = connection.execute(_unplaced_query(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
 
 
 @cache
-def _unplaced_statement(limit: int) -> Select[Any]:
+def _unplaced_query(limit: int) -> Select[Any]:
     """Return a query for unplaced load balancers; those whose environment or zone has an eligible group come first.
 
     This is only an order: the placement rule (``GroupView.eligible``) decides on each.
@@ -176,7 +176,7 @@ def _group_shards_query() -> Select[Any]:
     """Return a query for shards to decide on, unserved ones first, then all handovers in progress, which are
     counted.
     """
-    unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_agent_ids()))
+    unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_agent_ids_query()))
     under_way = _shard.c.handover_to.is_not(None)
     return (
         select(_shard, db_now().label("now"))
@@ -242,7 +242,7 @@ def cancel_dead_handovers(connection: Connection, environment: str, group_number
     """Cancel at most :data:`MAX_SHARDS_PER_SNAPSHOT` handovers to agents that cannot take the shards any
     more; the shards' owners keep them.
     """
-    dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_agent_ids()))
+    dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_agent_ids_query()))
     rows = connection.execute(
         select(_shard.c.id, _shard.c.acting_agent_id)
         .where(_shard.c.environment == environment, _shard.c.group_number == group_number, dead)

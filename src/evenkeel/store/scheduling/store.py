@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class SqlScheduling:
-    """Reads and writes of the scheduler and the sweeper."""
+    """Reads and writes for the scheduler and the sweeper in SQL; implements the port ``SchedulingStore``."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

@@ -35,9 +35,9 @@ from evenkeel.store.writing.revision_lock import (
     WriteTarget,
     build_change,
     immutable_error,
+    mark_pool_pending,
     pending_status,
     read_target_row,
-    touch_pool,
 )
 from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tenant_writes import TenantWrites
@@ -153,7 +153,7 @@ def _add_to_pool(
     """
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
     locked = writes.lock(connection, WriteTarget(POOL, pool_id, project_id))
-    touch_pool(connection, pool_id, locked)
+    mark_pool_pending(connection, pool_id, locked)
     writes.check_quota(connection, locked, *rows)
     stored = tuple(as_pending_create(row, locked) for row in rows)
     insert_rows(connection, kind.table, [row_of(row) for row in stored])
@@ -240,10 +240,10 @@ def _set_default_pool(connection: Connection, listener_id: str, pool_id: str, lo
     )
     row = update_returning(statement, table.c.protocol, by=table.c.id == listener_id).first_row(connection)
     if row is None:
-        raise _no_pool_conflict(connection, listener_id)
+        raise _no_default_pool_error(connection, listener_id)
     return str(row.protocol)
 
 
-def _no_pool_conflict(connection: Connection, listener_id: str) -> Conflict:
+def _no_default_pool_error(connection: Connection, listener_id: str) -> Conflict:
     row = read_target_row(connection, WriteTarget(LISTENER, listener_id, None))
     return immutable_error(LISTENER, listener_id) if row.deleted else second_default_pool_error()

@@ -37,7 +37,7 @@ from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME, address_rows
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.vips.selection import candidate_addresses, choose_free_address
 from evenkeel.store.writing.certificates import add_certificate_uses
-from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.conflicts import check_new_tree
 from evenkeel.store.writing.quota_check import check_quota, count_new_objects, has_own_quotas
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer
@@ -236,7 +236,7 @@ def _tree_as_stored(
         provisioning_status=ProvisioningStatus.PENDING_CREATE,
         status_reason="",
         revision=1,
-        change_id=new_change(),
+        change_id=new_change_parameter(),
         applied_revision=0,
         deleted=False,
         created_at=now,

@@ -22,8 +22,8 @@ from evenkeel.store.writing.revision_lock import (
     LockedLoadBalancer,
     WriteTarget,
     build_change,
-    touch_listener,
-    touch_policy,
+    mark_listener_pending,
+    mark_policy_pending,
 )
 from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tenant_writes import TenantWrites
@@ -55,7 +55,7 @@ def add_l7policy(
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
-        touch_listener(connection, row.listener_id, locked)
+        mark_listener_pending(connection, row.listener_id, locked)
         writes.check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
         # Before the check of the redirect, whose pool may be the new one.
         made = insert_pools(connection, new_pools, locked)
@@ -79,7 +79,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
-        touch_policy(connection, L7POLICY, row.l7policy_id, locked)
+        mark_policy_pending(connection, L7POLICY, row.l7policy_id, locked)
         _check_rule_limit(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
         rule = as_pending_create(row, locked)

@@ -17,7 +17,7 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.writing.conflicts import check_distinct_members
-from evenkeel.store.writing.revision_lock import LockedLoadBalancer, WriteTarget, build_change, touch_pool
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer, WriteTarget, build_change, mark_pool_pending
 from evenkeel.store.writing.steps import as_pending_create, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
@@ -55,7 +55,7 @@ def replace_members(
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
-        touch_pool(connection, pool_id, locked)
+        mark_pool_pending(connection, pool_id, locked)
         plan = plan_members(_live_members(connection, pool_id), members, locked, additive_only=additive_only)
         # the batch counts as a whole: removed members make room
         writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})

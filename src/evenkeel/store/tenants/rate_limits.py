@@ -15,7 +15,7 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_of
 from evenkeel.store.writing.conflicts import too_many_rate_limit_policies_error, too_many_rate_limit_rules_error
-from evenkeel.store.writing.revision_lock import WriteTarget, build_change, touch_listener, touch_policy
+from evenkeel.store.writing.revision_lock import WriteTarget, build_change, mark_listener_pending, mark_policy_pending
 from evenkeel.store.writing.steps import as_pending_create
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
@@ -32,7 +32,7 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
-        touch_listener(connection, row.listener_id, locked)
+        mark_listener_pending(connection, row.listener_id, locked)
         if int(connection.scalar(there) or 0) >= RATE_LIMIT_POLICIES_MAX:
             raise too_many_rate_limit_policies_error(row.listener_id)
         writes.check_quota(connection, locked, row)
@@ -54,7 +54,7 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
-        touch_policy(connection, RATE_LIMIT_POLICY, policy_id, locked)
+        mark_policy_pending(connection, RATE_LIMIT_POLICY, policy_id, locked)
         if int(connection.scalar(there) or 0) >= RATE_LIMIT_RULES_MAX:
             raise too_many_rate_limit_rules_error(policy_id)
         writes.check_quota(connection, locked, row)

@@ -32,7 +32,7 @@ _counts = schema.listener_statistics
 
 
 @cache
-def _served_by_query(kind: Kind) -> Select[Any]:
+def _serving_environment_query(kind: Kind) -> Select[Any]:
     root, table = schema.load_balancer, kind.table
     is_root = root.c.id == bindparam("object_id")
     if kind is not LOAD_BALANCER:
@@ -54,11 +54,11 @@ def _served_by_query(kind: Kind) -> Select[Any]:
     )
 
 
-def read_served_by(connection: Connection, kind: Kind, object_id: str) -> ServedBy | None:
+def read_serving_environment(connection: Connection, kind: Kind, object_id: str) -> ServedBy | None:
     """Return the environment of the load balancer that the object is or belongs to; None if the object does not exist.
     One query.
     """
-    row = connection.execute(_served_by_query(kind), {"object_id": storable_text(object_id)}).first()
+    row = connection.execute(_serving_environment_query(kind), {"object_id": storable_text(object_id)}).first()
     if row is None:
         return None
     known = dict(row._mapping)

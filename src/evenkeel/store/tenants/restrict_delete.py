@@ -5,7 +5,7 @@ from sqlalchemy import Connection, case, false, select, update
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, LISTENER, POOL, Kind
 from evenkeel.store.writing.conflicts import object_in_use_error
-from evenkeel.store.writing.revision_lock import LockedLoadBalancer, pending_status, touch_listeners
+from evenkeel.store.writing.revision_lock import LockedLoadBalancer, mark_listeners_pending, pending_status
 
 _policy = schema.l7policy
 
@@ -20,7 +20,7 @@ def check_restricted_delete(connection: Connection, kind: Kind, child_id: str, l
         _check_no_child(connection, kind, child_id, L7POLICY, "listener_id")
     elif kind is POOL:
         _check_no_child(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
-        touch_listeners(connection, child_id, locked)
+        mark_listeners_pending(connection, child_id, locked)
         connection.execute(
             update(_policy)
             .where(_policy.c.redirect_pool_id == child_id, _policy.c.deleted == false())

@@ -60,9 +60,8 @@ from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write_oper
 
 
 class SqlTenants:
-    """Load balancers and their children, in SQL.
-
-    ``in_error``: accept changes of load balancers in ERROR, too, where immutability is strict.
+    """Stores load balancers and their children in SQL; implements the port ``TenantStore``. ``in_error``:
+    accept changes of load balancers in ERROR, too, where immutability is strict.
     """
 
     def __init__(self, database: Database, options: StoreOptions, random: Random, *, in_error: bool = False) -> None:
@@ -254,7 +253,9 @@ class SqlTenants:
         )
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
-        served = await self._db.query(lambda connection: reads.read_served_by(connection, KINDS[kind], object_id))
+        served = await self._db.query(
+            lambda connection: reads.read_serving_environment(connection, KINDS[kind], object_id)
+        )
         # An object of another project is reported exactly like one that does not exist.
         if served is None or project_id not in (None, served.project_id):
             raise NotFound(KINDS[kind].title, object_id)

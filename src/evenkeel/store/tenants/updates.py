@@ -42,12 +42,12 @@ from evenkeel.store.writing.revision_lock import (
     WriteTarget,
     build_change,
     immutable_error,
+    mark_listener_pending,
+    mark_listeners_pending,
+    mark_policy_pending,
+    mark_pool_pending,
     pending_status,
     read_target_row,
-    touch_listener,
-    touch_listeners,
-    touch_policy,
-    touch_pool,
 )
 from evenkeel.store.writing.served_references import delete_served_references, references_to_keep
 from evenkeel.store.writing.steps import check_changeable, mark_rows_deleted
@@ -84,7 +84,7 @@ def update_child(
         placed = _check_and_move_policy(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
         kept = _kept_reference_columns(connection, target, certificates)
         row = update_child_row(connection, target.kind, child_id, values | placed | kept, locked)
-        _touch_parents(connection, target.kind, row, locked)
+        _mark_parents_pending(connection, target.kind, row, locked)
         changed = build_and_read_child_ids(connection, target.kind, row)
         if target.kind in (LISTENER, POOL) and changes_references(changes):
             update_certificate_uses(connection, writes.options, locked, changed, certificates)
@@ -124,7 +124,7 @@ def delete_child(
         # With "restrict" policies that redirect to the pool become REJECT instead, so they are no obstacle.
         elif target.kind is POOL:
             check_pool_unused(connection, child_id)
-        _touch_parents(connection, target.kind, row, locked, going=True)
+        _mark_parents_pending(connection, target.kind, row, locked, going=True)
         mark_rows_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
         _delete_children(connection, target.kind, row, locked)
         if target.kind is LISTENER:
@@ -234,14 +234,14 @@ def update_child_row(
     """
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
-    row = _update_statement(kind, tuple(sorted(values))).first_row(connection, parameters)
+    row = _update_child_statement(kind, tuple(sorted(values))).first_row(connection, parameters)
     if row is None:
         raise immutable_error(kind, child_id)
     return row
 
 
 @lru_cache(maxsize=MAX_CACHED_STATEMENTS)
-def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
+def _update_child_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
     table = kind.table
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}
     is_it = table.c.id == bindparam("child_id")
@@ -251,19 +251,19 @@ def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
     )
 
 
-def _touch_parents(
+def _mark_parents_pending(
     connection: Connection, kind: Kind, row: Any, locked: LockedLoadBalancer, *, going: bool = False
 ) -> None:
     if kind is POOL and not going:
-        touch_listeners(connection, row.id, locked)
+        mark_listeners_pending(connection, row.id, locked)
     elif kind in (MEMBER, HEALTH_MONITOR):
-        touch_pool(connection, row.pool_id, locked)
+        mark_pool_pending(connection, row.pool_id, locked)
     elif kind in (L7POLICY, RATE_LIMIT_POLICY):
-        touch_listener(connection, row.listener_id, locked)
+        mark_listener_pending(connection, row.listener_id, locked)
     elif kind is L7RULE:
-        touch_policy(connection, L7POLICY, row.l7policy_id, locked)
+        mark_policy_pending(connection, L7POLICY, row.l7policy_id, locked)
     elif kind is RATE_LIMIT_RULE:
-        touch_policy(connection, RATE_LIMIT_POLICY, row.rate_limit_policy_id, locked)
+        mark_policy_pending(connection, RATE_LIMIT_POLICY, row.rate_limit_policy_id, locked)
 
 
 def _delete_children(connection: Connection, kind: Kind, row: Any, locked: LockedLoadBalancer) -> None:

@@ -95,12 +95,12 @@ class SqlPortChanges:
         row = await self._db.query(lambda connection: connection.execute(_READ_PORT, here).first())
         if row is None:
             return None
-        found = _due_port(load_balancer_id, row)
+        found = _due_port_from_row(load_balancer_id, row)
         # The note is of a former port, which was replaced.
         if row.lost_port_id is None or row.lost_port_id != row.vip_port_id:
             return found
         rows = await self._db.query(lambda connection: connection.execute(_READ_LOST_PORT, here).fetchall())
-        return replace(found, lost=_lost_port(row, rows)) if rows else None
+        return replace(found, lost=_lost_port_from_rows(row, rows)) if rows else None
 
     async def port_set(self, port: DuePort) -> bool:
         same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
@@ -119,7 +119,7 @@ class SqlPortChanges:
         return tuple(row.load_balancer_id for row in taken)
 
 
-def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
+def _due_port_from_row(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
     groups = msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...]) if row.security_groups else None
     # the port of a held one was given back to the system that it comes from
     host = "" if row.held else decode_layout(row.network_layout).binding_host or row.host or None
@@ -132,7 +132,7 @@ def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
     return DuePort(load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options)
 
 
-def _lost_port(row: Any, addresses: Sequence[Any]) -> LostPort:
+def _lost_port_from_rows(row: Any, addresses: Sequence[Any]) -> LostPort:
     first = addresses[0]
     return LostPort(
         project_id=row.project_id,

@@ -25,7 +25,7 @@ CANDIDATES = 4
 """Number of addresses that each create looks up; one of them is free unless the range is nearly full."""
 
 
-class _Range(NamedTuple):
+class _AddressRange(NamedTuple):
     """A range of a subnet's addresses, as integers."""
 
     version: int
@@ -101,7 +101,7 @@ _Span = tuple[int, int]
 """Offsets of the first and last address of a contiguous range."""
 
 
-def _reserved_spans(plan: VipPlan, found: _Range) -> list[_Span]:
+def _reserved_spans(plan: VipPlan, found: _AddressRange) -> list[_Span]:
     spans: list[_Span] = []
     for text in plan.reserved:
         first, last = parsed_range(text)
@@ -122,7 +122,7 @@ def _merge_spans(spans: Iterable[_Span]) -> list[_Span]:
     return joined
 
 
-def _address_range(plan: VipPlan) -> _Range:
+def _address_range(plan: VipPlan) -> _AddressRange:
     """Return the plan's range of addresses. Raises :class:`Invalid` if it is empty."""
     try:
         found = _range_between(plan.allocation_start, plan.allocation_end)
@@ -134,13 +134,13 @@ def _address_range(plan: VipPlan) -> _Range:
 
 
 @lru_cache(maxsize=1024)
-def _range_between(start: str, end: str) -> _Range | None:
+def _range_between(start: str, end: str) -> _AddressRange | None:
     """Return the range between two addresses; None if it is empty, or they are of different IP versions. Raises
     :class:`ValueError` for a text that is no address.
     """
     first, last = ip_address(start), ip_address(end)
     size = int(last) - int(first) + 1
-    return _Range(first.version, int(first), size) if first.version == last.version and size > 0 else None
+    return _AddressRange(first.version, int(first), size) if first.version == last.version and size > 0 else None
 
 
 VIP_ATTEMPTS = 32

@@ -11,15 +11,15 @@ from evenkeel.store.records import schema
 _root = schema.load_balancer
 
 
-def new_change() -> str:
-    """Return a new change id, for the parameter ``new_change`` of :func:`change_id_assignments`."""
+def new_change_parameter() -> str:
+    """Return a new change id, for the parameter ``new_change_parameter`` of :func:`change_id_assignments`."""
     return new_change_id()
 
 
 def change_id_assignments() -> dict[str, ColumnElement[str]]:
     """Return {column: value} of a new change id, for a statement that raises the revision. They come before
-    the revision, because MariaDB evaluates from left to right. Parameter: ``new_change``, see
-    :func:`new_change`.
+    the revision, because MariaDB evaluates from left to right. Parameter: ``new_change_parameter``, see
+    :func:`new_change_parameter`.
     """
     former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
     # The newest one is put in front, so that the oldest is cut off at the column's limit.

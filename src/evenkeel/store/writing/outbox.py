@@ -28,11 +28,11 @@ def record_notifications(connection: Connection, ids: Mapping[LifecycleEvent, Se
     """
     for event, load_balancer_ids in ids.items():
         if load_balancer_ids:
-            connection.execute(_insert_event(event), {"b_ids": list(load_balancer_ids)})
+            connection.execute(_insert_notifications_statement(event), {"b_ids": list(load_balancer_ids)})
 
 
 @cache
-def _insert_event(event: LifecycleEvent) -> Insert:
+def _insert_notifications_statement(event: LifecycleEvent) -> Insert:
     values: dict[str, Any] = {
         "event": literal(event.value, _notification.c.event.type),
         "at": db_now(),

@@ -38,7 +38,7 @@ from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, RATE_LIMIT_POLICY, Kind
-from evenkeel.store.writing.changes import change_id_assignments, new_change
+from evenkeel.store.writing.changes import change_id_assignments, new_change_parameter
 from evenkeel.store.writing.quota_check import has_own_quotas
 from evenkeel.store.writing.revisions import store_revision_requester
 
@@ -132,7 +132,7 @@ def try_lock(
     scoped, parented = target.project_id is not None, target.parent_id is not None
     statement = _raise_revision_statement(target.kind, scoped, parented, tuple(sorted(values)), strict, own)
     parameters = {f"new_{name}": value for name, value in values.items()}
-    raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
+    raising = {"deadline_seconds": deadline_seconds, "new_change": new_change_parameter()}
     row = statement.first_row(connection, parameters | _target_parameters(target) | raising)
     if row is None:
         if strict is not None:
@@ -311,7 +311,7 @@ _TOUCH_LISTENER = (
 )
 
 
-def _touch_policy_statement(kind: Kind) -> Update:
+def _mark_policy_pending_statement(kind: Kind) -> Update:
     table = kind.table
     return (
         update(table)
@@ -320,7 +320,7 @@ def _touch_policy_statement(kind: Kind) -> Update:
     )
 
 
-def _touch_listener_of_policy_statement(kind: Kind) -> Update:
+def _mark_listener_of_policy_pending_statement(kind: Kind) -> Update:
     owner = select(kind.table.c.listener_id).where(kind.table.c.id == bindparam("touched_id"))
     return (
         update(schema.listener)
@@ -330,22 +330,22 @@ def _touch_listener_of_policy_statement(kind: Kind) -> Update:
 
 
 _TOUCH_POLICY = {
-    kind: (_touch_policy_statement(kind), _touch_listener_of_policy_statement(kind))
+    kind: (_mark_policy_pending_statement(kind), _mark_listener_of_policy_pending_statement(kind))
     for kind in (L7POLICY, RATE_LIMIT_POLICY)
 }
 
 
-def touch_pool(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
+def mark_pool_pending(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the pool and its listeners PENDING_UPDATE (new ones stay PENDING_CREATE) after a change of its
     children. Two statements. Raises :class:`Conflict` if the pool was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
         raise immutable_error(POOL, pool_id)
-    touch_listeners(connection, pool_id, locked)
+    mark_listeners_pending(connection, pool_id, locked)
 
 
-def touch_listeners(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
+def mark_listeners_pending(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the listeners that send to the pool, by default or by an L7 policy, PENDING_UPDATE (new ones stay
     PENDING_CREATE). One statement.
     """
@@ -353,7 +353,7 @@ def touch_listeners(connection: Connection, pool_id: str, locked: LockedLoadBala
     connection.execute(_TOUCH_LISTENERS, parameters)
 
 
-def touch_listener(connection: Connection, listener_id: str, locked: LockedLoadBalancer) -> None:
+def mark_listener_pending(connection: Connection, listener_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the listener PENDING_UPDATE (a new one stays PENDING_CREATE) after a change of its policies.
     Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
@@ -362,7 +362,7 @@ def touch_listener(connection: Connection, listener_id: str, locked: LockedLoadB
         raise immutable_error(LISTENER, listener_id)
 
 
-def touch_policy(connection: Connection, kind: Kind, policy_id: str, locked: LockedLoadBalancer) -> None:
+def mark_policy_pending(connection: Connection, kind: Kind, policy_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the L7 policy or rate limit policy, and its listener, PENDING_UPDATE (new ones stay
     PENDING_CREATE) after a change of its rules. Raises :class:`Conflict` if the policy was deleted before
     the lock was taken.

@@ -17,7 +17,9 @@ _READ_TAKEN_IDS = union_all(
 
 
 def check_ids_free(connection: Connection, ids: Iterable[str]) -> None:
-    """Check that no object of any kind has one of these ids. One query. Raises :class:`MirrorConflict`."""
+    """Check that no object of any kind has one of these ids. One query. Raises :class:`MirrorConflict` if one
+    has.
+    """
     if wanted := list(ids):
         found = connection.execute(_READ_TAKEN_IDS, {"wanted": wanted}).first()
         if found is not None:
