@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from aiormq.base import FutureStore
 
 from evenkeel.bus.amqp import connection as module
-from evenkeel.bus.amqp.connection import AmqpConnection
+from evenkeel.bus.amqp.connection import AmqpConnection, translate_errors
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node, parse_nodes
 from evenkeel.core.kit.errors import BusUnavailable
@@ -179,3 +180,16 @@ async def test_the_late_end_of_a_former_connection_does_not_end_the_next_one(mon
     broker.made[1].end()
     await eventually(lambda: len(broker.made) == 3)
     await connection.close()
+
+
+async def test_request_of_a_connection_that_closes_without_a_reason_fails_as_unavailable() -> None:
+    requests = FutureStore(asyncio.get_running_loop())
+    request = requests.create_task(asyncio.Event().wait())
+    await requests.reject_all(None)  # as aiormq does when the broker has answered Connection.Close
+    with pytest.raises(BusUnavailable, match=r"sending: .* was closed"), translate_errors("sending"):
+        await request
+
+
+def test_error_of_this_program_is_not_translated() -> None:
+    with pytest.raises(KeyError), translate_errors("sending"):
+        raise KeyError

@@ -243,6 +243,12 @@ def translate_errors(doing: str) -> Iterator[None]:
     # aio_pika raises plain RuntimeErrors for connections and channels that are not open.
     except (AMQPError, OSError, ChannelInvalidStateError, RuntimeError) as error:
         raise BusUnavailable(f"{doing}: {_error_text(error)}") from error
+    except Exception as error:
+        # aiormq ends requests by a bare Exception if their connection closes while it has no error to name: when it is
+        # closed here, in a race with its reader.
+        if type(error) is not Exception:
+            raise
+        raise BusUnavailable(f"{doing}: the connection to the message broker was closed") from error
 
 
 def _error_text(error: BaseException) -> str:
