@@ -2,5 +2,5 @@
 
 It alone owns HAProxy's files, processes and sockets. Agents send it configurations over HTTPS (:mod:`wire`). It records
 on disk the newest epoch of each partition and refuses requests of older owners. Each partition has a HAProxy of its own
-(master and workers). Of Even Keel it imports only the core's values.
+(master and workers). The package imports only Even Keel's core, ``serving`` and ``metrics``.
 """

@@ -492,9 +492,9 @@ RefusalCode = Literal[
 
 
 class DaemonRefusal(Wire):
-    """Body of every error response. Nothing was changed, except that a change refused as ``busy`` after the
-    response's time-out continues. ``epoch``: the guard's, for ``stale_owner``, ``not_guarded`` and
-    ``too_far``; else None.
+    """Body of every error response. The accepted state is unchanged, except that a change refused as ``busy``
+    after the response's time-out continues. ``epoch``: the guard's, for ``stale_owner``, ``not_guarded``
+    and ``too_far``; else None.
     """
 
     code: RefusalCode

@@ -61,8 +61,8 @@ def add_agent(file: Path, name: str, password: str) -> None:
 def read_hashes(file: Path) -> dict[str, PasswordHash]:
     """Read ``{agent name: password hash}``; if a name occurs twice, the last line counts.
 
-    Raises :class:`Invalid` naming the bad line without its content, or if others may read the file;
-    :class:`OSError` if it cannot be read.
+    Raises :class:`Invalid` naming the bad line without its content, or if the file is too large, not UTF-8 or
+    accessible to others; :class:`OSError` if it cannot be read.
     """
     return dict(agent for _, agent in parse_lines(read_private(file), _parse_agent_line))
 

@@ -1,6 +1,6 @@
 """One handler per route. Handlers only read the request, call the core and encode the result.
 
-:mod:`api.server` maps errors to responses.
+:mod:`api.server` answers their errors, as :mod:`api.refusals` maps them.
 """
 
 import asyncio
@@ -127,7 +127,11 @@ class Handlers:
 
     async def patch_partition(self, request: web.Request) -> web.Response:
         """Handle ``PATCH /v1/partitions/{name}``: change only the load balancers that the request names;
-        answer with a receipt. Errors and journal are those of :meth:`put_partition`.
+        answer with a receipt and write a journal entry when the change ends.
+
+        Raises :class:`DaemonRefused` for an invalid name or body, or (``busy``) after ``change_seconds``, and
+        then the change continues; also the errors of :meth:`PartitionOperations.change`, such as
+        ``StaleOwner`` and ``NotGuarded``.
         """
         return await self._change_partition(request, complete=False)
 

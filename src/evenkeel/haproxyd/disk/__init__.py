@@ -1,1 +1,1 @@
-"""Persistent state of the daemon, written so that it survives a power failure."""
+"""Persistent state of the daemon. What the daemon has confirmed to agents survives a power failure."""

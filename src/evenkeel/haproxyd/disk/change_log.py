@@ -1,9 +1,10 @@
 """The content of a partition on disk: a snapshot and a log of the changes since.
 
-A change is one append with fsync, which costs the disk one flush; replacing a file costs three. When the log is larger
-than the snapshot, both are compacted into a new snapshot, after the response. Replaying a log over a snapshot that
-already includes it gives the same result, so a crash between the two steps does no harm. Contents of certificates are
-stored separately (:mod:`disk.certificate_contents`). Every function may block.
+A change is one append with fsync, which costs the disk one flush; replacing a file costs three. When the log
+is larger than 1 MiB and the snapshot, both are compacted into a new snapshot, after the response. Replaying a
+log over a snapshot that already includes it gives the same result, so a crash between the two steps does no
+harm. Contents of certificates are stored separately (:mod:`disk.certificate_contents`). Every function may
+block.
 """
 
 import contextlib

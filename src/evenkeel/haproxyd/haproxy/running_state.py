@@ -48,10 +48,11 @@ class RunningState:
         """Frontends whose policies were changed since the process loaded them."""
 
     def adopt(self, saved: RunningFile, config: HaproxyConfig, local: str) -> None:
-        """Set the state to that of a process that an earlier daemon started.
+        """Set the state in memory to that of a process that an earlier daemon started; ``known`` if its
+        record proves that it runs ``config``.
 
-        ``saved``: the earlier daemon's record; ``config``: the configuration that the process should run; ``local``:
-        the operator's file that it may have read.
+        ``saved``: the earlier daemon's record; ``config``: the configuration that the process should run;
+        ``local``: the operator's file that it may have read.
         """
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local

@@ -112,8 +112,8 @@ class PartitionUser:
         """User of the partition's workers; None: the daemon's own user."""
 
     def read(self) -> None:
-        """Read the user id from disk, and set ``user``; None if none is stored or another partition has it.
-        Blocks.
+        """Set ``user`` from the user id on disk, or to the configured user of all partitions, if there is
+        one; None if no id is stored, or it is out of range or another partition's. Blocks.
         """
         self.user = self._users.restore(self._partition, self._storage.read_worker_uid())
 

@@ -1,1 +1,1 @@
-"""The health of servers and of HAProxys: observation, ICMP checks, events and metrics."""
+"""The health of servers and of HAProxys: observation, the daemon's own checks, events and metrics."""

@@ -1,4 +1,6 @@
-"""UNIX sockets that only the daemon's user may use from their creation on."""
+"""UNIX sockets that only the daemon's user may use from their creation on, unless workers of other users need
+them.
+"""
 
 import os
 import socket

@@ -183,8 +183,9 @@ class DatagramBalancer:
         """Make the kernel forward for exactly these load balancers of the partition; those without datagram
         listeners are ignored.
 
-        Returns whether the kernel's table changed. Raises :class:`PartitionFailed` if the kernel refuses the
-        change or datagrams cannot be forwarded; the table has not changed then.
+        Returns whether the kernel's table changed. Raises :class:`PartitionFailed` if datagrams cannot be
+        forwarded or the kernel refuses the change, and then the table has not changed; or if the kernel does
+        not answer.
         """
         wanted = _with_datagram_listeners(load_balancers)
         if not wanted and partition not in self._held:

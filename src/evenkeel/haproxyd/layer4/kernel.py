@@ -110,7 +110,7 @@ class KernelTable:
         to servers that left; a table that another program changed is replaced as a whole.
 
         Returns whether anything was to be changed. Raises :class:`KernelRefused` if the kernel refuses the
-        change, and then nothing has changed.
+        change, and then nothing has changed, or if it does not answer, and then the table is uncertain.
         """
         with self._lock:
             before = self._contents.get(partition, _EMPTY_CONTENT)

@@ -126,7 +126,7 @@ class RandomNumber:
         return f"numgen random mod {self.below} offset {self.offset}"
 
     def load(self, register: int) -> Iterator[bytes]:
-        """Yield the expression that puts the random number into a register."""
+        """Yield the expression that puts a random number into ``register``."""
         numbers = (register, self.below, _RANDOM_TYPE, self.offset)
         yield encode_expression(
             "numgen", *(number32_attribute(place, number) for place, number in enumerate(numbers, 1))
@@ -150,7 +150,7 @@ class HashedNumber:
         return f"jhash {_join_texts(self.fields)} mod {self.below} seed {self.seed:#x} offset {self.offset}"
 
     def load(self, register: int) -> Iterator[bytes]:
-        """Yield the expressions that put the number into a register."""
+        """Yield the expressions that hash the fields and put the number into ``register``."""
         yield from load_registers(self.fields, _HASH_REGISTER)
         length = 4 * sum(field.registers for field in self.fields)
         numbers = (_HASH_REGISTER, register, length, self.below, self.seed, self.offset, 0)

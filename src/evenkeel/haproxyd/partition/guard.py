@@ -88,7 +88,7 @@ class PartitionGuard:
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """Return the other hosts' HAProxys with which this one shares its stick tables."""
+        """Return the other hosts' HAProxys with which this one shares its stick tables; empty: none."""
         return self._file.peers
 
     @property

@@ -1,4 +1,8 @@
-"""Merges several queued changes into one target state. Pure, except that it completes the changes it refuses."""
+"""Merges several queued changes into one target state.
+
+Reads and writes no files. It looks up this host's addresses, reserves new listening addresses in the
+registry, and completes the changes that it refuses.
+"""
 
 from collections.abc import Callable, Mapping
 

@@ -112,7 +112,7 @@ class PartitionSupervisor:
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """Return the other hosts' HAProxys with which this one shares its stick tables."""
+        """Return the other hosts' HAProxys with which this one shares its stick tables; empty: none."""
         return self._guard.peers
 
     @property

@@ -77,8 +77,8 @@ class KeptConnection:
 
     async def _open_connection(self, pid: int, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Connect to the worker, keep the connection, and return the answers of the worker with this pid;
-        None if it is another worker or the connection fails. Raises :class:`HaproxyDown` if it does not
-        answer in time.
+        None if it is another worker, the connection fails, or too many are kept. Raises
+        :class:`HaproxyDown` if the worker does not answer in time.
         """
         if not self._kept.reserve_connection():
             return None
