@@ -69,10 +69,14 @@ SECOND, CENTURY = timedelta(seconds=1), timedelta(days=36500)
 @pytest.mark.parametrize(
     ("names", "now", "told"),
     [
-        (("www", "ca"), NOT_BEFORE - CLOCK_SKEW - SECOND, "It is not valid yet. It is valid from 2026-01-01T00:00:00"),
+        (
+            ("www", "ca"),
+            NOT_BEFORE - CLOCK_SKEW - SECOND,
+            "The certificate is not valid yet. It is valid from 2026-01-01T00:00:00",
+        ),
         (("www", "ca"), NOT_BEFORE - CLOCK_SKEW, ""),
         (("www", "ca", "crl"), NOT_AFTER - SECOND, ""),
-        (("www", "ca", "crl"), NOT_AFTER, "It has expired. It was valid until 2036-01-01T00:00:00"),
+        (("www", "ca", "crl"), NOT_AFTER, "The content has expired. It was valid until 2036-01-01T00:00:00"),
         (("crl",), NOT_BEFORE - CENTURY, ""),
     ],
 )

@@ -1,6 +1,5 @@
-"""Effects of operators' acts, in words: the same in the API's document, in ``evenkeel … --help`` and in the dashboard.
-
-The first clause of each is its summary.
+"""Effects of operators' acts, in words: the same in the API's document, in ``evenkeel … --help`` and in the
+dashboard. The first clause of each is its summary.
 """
 
 import re
@@ -62,7 +61,9 @@ EFFECTS: Mapping[str, str] = {
 
 
 def summary_of(act: str) -> str:
-    """Return the first clause of what an act does."""
+    """Return the summary of an operator's act: the first clause of its effect. ``act``: a key of
+    :data:`EFFECTS`.
+    """
     return first_clause(EFFECTS[act])
 
 
@@ -70,7 +71,7 @@ _CLAUSE_END = re.compile(r"[.;:](?=\s|$)")
 
 
 def first_clause(text: str) -> str:
-    """Return the text up to the end of its first clause, on one line."""
+    """Return the text up to the end of its first clause (before ``.``, ``;`` or ``:``), on one line."""
     line = " ".join(text.split())
     end = _CLAUSE_END.search(line)
     return line[: end.start()] if end else line

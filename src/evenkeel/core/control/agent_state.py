@@ -1,6 +1,7 @@
-"""An agent's state, and why its shards are not where they should be: the same for all APIs.
+"""State of an agent, and texts why its shards are not where they should be: the same for all APIs.
 
-The reasons are placement blockers (:class:`evenkeel.core.placement.PlacementReasons`); this module formats them.
+The reasons are placement blockers (:class:`evenkeel.core.placement.PlacementReasons`); this module formats
+them.
 """
 
 from enum import StrEnum
@@ -34,8 +35,8 @@ def agent_state(agent: Agent) -> AgentState:
 
 
 def waiting_shards(agent: Agent) -> int:
-    """Return the number of shards that have to go to another agent, because this one is not up: those it acts for, and
-    unserved ones whose home it is.
+    """Return the number of shards that have to go to another agent, because this one is not up: those it acts
+    for, and unserved ones whose home it is; 0 if the agent is up.
     """
     if agent_state(agent) is AgentState.UP:
         return 0
@@ -43,7 +44,9 @@ def waiting_shards(agent: Agent) -> int:
 
 
 def why_waiting(agent: Agent) -> str:
-    """Return why the agent's waiting shards cannot move (human-readable); empty if none waits, or they will move."""
+    """Return why the agent's waiting shards (see :func:`waiting_shards`) cannot move (human-readable); empty
+    if none waits, or they will move.
+    """
     if not waiting_shards(agent):
         return ""
     match agent.waiting_blocker:

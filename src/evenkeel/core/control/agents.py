@@ -1,4 +1,4 @@
-"""Agents and their sessions as the database stores them."""
+"""Agents and their sessions, as the database stores them."""
 
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.kit.ids import AgentId, SessionId
@@ -12,7 +12,7 @@ from evenkeel.core.status.device_state import DeviceState
 
 
 class AgentEnhancedServices(Value):
-    """The enhanced services that an agent last reported."""
+    """The enhanced services (named settings that tenants can choose) that an agent last reported."""
 
     agent_id: AgentId
     environment: str
@@ -22,7 +22,9 @@ class AgentEnhancedServices(Value):
 
 
 class Agent(Value):
-    """An agent as stored in the database. Times by the database's clock."""
+    """An agent as stored in the database, with its load and the reasons why its shards do not move. Times:
+    seconds since 1970 by the database's clock.
+    """
 
     id: AgentId
     environment: str
@@ -89,7 +91,7 @@ class Agent(Value):
 
 
 class SessionRef(Value):
-    """A live session of an agent."""
+    """Reference to a live session of an agent."""
 
     agent_id: AgentId
     session_id: SessionId

@@ -1,4 +1,4 @@
-"""Environments, and what can be reached in them."""
+"""Environments, the reachability of their device groups, and the environment of a load balancer."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ class Environment(Value):
 
 
 class GroupReach(Value):
-    """A device group with devices that are out of reach."""
+    """A device group with unreachable devices, or without an agent that observes them."""
 
     environment: str
     number: int
@@ -55,7 +55,7 @@ class GroupReach(Value):
 
     @property
     def away_titles(self) -> tuple[str, ...]:
-        """Texts that name the devices that no agent reaches."""
+        """Texts that name the devices that no agent reaches, sorted by the devices' addresses."""
         return tuple(self.titles.get(name, name) for name in self.reach.away)
 
 

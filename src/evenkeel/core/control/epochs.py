@@ -22,23 +22,26 @@ much, so an honest database is at most a few jumps behind its device.
 
 
 def is_plausible(epoch: int) -> bool:
-    """Whether ``epoch`` is in the accepted range. Epochs outside of the range are refused, not compared."""
+    """Whether ``epoch`` is in the accepted range, 0 to :data:`EPOCH_MAX`. Epochs outside of the range are
+    refused, not compared.
+    """
     return 0 <= epoch <= EPOCH_MAX
 
 
 def next_epoch(current: int, seen: int) -> int:
-    """Return the next epoch of an owner at ``current`` that found the epoch ``seen`` on a device.
+    """Return the next epoch of an owner at ``current`` that found the epoch ``seen`` on a device: one above
+    both, but at most :data:`EPOCH_JUMP_MAX` above ``current``; then the caller finds ``seen`` again and
+    repeats the call.
 
-    It is above both, or one jump above ``current`` if ``seen`` is further away; the caller then finds ``seen`` again
-    and repeats the call. A result above :data:`EPOCH_MAX` is not :func:`is_plausible`: the range is used up, and the
-    caller refuses.
+    A result above :data:`EPOCH_MAX` is not :func:`is_plausible`: the range is used up, and the caller
+    refuses.
     """
     return min(max(current, seen) + 1, current + EPOCH_JUMP_MAX)
 
 
 def reachable(current: int, wanted: int) -> bool:
-    """Whether an owner at the epoch ``current`` may move to ``wanted`` in one step. Another rule checks that ``wanted``
-    is not older.
+    """Whether ``wanted`` is at most :data:`EPOCH_JUMP_MAX` above ``current``, so that an owner may move there
+    in one step. Another rule checks that ``wanted`` is not older.
     """
     return wanted - current <= EPOCH_JUMP_MAX
 
@@ -47,7 +50,7 @@ __all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "is_plausible", "next_epoch", "reachab
 
 
 class ShardEpoch(Wire):
-    """A shard and its epoch at one moment."""
+    """A shard and its epoch, as one process knew it at one moment."""
 
     shard_id: ShardId
     epoch: int

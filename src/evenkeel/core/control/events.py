@@ -5,7 +5,10 @@ from evenkeel.core.kit.values import Value
 
 
 class Event(Value):
-    """An event for operators. ``kind`` is stable, ``text`` is human-readable."""
+    """An event for operators. ``kind`` is a stable word, ``text`` is human-readable; ``id`` grows with each
+    stored event, ``at``: time by the database's clock, seconds since 1970. Ids of concerned objects are
+    empty where there is none.
+    """
 
     kind: str
     text: str

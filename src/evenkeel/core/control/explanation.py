@@ -1,5 +1,5 @@
-"""Why a load balancer is not as it should be, and what operators can do: the same for the API, the command line and the
-dashboard. Pure.
+"""Explanation of a load balancer's state, and what operators can do: the same for the API, the command line
+and the dashboard. Pure.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,15 +15,17 @@ NOTHING = "nothing"
 
 
 class Explanation(NamedTuple):
-    """Explanation of a load balancer's state. ``state``: in words; ``action``: what an operator can do."""
+    """Explanation of a load balancer's state. ``state``: the state in words; ``action``: what an operator can
+    do, :data:`NOTHING` if nothing.
+    """
 
     state: str
     action: str
 
 
 def explanation(hosting: Mapping[str, Any]) -> Explanation:
-    """Return the explanation by the first rule that matches. ``hosting``: an answer of
-    ``/loadbalancers/{id}/agent``.
+    """Return the explanation of a load balancer's state by the first rule of :data:`RULES` that matches.
+    ``hosting``: an answer of ``/loadbalancers/{id}/agent``.
     """
     return next(found for rule in RULES if (found := rule(hosting)) is not None)
 

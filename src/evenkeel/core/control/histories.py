@@ -19,7 +19,7 @@ class UnknownHistory(Value):
 
 class History(Value):
     """The current history of the database: a span of commits without loss, which ends when the database loses
-    commits.
+    commits. ``begun_at``: its begin by the database's clock, in seconds since 1970.
     """
 
     id: str

@@ -53,7 +53,9 @@ class StoredLoadBalancer(Value):
 
 
 def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str, ...]:
-    """Return what differs between the stored load balancer and the given one, at most :data:`DIFFERENCES_MAX` texts."""
+    """Return texts that name what differs between the stored load balancer and the given one, at most
+    :data:`DIFFERENCES_MAX`; empty if nothing differs. Other ids of VIPs' ports are no difference.
+    """
     return tuple(text for _, text in zip(range(DIFFERENCES_MAX), _difference_texts(stored, given), strict=False))
 
 

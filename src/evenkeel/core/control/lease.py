@@ -9,22 +9,28 @@ from evenkeel.core.kit.values import Value
 
 
 class Lease(Value):
-    """A session as last confirmed by a controller. Times in seconds on the holder's monotonic clock."""
+    """An agent's session as last confirmed by a controller. ``asked_at_seconds``: time at which the keepalive
+    was sent, on the holder's monotonic clock; the lease ends ``ttl_seconds`` later.
+    """
 
     asked_at_seconds: float
     ttl_seconds: float
 
     def remaining_seconds(self, now_seconds: float) -> float:
-        """Return seconds until the lease ends; never negative."""
+        """Return the seconds from ``now_seconds`` (monotonic) until the lease ends; never negative."""
         return max(0.0, self.asked_at_seconds + self.ttl_seconds - now_seconds)
 
     def allows(self, now_seconds: float, needed_seconds: float) -> bool:
-        """Whether work that takes up to ``needed_seconds`` may be started now, because it ends before the lease."""
+        """Whether work that takes up to ``needed_seconds`` may be started at ``now_seconds`` (monotonic),
+        because it ends before the lease.
+        """
         return self.remaining_seconds(now_seconds) >= needed_seconds
 
 
 def later_lease(lease: Lease | None, other: Lease) -> Lease:
-    """Return the lease that ends later; answers may arrive out of order."""
+    """Return the lease that ends later, ``other`` if both end at the same time or ``lease`` is None. Answers
+    to keepalives may arrive out of order.
+    """
     if lease is None:
         return other
     ends = lease.asked_at_seconds + lease.ttl_seconds

@@ -8,7 +8,9 @@ from evenkeel.core.kit.values import Value
 
 
 class StuckLoadBalancers(Value):
-    """Load balancers that do not become ACTIVE: of one device group, or of one environment if they are not placed."""
+    """Counts of load balancers that do not become ACTIVE: of one device group, or of one environment if they
+    are not placed.
+    """
 
     environment: str
     group_number: int | None
@@ -24,7 +26,7 @@ class StuckLoadBalancers(Value):
 
 
 class LoadBalancerSummary(Value):
-    """Counts of load balancers by status."""
+    """Counts of all load balancers by status, and of those that do not become ACTIVE."""
 
     by_status: Mapping[str, int]
     """Number of load balancers by provisioning status, zeros included."""
@@ -72,7 +74,9 @@ class ListQuery(Value):
 
 
 class Page(Value):
-    """One page of a list, in order. ``before``/``after``: whether there are more objects on that side."""
+    """One page of a list, in order. ``before``, ``after``: whether there are more objects before the first
+    and after the last one.
+    """
 
     items: tuple[Any, ...]
     before: bool = False

@@ -17,8 +17,9 @@ IDS_MAX = 500
 
 
 class MirrorConflict(Conflict):
-    """A write of a mirrored load balancer was refused: the stored state is not the one on which the writer relies.
-    ``code``: kind of conflict, a constant below.
+    """A write of a mirrored load balancer was refused: the stored state is not the one on which the writer
+    relies. ``code``: kind of conflict: :data:`STALE_SNAPSHOT`, :data:`BEING_DELETED`, :data:`ID_TAKEN` or
+    :data:`ADDRESS_TAKEN`.
     """
 
 
@@ -49,14 +50,18 @@ class MirrorMark(Value):
 
 
 class Mirrored(Value):
-    """Stored state of a load balancer that mirrors another system's."""
+    """Stored state of a load balancer that mirrors another system's: the load balancer, and which state of
+    the other system it shows.
+    """
 
     mark: MirrorMark
     tree: LoadBalancerTree
 
 
 class MirrorEntry(Value):
-    """A mirrored load balancer in a list."""
+    """A mirrored load balancer in a list, without its children. ``snapshot``, ``digest``: see
+    :class:`MirrorMark`.
+    """
 
     id: LoadBalancerId
     snapshot: float
@@ -75,7 +80,9 @@ class MirrorChanges(Value):
 
 
 class ListenerTotals(Value):
-    """Totals of bytes and connections of one listener since it was created."""
+    """Traffic totals of one listener since it was created: bytes, connections and errors;
+    ``active_connections``: number open now.
+    """
 
     id: str
     bytes_in: int
@@ -103,7 +110,9 @@ class ObjectStatus(Value):
 
 
 class MirrorStatus(Value):
-    """Statuses of a mirrored load balancer and its children, also of children that devices still have to remove."""
+    """Statuses of a mirrored load balancer and its children, also of children that devices still have to
+    remove. ``snapshot``, ``digest``: see :class:`MirrorMark`.
+    """
 
     id: LoadBalancerId
     snapshot: float

@@ -6,7 +6,9 @@ from evenkeel.core.kit.values import Value
 
 
 class DeviceGroupPlace(Value):
-    """A device group to which load balancers may be moved."""
+    """A device group to which load balancers may be moved. ``capacity_score``: share of its capacity in use;
+    from 1.0 on it takes no more load balancers.
+    """
 
     environment: str
     group_number: int
@@ -67,7 +69,10 @@ class MoveRequest(Value):
 
 
 class MoveProgress(Value):
-    """The last move of a load balancer to another device group, as operators see it."""
+    """The last move of a load balancer to another device group, as operators see it. The attributes are those
+    of :class:`.moves.Move`; ``begun_at``, ``step_at``: when the move and its present step began, seconds
+    since 1970 by the database's clock.
+    """
 
     load_balancer_id: LoadBalancerId
     name: str

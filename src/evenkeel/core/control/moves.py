@@ -47,7 +47,7 @@ class MoveStep(StrEnum):
 
 
 class Move(Value):
-    """A move of one load balancer to another device group, as it is stored."""
+    """Stored state of the move of one load balancer to another device group."""
 
     load_balancer_id: LoadBalancerId
     source_shard_id: ShardId
@@ -82,7 +82,7 @@ class Move(Value):
 
 
 class MovingLoadBalancer(Value):
-    """Facts about a load balancer that decide about the next step of its move."""
+    """Facts about a load balancer that decide about the next step of its move to another device group."""
 
     revision: int
     applied_revision: int
@@ -94,7 +94,9 @@ class MovingLoadBalancer(Value):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether the owner's devices hold the newest revision."""
+        """True if the owner's devices confirmed the newest revision: the load balancer is ACTIVE, and no
+        later revision was accepted.
+        """
         return self.provisioning_status is ProvisioningStatus.ACTIVE and self.applied_revision >= self.revision
 
 
@@ -109,8 +111,8 @@ class Transition(Value):
 
 
 def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
-    """Return the next step of a move if it is due; None: it is not. ``now``: time by the database's clock, in
-    seconds.
+    """Return the next transition of a move if it is due; None: it is not, or the move is done. ``now``: time
+    by the database's clock, in seconds.
     """
     if move.step is MoveStep.DONE:
         return None
@@ -205,7 +207,9 @@ def _begin_starting(move: Move, now: float) -> Transition:
 
 
 def _swap_source_and_target(move: Move, reason: str, now: float) -> Transition:
-    """Turn the move back when the target already owns the load balancer: the target is the source of the way back."""
+    """Return the transition that turns the move back when the target already owns the load balancer: source
+    and target are exchanged.
+    """
     started = move.step is not MoveStep.STARTING
     way_back = replace(
         move,

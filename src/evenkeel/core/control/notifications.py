@@ -56,7 +56,7 @@ class OutboxState(Value):
 
 
 class Notification(Value):
-    """A notification as oslo.messaging sends them."""
+    """A notification as oslo.messaging sends them, for the topics of an OpenStack service."""
 
     exchange: str
     """Control exchange on the broker, that of the service whose name the event has."""

@@ -18,8 +18,9 @@ CONTROLLER_KEPT_SECONDS = 600.0
 class SeenController(Value):
     """A controller, a process that serves the API, as operators see it.
 
-    ``message_broker``: why the process cannot send messages; empty: it can. ``silent_seconds``: seconds since its last
-    heartbeat, by the database's clock.
+    ``message_broker``: why the process cannot send messages; empty: it can. ``started_at``, ``seen_at``:
+    start and last heartbeat, seconds since 1970 by the database's clock; ``silent_seconds``: seconds since
+    that heartbeat.
     """
 
     id: str
@@ -33,15 +34,17 @@ class SeenController(Value):
 
     @property
     def alive(self) -> bool:
-        """Whether the controller sent a heartbeat within :data:`CONTROLLER_SILENT_SECONDS`."""
+        """True if the controller's last heartbeat is less than :data:`CONTROLLER_SILENT_SECONDS` old."""
         return self.silent_seconds < CONTROLLER_SILENT_SECONDS
 
 
 class Revision(Value):
-    """One change of a load balancer.
+    """One stored revision of a load balancer: who requested it, and which agent applied it. Times: seconds
+    since 1970 by the database's clock.
 
-    ``user`` empty: the change comes from a renewed certificate or a changed network, not from a request. ``applied_at``
-    None: no device has it yet. ``problem``: error of the last failed attempt.
+    ``user`` empty: the change comes from a renewed certificate or a changed network, not from a request.
+    ``applied_at``, ``epoch`` None: no device has it yet. ``problem``: error of the last failed attempt;
+    empty: none.
     """
 
     number: int
@@ -57,7 +60,9 @@ class Revision(Value):
 
 
 class AgentShards(Value):
-    """Tenants' shards of a device group that one agent acts for; ``agent_id`` None: no agent acts for them."""
+    """Number of tenants' shards of a device group for which one agent acts, and their highest epoch.
+    ``agent_id`` None: no agent acts for them.
+    """
 
     environment: str
     group_number: int
@@ -69,7 +74,8 @@ class AgentShards(Value):
 class Owners(Value):
     """Agents, and the shards for which they may write to devices.
 
-    ``shards``: the common shards, and tenants' shards of device groups that have few of them.
+    ``lines``: numbers of tenants' shards by device group and acting agent. ``shards``: the common shards, and
+    tenants' shards of device groups that have few of them.
     """
 
     agents: tuple[Agent, ...]

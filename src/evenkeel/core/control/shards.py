@@ -23,7 +23,9 @@ class Shard(Value):
 
 
 class ShardCount(Value):
-    """Numbers of an environment's shards: all shards, and shards without a live agent."""
+    """Numbers of an environment's shards: all shards, and ``unserved`` ones, those without a live acting
+    agent.
+    """
 
     environment: str
     total: int
@@ -31,7 +33,7 @@ class ShardCount(Value):
 
 
 class ShardOwner(Value):
-    """An agent and its shard, as an address for hints (messages that work may be due)."""
+    """A shard and the host of its acting agent, as an address for hints (messages that work may be due)."""
 
     shard_id: ShardId
     environment: str
@@ -59,7 +61,9 @@ class ShardWithCapacity(Value):
 
 
 class PlacedLoadBalancers(Value):
-    """Load balancers that were placed in a shard with capacity, and the agent that acts for the shard."""
+    """Load balancers that were placed in a shard, with their revisions, and the agent that acts for the
+    shard. ``epoch``: the shard's; 0 if no agent acts for it.
+    """
 
     revisions: Mapping[LoadBalancerId, int]
     owner: ShardOwner | None = None

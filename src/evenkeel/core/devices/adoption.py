@@ -46,7 +46,7 @@ class ListenerIrules(Wire):
 
 
 class FoundNetworks(Value):
-    """Network objects that another program made in a tenant's partition of the devices."""
+    """Network objects that another program made on the devices for a tenant's partition."""
 
     route_domain: int
     """Number of the route domain that all networks are in; :data:`COMMON_ROUTE_DOMAIN`, or
@@ -75,7 +75,9 @@ class TakenNetworks(Value):
 
 
 def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -> tuple[ServiceDefinition, ...]:
-    """Return the service definitions as they will be after the adoption of the networks."""
+    """Return the service definitions as they will be after the adoption of the networks: with the adopted
+    numbers of route domains and the adopted addresses. Networks that projects share stay as they are.
+    """
     taken: dict[str, dict[WantedAddress, FoundAddress]] = {}
     for each in adoption.addresses:
         taken.setdefault(each.subnet_id, {})[each.wanted] = each
@@ -100,7 +102,9 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
 def with_irules(
     services: Iterable[ServiceDefinition], found: Iterable[ListenerIrules]
 ) -> tuple[ServiceDefinition, ...]:
-    """Return the service definitions as they will be after these iRules were stored with their listeners."""
+    """Return the service definitions as they will be after these iRules were stored with their listeners;
+    other listeners stay as they are.
+    """
     kept = {one.listener_id: one.irules for one in found}
     return tuple(
         replace(

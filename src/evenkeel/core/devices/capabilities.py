@@ -179,17 +179,21 @@ class Capabilities(Value):
     """True: the data of profiles may contain keys that are not listed."""
 
     def of_path(self, data_path: str) -> "Capabilities":
-        """Return the capabilities for load balancers with this data path."""
+        """Return the capabilities for load balancers with this data path; the table itself if it has no
+        separate one for the path.
+        """
         return self.data_paths.get(data_path, self)
 
     @property
     def offers_services(self) -> bool:
-        """Whether agents of this type may offer :mod:`evenkeel.core.resources.enhanced_services`."""
+        """True if agents of this device type may offer enhanced services
+        (:mod:`evenkeel.core.resources.enhanced_services`).
+        """
         return self.service_tags or bool(self.service_parts)
 
     @property
     def pool_protocols(self) -> tuple[str, ...]:
-        """Return the protocols that a pool can have."""
+        """Protocols that a pool can have, sorted."""
         return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
 
 
@@ -198,30 +202,38 @@ EVERYTHING = Capabilities(carries_traffic=False, rate_limits=EVERY_RATE_LIMIT)
 
 
 def refuse(provider: str, problems: Iterable[str]) -> None:
-    """Raise :class:`Unsupported`, in Octavia's words, for the first problem if there is one."""
+    """Raise :class:`Unsupported`, in Octavia's words, for the first of the problems; return if there is none.
+    ``provider``: name of the environment.
+    """
     for problem in problems:
         raise Unsupported(f"Provider '{provider}' does not support a requested option: {problem}")
 
 
 def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
-    """Yield the keys of a profile's data that are not in ``known``; ``field``: attribute that holds the data."""
+    """Yield error texts for the keys of a profile's data that are not in ``known`` (None: every key is
+    allowed). ``field``: attribute that holds the data.
+    """
     for name in data if known is not None else ():
         yield from _value_problems(field, name, known or ())
 
 
 def path_problems(table: Capabilities, data_path: str) -> Iterator[str]:
-    """Yield a problem if the device type does not have the data path."""
+    """Yield an error text if the device type does not have the data path."""
     yield from _value_problems(DATA_PATH, data_path, ("proxy", *table.data_paths))
 
 
 def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
-    """Yield unsupported attributes of a load balancer, without its children. ``more``: additional VIPs."""
+    """Yield an error text if the load balancer has additional VIPs (``more``) and the device type does not
+    support them.
+    """
     if more and ADDITIONAL_VIPS not in table.options:
         yield f"additional_vips {_value_text(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
 
 
 def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """Yield unsupported attributes of a listener."""
+    """Yield error texts for attributes of a listener that the device type does not support, without L7 and
+    rate limit policies. Absent attributes are not checked.
+    """
     yield from _value_problems("protocol", attributes.get("protocol"), table.protocol_pairs)
     yield from _header_problems(table, attributes.get("insert_headers") or {})
     yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
@@ -234,7 +246,9 @@ def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
 
 
 def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """Yield unsupported attributes of a pool, without its members and monitor."""
+    """Yield error texts for attributes of a pool that the device type does not support, without its members
+    and monitor. Absent attributes are not checked.
+    """
     yield from _value_problems("protocol", attributes.get("protocol"), table.pool_protocols)
     yield from _value_problems("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
     # Changes do not contain the protocol; their use case checks the algorithm with the stored pool's.
@@ -252,21 +266,25 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
 
 
 def algorithm_problems(table: Capabilities, pool_protocol: str, algorithm: str | None) -> Iterator[str]:
-    """Yield why a pool of that protocol cannot have the algorithm."""
+    """Yield an error text if the device type supports the algorithm, but not in a pool of that protocol."""
     allowed = table.pool_algorithms.get(pool_protocol, table.lb_algorithms)
     if algorithm in table.lb_algorithms and algorithm not in allowed:
         yield f"lb_algorithm {algorithm} in a pool of protocol {pool_protocol}. Allowed: {', '.join(allowed)}."
 
 
 def persistence_problems(table: Capabilities, pool_protocol: str, persistence: SessionPersistence) -> Iterator[str]:
-    """Yield why a pool of that protocol cannot have the session persistence."""
+    """Yield an error text if the session persistence is by cookie and the device type does not support that
+    in a pool of that protocol.
+    """
     if persistence.type in COOKIE_PERSISTENCE and pool_protocol not in table.cookie_pools:
         inside = f"in a pool of protocol {pool_protocol}"
         yield f"session_persistence {persistence.type} {inside}. Allowed: {', '.join(table.cookie_pools)}."
 
 
 def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """Yield unsupported attributes of a member."""
+    """Yield error texts for attributes of a member that the device type does not support. Absent attributes
+    are not checked.
+    """
     yield from _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
     if attributes.get("vnic_type") == "direct" and REQUEST_SRIOV not in table.options:
         yield "request_sriov True. Allowed: False."
@@ -275,8 +293,9 @@ def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str
 def version_problems(
     table: Capabilities, vip_address: str | None, protocol: str, members: Iterable[MemberSpec]
 ) -> Iterator[str]:
-    """Yield members of a pool whose IP version no VIP has. ``vip_address``: address of a VIP if all are of one version;
-    None: they are of both, or not known.
+    """Yield an error text for each member whose IP version no VIP has, in pools of protocols for which the
+    device type does not translate. ``vip_address``: address of a VIP if all are of one version; None: they
+    are of both, or not known, and nothing is checked.
     """
     if not vip_address or protocol not in table.vip_version_pools:
         return
@@ -288,7 +307,9 @@ def version_problems(
 
 
 def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """Yield unsupported attributes of a health monitor."""
+    """Yield error texts for attributes of a health monitor that the device type does not support. Absent
+    attributes are not checked.
+    """
     yield from _value_problems("type", attributes.get("type"), table.health_monitor_types)
     for name, (least, greatest) in table.health_monitor_ranges.items():
         value = attributes.get(name)
@@ -297,7 +318,9 @@ def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[st
 
 
 def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: str, *, over_tls: bool) -> Iterator[str]:
-    """Yield why a pool of this protocol cannot have such a health monitor. ``over_tls``: the pool's members use TLS."""
+    """Yield an error text if a pool of this protocol cannot have a health monitor of this type. ``over_tls``:
+    the pool's members use TLS.
+    """
     allowed = table.pool_monitors.get(pool_protocol)
     checked = "HTTPS" if over_tls and monitor_type == "HTTP" else monitor_type
     if allowed is not None and checked not in allowed:
@@ -306,12 +329,16 @@ def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: st
 
 
 def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """Yield unsupported attributes of an L7 policy, without its rules."""
+    """Yield an error text for an action of an L7 policy that the device type does not support; its rules are
+    not checked.
+    """
     yield from _value_problems("l7policy action", attributes.get("action"), table.l7policy_actions)
 
 
 def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """Yield unsupported attributes of an L7 rule."""
+    """Yield error texts for attributes of an L7 rule that the device type does not support: its type, its
+    key, its pattern. Absent attributes are not checked.
+    """
     yield from _value_problems("l7rule type", attributes.get("type"), table.l7rule_types)
     key = attributes.get("key")
     if attributes.get("type") == "SSL_DN_FIELD" and table.l7rule_dn_fields and key is not None:
@@ -327,7 +354,9 @@ def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str
 def pair_problems(
     table: Capabilities, listener_protocol: str, pool_protocol: str, persistence: SessionPersistence | None
 ) -> Iterator[str]:
-    """Yield why such a listener cannot send to such a pool."""
+    """Yield error texts if a listener of this protocol cannot send to a pool of this protocol, with this
+    session persistence (None: without any).
+    """
     pools = table.protocol_pairs.get(listener_protocol, ())
     if pool_protocol not in pools:
         behind = f"behind a listener of protocol {listener_protocol}"
@@ -341,8 +370,9 @@ def pair_problems(
 
 
 def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str | None = None) -> Iterator[str]:
-    """Yield unsupported attributes of a whole new load balancer. ``vip_address``: see :func:`version_problems`; None:
-    the tree's VIPs have their addresses, if there are any.
+    """Yield error texts for everything in a whole new load balancer that the device type does not support;
+    rate limits are not checked. ``vip_address``: see :func:`version_problems`; None: taken from the tree's
+    VIPs, if it has any.
     """
     root = tree.load_balancer
     yield from path_problems(table, root.data_path)
@@ -382,8 +412,8 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
 
 
 def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
-    """Yield unsupported attributes of a service definition, for renderers: they receive definitions from any
-    controller.
+    """Yield error texts for everything in a service definition that the device type does not support, for
+    renderers: they receive definitions from any controller.
     """
     yield from path_problems(table, service.data_path)
     table = table.of_path(service.data_path)
@@ -412,8 +442,8 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
 
 
 def needs_check(attributes: Attributes) -> bool:
-    """Whether a table of capabilities may refuse these changes. Most changes (names, weights, ``admin_state_up``) need
-    no check.
+    """Whether a table of capabilities may refuse these changes of attributes. Most changes (names, weights,
+    ``admin_state_up``) need no check.
     """
     for name, value in attributes.items():
         if name in RANGED or (name in _ALWAYS_CHECKED and value):
@@ -459,7 +489,9 @@ def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Ite
 
 
 def version_gap(versions: Collection[str]) -> bool:
-    """Whether a TLS version between the oldest and the newest of ``versions`` is missing."""
+    """Whether a TLS version between the oldest and the newest of ``versions`` is missing; unknown versions
+    are ignored.
+    """
     every = get_args(TlsVersion)
     places = sorted(every.index(version) for version in versions if version in every)
     # Without a gap the distance of the ends is one less than the number of versions.
@@ -488,7 +520,9 @@ SHOWN_CHARACTERS = 200
 
 
 def _value_text(value: object) -> str:
-    """Return a value as human-readable text, short enough for a response."""
+    """Return a value as human-readable text of at most :data:`SHOWN_CHARACTERS` characters: a tuple joined by
+    commas, ``none`` if it is empty, ``null`` for None.
+    """
     parts = value if isinstance(value, tuple) else ("null" if value is None else value,)
     text = ", ".join(map(str, parts)) or "none"
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""Parameters and results of device drivers. See :class:`evenkeel.core.ports.Device`."""
+"""Parameters and results of device drivers; see :class:`evenkeel.core.ports.Device`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,9 @@ from evenkeel.core.tls.certificates import CertificateContent
 
 
 class DeviceFacts(Value):
-    """Properties of a device driver and its device group."""
+    """Properties of a device driver and its device group. ``endpoints``: addresses of the devices' APIs;
+    ``reschedule``: how shards of the group may move.
+    """
 
     driver: str
     ha_type: HaType
@@ -64,7 +66,7 @@ class PartitionBatch(Value):
 
     @property
     def removes_orphans(self) -> bool:
-        """Whether load balancers in the partition that ``services`` does not name are removed."""
+        """True if load balancers in the partition that ``services`` does not name are removed."""
         return self.complete and not self.keeps_orphans
 
 
@@ -76,9 +78,9 @@ FINDING_CHARACTERS_MAX = 200
 
 
 class Repair(Value):
-    """A difference on a device that a pass found and corrected, although no change had been requested. ``found`` is
-    human-readable, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it contains no values read from the
-    device. Made by :func:`repair`, which limits its size.
+    """A difference on a device that a pass found and corrected, although no change had been requested.
+    ``found``: human-readable texts, such as ``member 10.0.0.5:80 of pool p was missing; put back``; they
+    contain no values read from the device. Made by :func:`repair`, which limits the size.
     """
 
     load_balancer_id: LoadBalancerId
@@ -87,7 +89,9 @@ class Repair(Value):
 
 
 def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
-    """Build a :class:`Repair` of limited size."""
+    """Build a :class:`Repair` of limited size: at most :data:`FINDINGS_MAX` texts of at most
+    :data:`FINDING_CHARACTERS_MAX` characters; the last one counts the rest.
+    """
     told = [text[:FINDING_CHARACTERS_MAX] for text in found[:FINDINGS_MAX]]
     if len(found) > FINDINGS_MAX:
         # The note takes the place of the last finding, so that there are at most FINDINGS_MAX with it.
@@ -96,7 +100,9 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
 
 
 def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
-    """Build the outcome of a service definition: applied without an error, waiting if the definition is."""
+    """Build the outcome of a service definition: applied if ``error`` is empty, else failed, or waiting if
+    the definition's problem is temporary.
+    """
     return Applied(
         load_balancer_id=service.load_balancer_id,
         revision=service.revision,

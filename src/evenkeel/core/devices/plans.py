@@ -1,4 +1,6 @@
-"""Plans: changes that the next pass would make on each device, as operators see them. Bounded, and without secrets."""
+"""Changes that the next pass would make on each device, as operators see them: of limited size, and without
+secrets.
+"""
 
 import json
 import re
@@ -25,7 +27,9 @@ _SECRET_TEXT = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 class AttributeChange(Wire):
-    """Change of one attribute: the text of its value on the device, and that of the wanted value; empty: not set."""
+    """Change of one attribute of a device's object: the text of the present value, and that of the wanted
+    value; empty: not set.
+    """
 
     name: str
     present: str = ""
@@ -74,7 +78,9 @@ class PlanAnswer(Wire):
 
 
 def attribute_changes(wanted: Mapping[str, Any], present: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """Return the attributes in ``wanted``, sorted, with both values as text."""
+    """Return the changes of the attributes in ``wanted`` (at most :data:`ATTRIBUTES_MAX`), sorted by name,
+    with both values as text; equal values are not left out.
+    """
     return tuple(
         AttributeChange(name=name, present=value_text(name, present.get(name)), wanted=value_text(name, wanted[name]))
         for name in sorted(wanted)[:ATTRIBUTES_MAX]
@@ -82,7 +88,10 @@ def attribute_changes(wanted: Mapping[str, Any], present: Mapping[str, Any]) -> 
 
 
 def value_text(name: str, value: Any) -> str:
-    """Return the value of an attribute as a text of limited length; never a secret."""
+    """Return the value of an attribute as a text of at most :data:`TEXT_CHARACTERS_MAX` characters; empty for
+    None, and :data:`HIDDEN_TEXT` for a secret, recognised by the attribute's name or a private key in the
+    value.
+    """
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
@@ -93,8 +102,8 @@ def value_text(name: str, value: Any) -> str:
 
 
 def limit_plans(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
-    """Return the plans with as many of their first operations as fit into ``max_bytes``, which the devices share
-    equally.
+    """Return the plans with as many of their first operations as fit into ``max_bytes`` in JSON, which the
+    devices share equally; ``more`` counts those left out.
     """
     every = tuple(plans)
     # Without plans the division is never evaluated.

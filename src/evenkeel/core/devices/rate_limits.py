@@ -27,8 +27,8 @@ EVERY_RATE_LIMIT = RateLimitSupport(
 
 
 class Counter(NamedTuple):
-    """Something that a device counts for each client or key over an interval; rate limits with equal counters share
-    one.
+    """Value that a device counts for each client or key over an interval; rate limits with equal counters
+    share one.
     """
 
     key: Literal["client", "url", "header", "cookie"]
@@ -42,7 +42,7 @@ class Counter(NamedTuple):
 
 
 def counter_of(rule: ServiceRateLimitRule) -> Counter:
-    """Return the counter whose value decides about a rule."""
+    """Return the counter whose value decides about a rate limit rule."""
     return Counter("url" if rule.metric == "REQUESTS_PER_URL" else "client", rule.interval)
 
 
@@ -52,15 +52,17 @@ def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
 
 
 def named_counters(counters: Iterable[Counter]) -> str:
-    """Return the counters' names, joined by commas, for the error about more counters than a device supports."""
+    """Return the counters as text, joined by commas (``client in 10 s``), for the error about more counters
+    than a device supports.
+    """
     return ", ".join(f"{counter.key} in {counter.interval} s" for counter in counters)
 
 
 def rate_limit_problems(
     support: RateLimitSupport, protocol: str | None, limits: Sequence[ServiceRateLimit]
 ) -> Iterator[str]:
-    """Yield what a device type does not support of a listener's rate limit policies. ``protocol``: the listener's;
-    None: it is not checked.
+    """Yield error texts about a listener's rate limit policies that a device type does not support; none if
+    all are supported. ``protocol``: the listener's; None: not checked.
     """
     if limits and protocol is not None and protocol not in support.protocols:
         allowed = ", ".join(support.protocols) or "none"

@@ -1,5 +1,6 @@
-"""Service definition: a whole load balancer at one revision, as an agent receives it. It contains only what a device
-needs: no statuses, no times, no deleted rows. Two equal definitions render to the same device objects.
+"""Service definition: a whole load balancer at one revision, as an agent receives it. A definition contains
+only what a device needs: no statuses, no times, no deleted rows. Two equal definitions render to the same
+device objects.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -46,7 +47,7 @@ class ServiceMonitor(Wire, HealthMonitorSpec):
 
 
 class ServicePool(Wire, PoolSpec):
-    """A pool with its members and monitor."""
+    """A pool with its members and its monitor (None: none), as sent to the device."""
 
     members: tuple[ServiceMember, ...] = ()
     monitor: ServiceMonitor | None = None
@@ -57,7 +58,9 @@ class ServiceL7Rule(Wire, L7RuleSpec):
 
 
 class ServiceL7Policy(Wire, L7PolicySpec):
-    """An action for requests that match all enabled rules; its pool is named by id."""
+    """An L7 policy, as sent to the device: an action for requests that match all of its rules. The pool to
+    which it redirects is named by id.
+    """
 
     rules: tuple[ServiceL7Rule, ...] = ()
 
@@ -73,7 +76,7 @@ class ServiceRateLimit(Wire, RateLimitPolicySpec):
 
 
 class ServiceListener(Wire, ListenerSpec):
-    """A listener, as sent to the device; its pool is named by id."""
+    """A listener, as sent to the device; its default pool is named by id."""
 
     l7policies: tuple[ServiceL7Policy, ...] = ()
     """L7 policies, sorted by position: the first one that matches decides."""
@@ -177,7 +180,9 @@ def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bo
 
 
 def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
-    """Return the definition by which devices remove a load balancer that is missing from the database."""
+    """Return the definition by which devices remove a load balancer that the database does not contain:
+    revision 0, without a VIP.
+    """
     return ServiceDefinition(
         load_balancer_id=load_balancer_id, project_id=project_id, revision=0, vip=NO_VIP, deleted=True
     )
@@ -186,10 +191,11 @@ def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceD
 def network_definition(
     network_id: str, revision: int, network: ServiceNetwork | None, problem: str = ""
 ) -> ServiceDefinition:
-    """Return the wanted state of a network that projects share, in the form of a load balancer with the network's id,
-    as the device group's common shard serves it.
+    """Return the wanted state of a network that projects share, in the form of a load balancer with the
+    network's id, as the device group's common shard serves it.
 
-    ``network``: None if no load balancer uses the network any more.
+    ``network``: None if no load balancer uses the network any more: then the definition removes it from the
+    devices, unless ``problem`` says why they must leave it unchanged.
     """
     return ServiceDefinition(
         load_balancer_id=LoadBalancerId(network_id),
@@ -205,12 +211,12 @@ def network_definition(
 def definition_of(
     tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = (), *, bare_tags: bool = False
 ) -> ServiceDefinition:
-    """Build the service definition of a stored tree; rows marked deleted are left out, and new listeners that wait for
-    a certificate. Others that wait have the references that devices have.
+    """Build the service definition of a stored tree. Rows marked deleted are left out, and new listeners that
+    wait for a certificate; other listeners that wait get the references that devices have.
 
-    ``certificates``: identities of the referenced contents. ``bare_tags``: whether listeners' tags without prefix may
-    name enhanced services. A load balancer that is held by another system, or has no VIP, is defined as deleted for its
-    device.
+    ``certificates``: identities of the referenced contents; those without sha256 are not issued yet.
+    ``bare_tags``: whether listeners' tags without prefix may name enhanced services. A load balancer that is
+    marked deleted, held by another system, or without a VIP, is defined as deleted for its device.
     """
     root = tree.load_balancer
     # a VIP that is being released must leave the device before its address may be allocated again
@@ -260,7 +266,10 @@ def definition_of(
 
 
 def _served_listeners(tree: LoadBalancerTree, awaited: Collection[str]) -> Iterator[Listener]:
-    """The listeners that devices get. ``awaited``: references to certificates that are not issued yet."""
+    """Yield the listeners that devices get: those not marked deleted that wait for no certificate, and
+    waiting ones with their former references, if they had any. ``awaited``: references to certificates
+    that are not issued yet.
+    """
     for row in tree.listeners:
         if row.deleted:
             continue
@@ -278,8 +287,8 @@ def refers_to_certificates(tree: LoadBalancerTree) -> bool:
 
 
 def _converter_to(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
-    """Return a function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other
-    fields of ``cls`` in their order.
+    """Return a function that makes ``cls`` from a stored object: from the object's attributes of ``spec``,
+    then its arguments ``more``, the other fields of ``cls`` in their order.
     """
     values = attrgetter(*spec.__struct_fields__)
 
@@ -348,7 +357,9 @@ def _policies_by_listener(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Pol
 def rate_limits_by_listener(
     policies: Iterable[RateLimitPolicy], rules: Iterable[RateLimitRule]
 ) -> dict[str, list[ServiceRateLimit]]:
-    """Return {listener id: its rate limits in the given order}, without those that limit nothing."""
+    """Return {listener id: its enabled rate limit policies that have rules, in the given order}; policies and
+    rules marked deleted are left out.
+    """
     by_policy: dict[str, list[RateLimitRule]] = {}
     for rule in rules:
         if not rule.deleted:
@@ -361,12 +372,14 @@ def rate_limits_by_listener(
 
 
 def rate_limit(policy: RateLimitPolicy, rules: Iterable[RateLimitRule]) -> ServiceRateLimit:
-    """Build a rate limit policy with these rules in the form for devices; paths are sorted."""
+    """Build a rate limit policy with these rules in the form for devices; the paths of each rule are sorted."""
     return _rate_limit(policy, tuple(replace(_rate_limit_rule(rule), urls=tuple(sorted(rule.urls))) for rule in rules))
 
 
 def enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
-    """Return the names of enhanced services that apply to the listener; an L7 policy that is admin down adds none.
+    """Return the names of the enhanced services that apply to the listener, the first one with precedence: by
+    its L7 policies, its tags, the load balancer's tags, and the flavor. An L7 policy that is marked
+    deleted or admin down adds none.
 
     ``bare``: whether the listener's tags without prefix count.
     """

@@ -1,7 +1,4 @@
-"""Exponential back-off and intervals with jitter. Pure.
-
-The caller passes the source of randomness.
-"""
+"""Exponential back-off and intervals with jitter. Pure: the caller passes the source of randomness."""
 
 from collections.abc import Callable
 
@@ -16,7 +13,7 @@ INTERVAL_SPREAD = (0.8, 1.2)
 
 
 def with_jitter(interval_seconds: float, uniform: Uniform) -> float:
-    """Return one interval in seconds, with jitter."""
+    """Return ``interval_seconds`` multiplied by a random factor from :data:`INTERVAL_SPREAD`."""
     return interval_seconds * uniform(*INTERVAL_SPREAD)
 
 
@@ -43,7 +40,7 @@ class Backoff(Value):
             raise ValueError(f"jitter: {self.jitter}: two ascending factors are allowed")
 
     def nominal_seconds(self, failures: int) -> float:
-        """Return the delay after ``failures`` failures in a row (the first is 1), without jitter."""
+        """Return the delay in seconds after ``failures`` failures in a row (the first is 1), without jitter."""
         try:
             grown = self.initial_seconds * self.factor ** max(failures - 1, 0)
         except OverflowError:
@@ -52,7 +49,9 @@ class Backoff(Value):
         return min(grown, self.max_seconds)
 
     def delay_seconds(self, failures: int, uniform: Uniform) -> float:
-        """Return the delay after ``failures`` failures in a row (the first is 1), with jitter."""
+        """Return the delay in seconds after ``failures`` failures in a row (the first is 1), with a random
+        factor from ``jitter``.
+        """
         return max(self.min_seconds, self.nominal_seconds(failures) * uniform(*self.jitter))
 
 

@@ -15,11 +15,12 @@ WAITING_MAX = 56
 
 
 class BlockingCalls:
-    """A pool of threads for blocking calls of one service. A call that timed out continues in its thread until its own
-    time-outs end it.
+    """A pool of threads for blocking calls of one service. A call that timed out continues in its thread
+    until its own time-outs end it.
 
-    ``name``: name of the service, for error texts. ``unavailable``: the error raised when the queue is full or no
-    answer came in time.
+    ``name``: name of the service, for error texts. ``unavailable``: error class to raise when the queue is
+    full or no answer came within ``timeout_seconds``. At most ``threads`` calls run, and ``waiting_max``
+    wait, at a time.
     """
 
     def __init__(
@@ -40,8 +41,9 @@ class BlockingCalls:
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a thread and return its result.
 
-        Raises the errors of ``work``, and ``unavailable`` if the queue is full or no answer came in time; ``work`` may
-        still be executed then.
+        Raises the errors of ``work``, the pool's error class ``unavailable`` if the queue is full or no
+        answer came in time (``work`` may still be executed then), and :class:`RuntimeError` after
+        :meth:`close`.
         """
         # a full queue is an error now rather than a wait: the caller's own time-out would hide the cause
         if not self._slots.acquire(blocking=False):
@@ -56,5 +58,5 @@ class BlockingCalls:
             raise self._unavailable(f"{self._name} did not answer within {self._timeout_seconds:g} s") from error
 
     def close(self) -> None:
-        """Start no more calls. Does not wait for running calls."""
+        """Start no more calls, and cancel those that wait for a thread. Does not wait for running calls."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -21,7 +21,11 @@ class AgentHeartbeat(Value):
 
 
 class BreakerState(Value):
-    """Stored state of an environment's circuit breaker."""
+    """Stored state of an environment's circuit breaker. ``share``, ``agents``: the breaker opens when more
+    than this share of the agents, and at least this number, are silent. ``halted_at``: database time at
+    which it opened; None: it is closed. ``resumed_at``: time at which an operator last closed it; None:
+    never.
+    """
 
     share: float
     agents: int
@@ -32,12 +36,13 @@ class BreakerState(Value):
 def breaker_change(
     breaker: BreakerState, heartbeats: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
 ) -> str | None:
-    """Return the change of an environment's circuit breaker: a reason opens it, an empty text closes it, None leaves
-    it.
+    """Decide whether an environment's circuit breaker changes at database time ``now`` (seconds): a reason
+    opens it, an empty text closes it, None leaves it.
 
-    Only silence that began in the last ``window_seconds`` counts, and none from before an operator closed the breaker:
-    agents that died one by one over weeks did not fail together. While the breaker is open, the silence that opened it
-    keeps counting. Times in the future, recorded before the database's clock was set back, are ignored.
+    Only silence that began in the last ``window_seconds`` counts, and none from before an operator closed the
+    breaker: agents that died one by one over weeks did not fail together. While the breaker is open, the
+    silence that opened it keeps counting. Times in the future, recorded before the database's clock was set
+    back, are ignored.
     """
     since = now - window_seconds if breaker.halted_at is None else breaker.halted_at - window_seconds
     # later times were recorded before the database's clock was set back

@@ -1,6 +1,5 @@
-"""Every error that crosses a package's boundary. An error has a text for the user; causes are chained for the operator.
-
-Texts never hold secrets or request bodies.
+"""Every error that crosses a package's boundary. An error has a text for the user; causes are chained for the
+operator. Texts never hold secrets or request bodies.
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,9 @@ class RequestError(EvenKeelError):
 
 
 class NotFound(RequestError):
-    """The object does not exist, or the caller may not see it."""
+    """The object does not exist, or the caller may not see it. ``kind``: kind of object in words, for the
+    text.
+    """
 
     code = "not_found"
 
@@ -53,7 +54,7 @@ class Conflict(RequestError):
 
 
 class QuotaMet(RequestError):
-    """The project's quota does not allow more objects of some kind."""
+    """The project's quota does not allow more objects of some kind. ``resources``: names of these kinds."""
 
     code = "quota_met"
 
@@ -72,7 +73,9 @@ class Unsupported(RequestError):
 
 
 class AuthorityRefused(EvenKeelError):
-    """The certificate authority refused an order, or returned another certificate than the ordered one."""
+    """The certificate authority refused a request, or returned another certificate than the ordered one.
+    ``retry_after_seconds``: delay that the authority requests; 0: none is known.
+    """
 
     def __init__(self, text: str, *, retry_after_seconds: float = 0.0) -> None:
         super().__init__(text)
@@ -84,7 +87,7 @@ class AuthorityRateLimited(AuthorityRefused):
 
 
 class OrderUnknown(EvenKeelError):
-    """The certificate authority does not know the order."""
+    """The certificate authority does not have the order, or another authority has it."""
 
 
 # -- what a reference to a key manager names cannot be used ----------
@@ -96,8 +99,9 @@ class CertificateError(Invalid):
     code = "certificate_refused"
 
     def __init__(self, reference: str, detail: str = "", *, field: str = "") -> None:
-        """Initialize the error. ``field``: field of the request that names ``reference``. ``detail`` contains nothing
-        of the content.
+        """Initialize the error, whose text begins with the class's docstring. ``detail``: more for the text,
+        without anything of the content. ``field``: field of the request that names ``reference``; empty:
+        none.
         """
         super().__init__(self._text(reference, detail, field))
         self.reference = reference
@@ -128,7 +132,7 @@ class NoKeyManager(CertificateError):
 
 
 class CertificateNotIssued(CertificateError):
-    """It is not issued yet."""
+    """The certificate is not issued yet."""
 
 
 class CertificateUnreadable(CertificateError):
@@ -161,11 +165,11 @@ class ChainOutOfOrder(CertificateError):
 
 
 class CertificateNotYetValid(CertificateError):
-    """It is not valid yet."""
+    """The certificate is not valid yet."""
 
 
 class CertificateExpired(CertificateError):
-    """It has expired."""
+    """The content has expired."""
 
 
 class AuthorityUnreadable(CertificateError):
@@ -181,7 +185,7 @@ class RevocationListMismatch(CertificateError):
 
 
 class CertificateTooLarge(CertificateError):
-    """It is too large."""
+    """The content is too large."""
 
 
 # -- a service is unavailable ----------
@@ -212,7 +216,9 @@ class CallTimeout(BusUnavailable):
 
 
 class AuthorityUnavailable(Unavailable):
-    """The certificate authority is out of reach or failing, or answers otherwise than RFC 8555 prescribes."""
+    """The certificate authority is out of reach or failing, or answers otherwise than RFC 8555 prescribes.
+    ``retry_after_seconds``: delay that the authority requests; 0: none is known.
+    """
 
     def __init__(self, text: str, *, retry_after_seconds: float = 0.0) -> None:
         super().__init__(text)
@@ -248,7 +254,9 @@ class MessageRejected(EvenKeelError):
 
 
 class CallRefused(EvenKeelError):
-    """The receiver understood the call and refused it. ``code`` is the refusal's stable code."""
+    """The receiver understood the call and refused it. ``code``: stable code of the refusal.
+    ``retry_after_seconds``: time after which the same call may succeed; None: not known.
+    """
 
     def __init__(self, code: str, reason: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(reason)
@@ -261,10 +269,11 @@ class SessionLost(EvenKeelError):
 
 
 class StaleOwner(EvenKeelError):
-    """The device's guard (epoch and session of the owner) shows that another owner has taken the partition over.
+    """The device's guard (epoch and session of the owner) shows that another owner has taken the partition
+    over.
 
-    The guard has a newer epoch, or the same epoch of another session, which a database that lost commits may have
-    assigned twice.
+    The guard has a newer epoch, or the same epoch of another session, which a database that lost commits may
+    have assigned twice. ``seen_epoch``: epoch of the guard; None: not known.
     """
 
     def __init__(self, partition: str, seen_epoch: int | None) -> None:
@@ -274,10 +283,12 @@ class StaleOwner(EvenKeelError):
 
 
 class GuardLost(EvenKeelError):
-    """A device of the group holds neither the sender's guard (its epoch and session) nor a newer one: the device lost
-    its state, was restored or replaced; or it missed the takeover and has the guard only now.
+    """A device of the group holds neither the sender's guard (epoch and session of the owner) nor a newer
+    one: the device lost its state, was restored or replaced; or it missed the takeover and has the guard
+    only now.
 
-    The caller has to take over again, then apply everything.
+    The caller has to take over again, then apply everything. ``seen_epoch``: epoch of the device's guard;
+    None: it has no guard.
     """
 
     def __init__(self, device: str, partition: str, seen_epoch: int | None) -> None:

@@ -9,9 +9,9 @@ SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def make_private(path: str) -> tuple[str, ...]:
-    """Create the SQLite file ``path`` and its directory, accessible to their owner only. An existing file, and SQLite's
-    journal files beside it, get the same mode. Returns the names of files that others could read or write before.
-    Raises :class:`OSError`.
+    """Create the SQLite file ``path`` and its directory, if missing, accessible to their owner only. From an
+    existing file, and SQLite's journal files beside it, permissions of others are removed. Returns the
+    names of files that others could access before. Raises :class:`OSError`.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
     with contextlib.suppress(FileExistsError):

@@ -16,7 +16,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def encoded_bytes(value: object) -> int:
-    """Return the size of ``value`` in a message, in bytes, with the comma after it."""
+    """Return the size of ``value`` as JSON in a message, in bytes, with the comma after it."""
     return len(_encoder.encode(value)) + 1
 
 

@@ -1,5 +1,5 @@
-"""Rule for the names of environments, which become parts of names of queues and partitions and of paths; the default id
-of an agent; and texts that name objects.
+"""Names: the rule for names of environments, which become parts of queue and partition names and of paths;
+the default id of an agent; and texts that name objects.
 """
 
 import re
@@ -14,7 +14,9 @@ _ENVIRONMENT_NAME = re.compile(ENVIRONMENT_NAME_PATTERN)
 
 
 def is_environment_name(name: str) -> bool:
-    """Whether an environment may have this name."""
+    """Whether the name is allowed for an environment: 1 to 64 letters, digits, ``-`` and ``_``, beginning
+    with a letter or digit.
+    """
     return len(name) <= MAX_ENVIRONMENT_NAME_CHARACTERS and _ENVIRONMENT_NAME.fullmatch(name) is not None
 
 

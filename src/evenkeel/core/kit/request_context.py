@@ -42,7 +42,7 @@ class Requester(NamedTuple):
 
     @property
     def named(self) -> str:
-        """Text that names the user, ``by alice``; empty outside of a request of the API."""
+        """Text that names the user, such as ``by alice``; empty outside of a request of the API."""
         return f"by {self.user or 'an unnamed user'}" if self.request_id else ""
 
 
@@ -50,8 +50,8 @@ NO_REQUESTER = Requester()
 
 
 class _Request:
-    """State of the current request. ``change_id``: not yet used. ``statements``: number of SQL statements, if they are
-    counted.
+    """State of the current request. ``change_id``: id of the request, until a change uses it; empty
+    afterwards. ``statements``: number of SQL statements so far.
     """
 
     __slots__ = ("change_id", "requester", "statements")
@@ -75,7 +75,9 @@ def begin_request() -> str:
 
 
 def note_caller(*, name: str, user_id: str, project_id: str, address: str) -> None:
-    """Record the user and client of the current request, after authentication."""
+    """Record the user and client of the current request, after authentication; long texts are cut. Does
+    nothing outside of a request.
+    """
     request = _request.get()
     if request is not None:
         request.requester = request.requester._replace(
@@ -92,7 +94,7 @@ def _storable_text(text: str, characters_max: int) -> str:
 
 
 def requester() -> Requester:
-    """Return the user who sent the current request."""
+    """Return the user who sent the current request; outside of a request :data:`NO_REQUESTER`."""
     request = _request.get()
     return NO_REQUESTER if request is None else request.requester
 
@@ -115,21 +117,21 @@ def new_change_id() -> str:
 
 
 def note_statement() -> None:
-    """Count one SQL statement of the current request."""
+    """Count one SQL statement of the current request; nothing outside of a request."""
     request = _request.get()
     if request is not None:
         request.statements += 1
 
 
 def statements() -> int:
-    """Return the number of SQL statements of the current request; 0 if they are not counted."""
+    """Return the number of SQL statements of the current request; 0 outside of a request."""
     request = _request.get()
     return 0 if request is None else request.statements
 
 
 def request_ids(change_ids: Iterable[str]) -> str:
-    """Return the ids of the requests that made these changes, at most :data:`REQUEST_IDS_MAX`, separated by commas for
-    a log or a header.
+    """Return the ids of the requests that made these changes, sorted, at most :data:`REQUEST_IDS_MAX`,
+    separated by commas for a log or a header. Empty change ids are left out.
 
     A change without a request (a certificate was renewed, for example) has an id, too.
     """
@@ -156,6 +158,8 @@ def written_ids() -> str:
 
 
 def read_header(text: str) -> tuple[str, ...]:
-    """Return the ids in a client's header; entries that are no valid ids are left out."""
+    """Return the request ids in a client's header, in order, at most :data:`REQUEST_IDS_MAX`; entries that
+    are no valid ids are left out.
+    """
     # cut first: a client may send a header of any length
     return tuple(_ID_PATTERN.findall(text[: (len(PREFIX) + 37) * REQUEST_IDS_MAX]))

@@ -8,7 +8,9 @@ SIMILARITY_MIN = 0.7
 
 
 def similar(name: str, names: Iterable[str], *, most: int = 5) -> list[str]:
-    """Return the most similar of ``names`` without regard to case, best first, at most ``most``."""
+    """Return those of ``names`` that are similar to ``name`` without regard to case, most similar first, at
+    most ``most``; empty if none is.
+    """
     # Case is what is mistyped most, and costs too much of the similarity.
     by_text = {text.lower(): text for text in sorted(names) if text}
     return [by_text[text] for text in get_close_matches(name.lower(), by_text, n=most, cutoff=SIMILARITY_MIN)]

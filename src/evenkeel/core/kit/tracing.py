@@ -1,8 +1,8 @@
-"""Traces of changes through all processes: the port, and a tracer that makes no traces.
+"""Traces of changes through all processes: the port to tracers, and a tracer that records nothing.
 
 The id of an API request is the identity of the change that it makes, and travels with it (see
-:mod:`evenkeel.core.kit.request_context`). It is also the trace id, and the id of the request's span is a part of it: so
-any process that has a change can compute its place in the trace, and messages need no field for it.
+:mod:`evenkeel.core.kit.request_context`). It is also the trace id, and the id of the request's span is a part
+of it: so any process that has a change can compute its place in the trace, and messages need no field for it.
 
 Every function costs next to nothing while no tracer is in use.
 """
@@ -29,16 +29,18 @@ class Span(Protocol):
     def set(self, name: str, value: str | int) -> None: ...
 
     def fail(self, reason: str) -> None:
-        """Mark the step as failed."""
+        """Mark the step as failed, for ``reason``."""
         ...
 
 
 class DeferredSpan(Protocol):
-    """A step whose changes, and so its traces, are known only after it began. Without any change it is dropped."""
+    """A step of traces that become known only after the step began: those of its changes. Without any change
+    the step is dropped.
+    """
 
     def concerns(self, changes: Changes) -> None:
-        """Add the span to the trace of each of these changes. Called once. Spans inside it belong to the first change's
-        trace.
+        """Add the span to the trace of each of these changes; without changes the span is dropped. Must be
+        called once, before the span ends. Spans inside the span belong to the first change's trace.
         """
         ...
 
@@ -48,7 +50,7 @@ class Origin(Protocol):
 
 
 class Tracer(Protocol):
-    """Port to traces: makes spans. No method raises."""
+    """Port to traces of changes: makes spans, the steps of a trace. No method raises."""
 
     @property
     def on(self) -> bool:
@@ -58,14 +60,16 @@ class Tracer(Protocol):
     def request(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> AbstractContextManager[Span]:
-        """Begin the first span of a trace: an API request that may make a change of that id. ``client``:
-        ``traceparent`` header of a client with a trace of its own, to which the span gets a link; clients do not choose
-        our trace ids.
+        """Begin the first span of a trace: an API request that may make a change with the id ``change_id``.
+        ``client``: ``traceparent`` header of a client with a trace of its own, to which the span gets a
+        link (empty: none); clients do not choose our trace ids.
         """
         ...
 
     def also(self, change_id: str) -> None:
-        """Begin the trace of a further change that the current request makes, with a link to the request's trace."""
+        """Begin the trace of a further change that the current request makes, with a link to the request's
+        trace; nothing without a current span.
+        """
         ...
 
     def span(
@@ -79,7 +83,7 @@ class Tracer(Protocol):
     def deferred_span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[DeferredSpan]:
-        """Begin a step whose changes are known only later: see :class:`DeferredSpan`."""
+        """Begin a step whose changes, and so its traces, are known only later: see :class:`DeferredSpan`."""
         ...
 
     def origin(self) -> Origin | None:
@@ -89,19 +93,23 @@ class Tracer(Protocol):
     def after(
         self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
-        """Begin a step that follows from ``origin``, which may have ended."""
+        """Begin a step that follows from the span ``origin``, which may have ended; nothing is traced if
+        ``origin`` is None.
+        """
         ...
 
     def received(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
-        """Begin a step for a request of another process of this project; ``header``: its ``traceparent``. Nothing is
-        traced if that is invalid.
+        """Begin a step for a request of another process of this project; ``header``: the request's
+        ``traceparent``. Nothing is traced if the header is invalid.
         """
         ...
 
     def headers(self) -> Mapping[str, str]:
-        """Return the headers for requests made in the current step; empty outside of a step."""
+        """Return the HTTP headers ({name: value}) by which requests made in the current step carry their
+        trace; empty outside of a step.
+        """
         ...
 
 
@@ -164,7 +172,7 @@ _tracer: Tracer = NoTracer()
 
 
 def tracer() -> Tracer:
-    """Return the tracer of this process."""
+    """Return the tracer of this process: one that makes no spans until :func:`use_tracer` was called."""
     return _tracer
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
     class _FrozenMeta(msgspec.StructMeta):
-        """Metaclass that makes type checkers treat subclasses as frozen and keyword-only, too."""
+        """Metaclass by which type checkers treat all subclasses as frozen and keyword-only, too."""
 
 else:
     _FrozenMeta = type(msgspec.Struct)
@@ -27,8 +27,8 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metacl
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
-    """Base of the attributes of an object that tenants set and devices get: the stored class and the wire class both
-    inherit them.
+    """Base class of the attributes of an object that tenants set and devices get: the stored class and the
+    wire class both inherit them.
     """
 
 

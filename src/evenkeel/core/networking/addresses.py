@@ -35,9 +35,9 @@ _RESERVED4 = IPv4Network("240.0.0.0/4")
 class AddressRules(Value):
     """Rules for the addresses that tenants name.
 
-    ``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host. ``denied_networks``:
-    additional networks in which members and monitors are refused. ``own_addresses``: the known addresses of the device;
-    refused as VIPs, too.
+    ``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host.
+    ``denied_networks``: additional networks in which members and monitors are refused. ``own_addresses``: the
+    known addresses of the device, refused for members, monitors and VIPs.
     """
 
     allow_loopback: bool = False
@@ -45,11 +45,15 @@ class AddressRules(Value):
     own_addresses: frozenset[Address] = frozenset()
 
     def member_problem(self, text: str) -> str:
-        """Return why no device may connect to an address; empty if one may."""
+        """Return why devices may not connect to this address (human-readable), also if it is no address;
+        empty if they may.
+        """
         return _member_problem(self, text)
 
     def vip_problem(self, text: str) -> str:
-        """Return why no device may listen at an address; empty if one may."""
+        """Return why devices may not listen at this address (human-readable), also if it is no address; empty
+        if they may.
+        """
         return _vip_problem(self, text)
 
 
@@ -58,7 +62,9 @@ STRICT = AddressRules()
 
 
 def parsed_address(text: str) -> Address:
-    """Parse an IP address. Raises :class:`ValueError`, also for an IPv6 zone, which has no meaning on another host."""
+    """Parse an IP address. Raises :class:`ValueError` for another text, and for an IPv6 address with a zone,
+    which has no meaning on another host.
+    """
     if "%" in text:
         raise ValueError(f"{text[:64]!r} has a zone")
     return ip_address(text)
@@ -76,7 +82,9 @@ def canonical_address(text: str) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is certainly this machine's loopback."""
+    """Whether a host name or address is certainly this machine's loopback: ``localhost`` or a loopback
+    address. Other names are not resolved.
+    """
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -84,7 +92,9 @@ def is_loopback(host: str) -> bool:
 
 
 def in_brackets(host: str) -> str:
-    """Return an IPv6 address in brackets, so that a port can follow; a host name or IPv4 address unchanged."""
+    """Return an IPv6 address in brackets, so that a port can follow; a host name or IPv4 address unchanged.
+    Every text with a colon counts as an IPv6 address.
+    """
     return f"[{host}]" if ":" in host else host
 
 
@@ -100,7 +110,7 @@ class AddressRange(NamedTuple):
     last: Address
 
     def holds(self, address: Address) -> bool:
-        """Whether the range contains the address."""
+        """Whether the address is in the range; False for the other IP version."""
         return address.version == self.first.version and int(self.first) <= int(address) <= int(self.last)
 
     def __str__(self) -> str:
@@ -109,7 +119,10 @@ class AddressRange(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parsed_range(text: str) -> AddressRange:
-    """Parse one address, or two addresses with a dash between them. Raises :class:`ValueError`."""
+    """Parse one address, or two addresses with a dash between them, as an inclusive range. Raises
+    :class:`ValueError` for another text, for addresses of both IP versions, and for an end before the
+    start.
+    """
     start, dash, end = text.partition("-")
     first = parsed_address(start.strip())
     last = parsed_address(end.strip()) if dash else first
@@ -119,7 +132,9 @@ def parsed_range(text: str) -> AddressRange:
 
 
 def parsed_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Parse the networks of an operator's list. Raises :class:`ValueError` naming an entry that is not a network."""
+    """Parse the networks of an operator's list, in CIDR notation with host bits zero. Raises
+    :class:`ValueError` naming an entry that is not a network.
+    """
     return tuple(_parse_network(text.strip()) for text in texts)
 
 

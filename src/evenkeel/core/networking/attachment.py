@@ -38,7 +38,9 @@ class NotAttachable(Exception):
 
 
 class NotAllocated(Exception):
-    """A route domain or an address has to be allocated before the definition can be built."""
+    """A route domain or an address has to be allocated in the database before the definition of a load
+    balancer can be built.
+    """
 
 
 class NotReady(Exception):
@@ -46,7 +48,7 @@ class NotReady(Exception):
 
 
 class KnownSubnet(Value):
-    """A stored subnet and its network; ``network`` None: the network is not declared."""
+    """A stored subnet and its network. ``network`` None: the network is not declared."""
 
     subnet: Subnet
     network: DeclaredNetwork | None
@@ -85,7 +87,9 @@ class TakenAddress(Value):
 
 
 class Needs(Value):
-    """Facts and ports that only the network service can supply before devices can be attached."""
+    """Requests to the network service that have to be answered before devices can be attached: facts to read
+    and ports to create. False if there are none.
+    """
 
     subnets: Mapping[LoadBalancerId, frozenset[str]] = {}
     """{load balancer id: subnets about which no facts are stored}."""
@@ -118,7 +122,9 @@ class DueFacts(Value):
 
 
 class CommonNetwork(Value):
-    """State of a network that projects share, as the device group's common shard serves it."""
+    """State of a network that projects share: the newest revision of its configuration, and the newest that
+    the devices confirmed.
+    """
 
     revision: int
     applied_revision: int
@@ -127,7 +133,7 @@ class CommonNetwork(Value):
 
 
 class Attached(Value):
-    """Networks, addresses and hosts that the devices have for one tenant's shard."""
+    """Networks, addresses and hosts of members that are allocated and known for one tenant's shard."""
 
     route_domains: Mapping[str, int] = {}
     """{network id: number of its route domain}."""
@@ -158,7 +164,9 @@ class SubnetsInUse(Value):
 
 
 def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
-    """Return the subnets on which a load balancer listens or has members."""
+    """Return the subnets of a load balancer's VIPs and members; none if it is marked deleted or has no VIP.
+    Members marked deleted are left out.
+    """
     root = tree.load_balancer
     if root.deleted or root.vip is None:
         return SubnetsInUse()
@@ -169,7 +177,9 @@ def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
 
 
 def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
-    """Return {subnet id: network id} for the subnets on tunnels whose members' hosts the network service may have."""
+    """Return {subnet id: network id} for the subnets whose networks are tunnels and were read from the
+    network service, which knows the hosts of members.
+    """
     return {
         each.subnet.id: each.subnet.network_id
         for each in subnets
@@ -190,8 +200,12 @@ def members_on_tunnels(tree: LoadBalancerTree, tunnels: Mapping[str, str]) -> It
 def subnets_to_attach(
     uses: SubnetsInUse, known: Mapping[str, KnownSubnet], layout: NetworkLayout, project_id: ProjectId
 ) -> tuple[KnownSubnet, ...]:
-    """Return the used subnets that need objects on the devices, sorted by id. ``project_id``: project of the load
-    balancer. Raises :class:`NotAttachable`.
+    """Return the used subnets that need objects on the devices, sorted by id: all but those of networks to
+    which an operator attached the devices. ``known``: stored subnets by id. ``project_id``: project of the
+    load balancer.
+
+    Raises :class:`NotAttachable` with the reason if a subnet is unknown, or one of them, or their
+    combination, does not suit the layout.
     """
     found = []
     for subnet_id in sorted(uses.all):
@@ -233,8 +247,8 @@ def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: Ne
 
 
 def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -> None:
-    """Raise :class:`NotAttachable` if own subnets overlap with shared ones: an address must
-    identify its route domain.
+    """Raise :class:`NotAttachable` if a subnet in ``own`` (the project's networks) overlaps with one in
+    ``shared`` (networks that projects share): an address must identify its route domain.
     """
     cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
     for one, other in cidrs:
@@ -284,7 +298,9 @@ def _check_segment(network: DeclaredNetwork) -> None:
 
 
 def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
-    """Whether projects share the network's objects on devices, so that the device group's common shard has them."""
+    """Whether projects share the network's objects on devices (its configuration belongs to the device
+    group's common shard).
+    """
     return (
         layout.all_common
         or network.shared
@@ -294,8 +310,8 @@ def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
 
 
 def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) -> frozenset[str]:
-    """Return the ids of the networks of these subnets that projects share, without networks that an operator
-    attached.
+    """Return the ids of those networks of these subnets that projects share, without networks to which an
+    operator attached the devices manually.
     """
     networks = {each.network.id for each in subnets if each.network is not None and is_common(each.network, layout)}
     return frozenset(networks).difference(layout.common_network_ids)
@@ -308,9 +324,12 @@ def service_networks(
     project_id: ProjectId,
     members: Collection[tuple[str, str]] = (),
 ) -> tuple[ServiceNetwork, ...]:
-    """Return the networks of a service definition. ``members``: result of :func:`members_on_tunnels`.
+    """Return the networks of a service definition, sorted by id, with the addresses of the devices and the
+    hosts of members. ``members``: result of :func:`members_on_tunnels`.
 
-    Raises :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`.
+    Raises :class:`NotAllocated` if a route domain or address is missing in ``attached``,
+    :class:`NotAttachable` if the networks are in several route domains or a shared one failed,
+    :class:`NotReady` while devices are being attached to a shared one.
     """
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
@@ -385,7 +404,10 @@ def _check_ready(network_id: str, attached: Attached) -> None:
 def _common_subnet(
     each: KnownSubnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId
 ) -> ServiceSubnet:
-    """Return a subnet of a shared network, with the device addresses that the project's load balancers use."""
+    """Return a subnet of a shared network, with the SNAT addresses of the project's traffic group only.
+    Raises :class:`NotAllocated` if the network is not in the common route domain, or an address is
+    missing.
+    """
     subnet = each.subnet
     # A network that has become common is in a route domain of its project until the store has moved it.
     if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
@@ -410,7 +432,9 @@ def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, p
 def allocated_subnet(
     subnet: Subnet, addresses: Iterable[DeviceAddress], wanted: Iterable["WantedAddress"]
 ) -> ServiceSubnet:
-    """Return the subnet with those of the wanted addresses that are already allocated."""
+    """Return the subnet in the form for service definitions, with those of the wanted addresses that are
+    allocated, sorted by use, owner and index.
+    """
     has = {(one.use, one.owner, one.index): one for one in addresses}
     return ServiceSubnet(
         id=subnet.id,
@@ -431,7 +455,9 @@ WantedAddress = tuple[AddressUse, str, int]
 
 
 def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[WantedAddress]:
-    """Yield the addresses that the devices need in a subnet of the project."""
+    """Yield the keys of the addresses that the devices need in a subnet of the project: one of each device,
+    and those of the project's traffic group.
+    """
     for device in layout.devices:
         yield AddressUse.SELF, device, 0
     traffic_group = traffic_group_of(project_id, layout.traffic_groups)
@@ -442,8 +468,8 @@ def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[W
 
 
 def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
-    """Yield the addresses that the devices need in a subnet of a shared network: for the projects of all traffic
-    groups.
+    """Yield the keys of the addresses that the devices need in a subnet of a shared network: one of each
+    device, and those of all traffic groups.
     """
     for device in layout.devices:
         yield AddressUse.SELF, device, 0
@@ -482,8 +508,9 @@ def chosen_route_domain(
 
 
 def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> None:
-    """Check that subnets of shared networks, which are all in one route domain, do not overlap. ``there``: CIDRs
-    already in the route domain. Raises :class:`NotAttachable`.
+    """Check that subnets of shared networks, which are all in one route domain, do not overlap among
+    themselves or with ``there``: CIDRs already in the route domain. Raises :class:`NotAttachable` naming
+    two that overlap.
     """
     cidrs = [each.subnet.cidr for each in new]
     others = [*there, *cidrs]
@@ -499,12 +526,16 @@ def _cidrs_overlap(one: str, other: str) -> bool:
 
 
 def without_route_domains(layout: NetworkLayout) -> bool:
-    """Whether the layout puts all networks into the common route domain."""
+    """Whether the layout puts all networks into the common route domain, because a project may have no route
+    domain of its own.
+    """
     return layout.route_domains_max == COMMON_ROUTE_DOMAIN
 
 
 def free_addresses(subnet: Subnet, taken: Collection[str]) -> Iterator[str]:
-    """Yield the free addresses of the subnet that devices may get, lowest first. ``taken``: allocated addresses."""
+    """Yield the free addresses out of the subnet's ``device_addresses``, range by range, each from its first
+    address on. ``taken``: allocated addresses, in canonical form.
+    """
     for text in subnet.device_addresses:
         first, last = parsed_range(text)
         for number in range(int(first), int(last) + 1):

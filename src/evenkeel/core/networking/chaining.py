@@ -15,10 +15,10 @@ class PlacedAddress(Value):
 
 
 class ChainQuery(Value):
-    """Addresses that a load balancer is to get, to find out whether they chain it to another one.
+    """Question whether addresses that a load balancer is to get would chain it to another one.
 
-    ``load_balancer_id`` empty: it is new. An address stands for another load balancer's if devices of the same group
-    serve both, and both are of one project or in one subnet.
+    ``load_balancer_id`` empty: the load balancer is new. An address stands for another load balancer's if
+    devices of the same group serve both, and both are of one project or in one subnet.
     """
 
     environment: str
@@ -37,7 +37,7 @@ class Chained(Value):
     """VIPs of the load balancer that are addresses of other load balancers' members."""
 
     def problems(self) -> Iterator[str]:
-        """Yield an error text for each of the addresses."""
+        """Yield an error text, with the allowed values, for each of the addresses."""
         yield from map(member_problem, self.members)
         for address in self.vips:
             yield (
@@ -52,8 +52,8 @@ def member_problem(address: str) -> str:
 
 
 def can_chain(address: str) -> bool:
-    """Whether a member and a VIP with the same address are one. Not so for a loopback address, which demonstrations and
-    tests may use: it is a whole host with servers of its own.
+    """Whether a member and a VIP with this same address would be chained load balancers. False for a loopback
+    address, which demonstrations and tests may use: it is a whole host with servers of its own.
     """
     # The text decides for IPv4, because requests may name a thousand members.
     return not (ip_address(address).is_loopback if ":" in address else address.startswith("127."))

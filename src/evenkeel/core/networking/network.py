@@ -1,5 +1,6 @@
-"""Ports at a network service: of VIPs, and of addresses of devices. A :class:`PortClaim` is stored before a port is
-created outside the database, so that it is found and released whichever process fails in between.
+"""Ports at a network service: of VIPs, and of addresses of devices. A :class:`PortClaim` is stored before a
+port is created outside the database, so that the port is found and released whichever process fails in
+between.
 """
 
 from evenkeel.core.kit.backoff import Backoff
@@ -11,7 +12,9 @@ RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
 
 
 class VipPort(Value):
-    """Attributes that mark a port as the port of a VIP."""
+    """Name, owner and device id by which a port at the network service is recognised as that of a VIP or of a
+    device address.
+    """
 
     name: str
     device_owner: str
@@ -45,7 +48,9 @@ def device_port(claim_id: str, name: str) -> VipPort:
 
 
 def mark_of(device_owner: str, device_id: str) -> VipPort:
-    """Return the marks of a port that has this owner and device id."""
+    """Return name, owner and device id of the port of a VIP that was created with this owner and device id;
+    the name is that of Octavia, LBaaS v1 or LBaaS v2 (any other owner).
+    """
     name = {"Octavia": f"octavia-{device_id}", "neutron:LOADBALANCER": f"vip-{device_id}"}
     return VipPort(
         name=name.get(device_owner, f"loadbalancer-{device_id}"), device_owner=device_owner, device_id=device_id
@@ -131,7 +136,9 @@ class PortClaim(Value):
 
     @property
     def borrowed(self) -> bool:
-        """True if the port is the tenant's own: after its use it is unbound, not deleted."""
+        """True if the port is the tenant's own: when the load balancer ends, the port is unbound, not
+        deleted.
+        """
         return not self.device_owner
 
 

@@ -1,9 +1,9 @@
-"""Facts about networks that devices need to reach members and to be reached: part of the service definition.
+"""Networks, as devices need them to reach members and to be reached: part of the service definition.
 
 Each agent's options say how its device group is attached to networks; the agent declares that as a
-:class:`NetworkLayout`. With the default layout the devices route to all networks already (F5's global routed mode), and
-definitions contain no networks. Otherwise controllers resolve the networks, allocate the objects that the layout needs
-(route domains, addresses), and add them to definitions; drivers only render them.
+:class:`NetworkLayout`. With the default layout the devices route to all networks already (F5's global routed
+mode), and definitions contain no networks. Otherwise controllers resolve the networks, allocate the objects
+that the layout needs (route domains, addresses), and add them to definitions; drivers only render them.
 """
 
 import hashlib
@@ -120,7 +120,9 @@ class DeviceAddress(Wire):
 
 
 class MemberHost(Wire):
-    """Location of a member's port, for entries of forwarding and ARP tables."""
+    """Location of a member's port, for entries of forwarding and ARP tables. ``mac_address`` empty: the
+    member has no port at the network service.
+    """
 
     address: str
     """The member's IP address."""
@@ -130,7 +132,7 @@ class MemberHost(Wire):
 
 
 class ServiceSubnet(Wire):
-    """A subnet of a load balancer's VIP or members."""
+    """A subnet of a load balancer's VIP or members, with the devices' addresses in it."""
 
     id: str
     cidr: str
@@ -142,7 +144,7 @@ class ServiceSubnet(Wire):
 
 
 class ServiceNetwork(Wire):
-    """A network of a load balancer's VIP or members."""
+    """A network of a load balancer's VIP or members, as devices are attached to it."""
 
     id: str
     project_id: ProjectId

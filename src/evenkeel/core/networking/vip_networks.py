@@ -13,7 +13,9 @@ IDS_SHOWN = 5
 
 
 class VipNetworks(Value):
-    """Ids of networks and subnets that VIPs may be on: both the subnet and its network count."""
+    """Ids of networks and subnets that VIPs may, and must not, be on; each id may be that of the subnet or of
+    its network.
+    """
 
     allowed: tuple[str, ...] = ()
     """Ids of networks and subnets that VIPs may be on; empty: all."""
@@ -26,8 +28,9 @@ class VipNetworks(Value):
         return place.isdisjoint(self.denied) and (not self.allowed or not place.isdisjoint(self.allowed))
 
     def allowed_of(self, subnets: Sequence[Subnet], field: str, value: str) -> list[Subnet]:
-        """Return the subnets out of ``subnets`` that VIPs may be on. Raises :class:`Invalid`, naming ``field`` and its
-        ``value``, if there are subnets and all are refused.
+        """Return the subnets out of ``subnets`` that VIPs may be on, in their order; empty if there are no
+        ``subnets``. Raises :class:`Invalid` with code :data:`NOT_ALLOWED`, naming ``field`` and its
+        ``value``, if all are refused.
         """
         chosen = [each for each in subnets if self.allows(network_id=each.network_id, subnet_id=each.id)]
         if subnets and not chosen:
@@ -35,8 +38,8 @@ class VipNetworks(Value):
         return chosen
 
     def check(self, *, network_id: str, subnet_id: str, field: str, value: str) -> None:
-        """Raise :class:`Invalid`, naming ``field`` and its ``value``, if no VIP may be on this subnet of this
-        network.
+        """Raise :class:`Invalid` with code :data:`NOT_ALLOWED`, naming ``field`` and its ``value``, if no VIP
+        may be on this subnet of this network.
         """
         if not self.allows(network_id=network_id, subnet_id=subnet_id):
             raise self._refusal_of_network(network_id, subnet_id, field, value)

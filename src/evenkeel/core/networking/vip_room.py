@@ -1,4 +1,4 @@
-"""Choice of another subnet of the same network for a VIP if one subnet has no free address."""
+"""Choice of another subnet of the same network for a VIP if a subnet has no free address."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -18,9 +18,11 @@ def no_free_address(plan: VipPlan) -> Conflict:
 
 
 async def first_with_room(plans: Sequence[VipPlan], take: Callable[[VipPlan], Awaitable[T]]) -> T:
-    """Return the result of ``take`` for the first plan whose subnet has a free address.
+    """Return the result of ``take`` for the first plan whose subnet has a free address. ``plans``: at least
+    one.
 
-    Raises the errors of ``take``; if several subnets were tried and all are full, an error that names their network.
+    Raises the errors of ``take``; if several subnets were tried and all are full, :class:`Conflict` with code
+    :data:`FULL` that names their network.
     """
     # The last plan is apart, because its error is the one that the tenant gets.
     for plan in plans[:-1]:

@@ -1,4 +1,4 @@
-"""Agents that are fit to get shards, and the choice of one of them for a shard."""
+"""Agents that are fit to get shards, and the choice of one of them."""
 
 from collections.abc import Collection, Iterable
 
@@ -10,11 +10,13 @@ REPORT_AGE_SECONDS = 6.0
 
 
 def fit_agents(agents: Iterable[AgentSnapshot]) -> list[AgentSnapshot]:
-    """Return the agents that may get shards: eligible ones, without agents that reach fewer devices than another one.
+    """Return the agents that may get shards, in the given order: eligible ones, without agents that reach
+    fewer devices than another eligible one.
 
-    A report from before another agent lost a device, or reached it again, proves nothing: the reporting agent may see
-    the same at its next observation. So a difference counts when both agents have reported it again some time later,
-    and a device that is briefly unreachable moves no shard, in whatever order the agents notice.
+    A difference in reached devices counts only when both agents have reported it again
+    :data:`REPORT_AGE_SECONDS` later: a report from before another agent lost a device, or reached it again,
+    proves nothing. So a device that is briefly unreachable moves no shard, in whatever order the agents
+    notice.
     """
     eligible = [agent for agent in agents if agent.eligible]
     return [agent for agent in eligible if not any(_reaches_more(other, agent) for other in eligible)]
@@ -30,14 +32,16 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
 
 
 def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
-    """Whether ``agent`` came back only after the agent ``silent`` fell silent, which then may be about to come back,
-    too.
+    """Whether ``agent`` is fresh, and its session began only after that of the agent ``silent`` expired: both
+    may have been cut off together, and ``silent`` may be about to come back.
     """
     return agent.fresh and agent.live_since >= silent.live_until
 
 
 class Loads:
-    """Number of shards that each fit agent serves; updated with each decision, so that the next one counts it."""
+    """Number of shards that each fit agent serves, and the choice of an agent by it. :meth:`count_shard`
+    updates a number after each decision, so that the next decision counts it.
+    """
 
     def __init__(self, agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> None:
         self.fit = {agent.id: agent for agent in fit_agents(agents)}
@@ -47,19 +51,21 @@ class Loads:
     def choose(
         self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentSnapshot | None = None
     ) -> AgentId | None:
-        """Return the first of the ``preferred`` agents that is fit, else the fit agent with the fewest shards; None if
-        there is none.
+        """Return the first of the ``preferred`` agents that is fit, else the fit agent with the fewest
+        shards; None if there is none. ``other_than``: agent that is not chosen.
 
-        ``other_than``: agent that is not chosen. An agent that may have been cut off together with the ``silent`` one
-        gets none of its shards: after an outage of the bus or the database the first agent back must not get all
-        shards.
+        ``silent``: the agent that served the shard, if it fell silent. An agent that may have been cut off
+        together with it is not chosen: after an outage of the bus or the database the first agent back must
+        not get all shards.
         """
         barred = {id_ for id_, agent in self.fit.items() if silent and back_first(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least_loaded(barred)
 
     def count_shard(self, agent_id: AgentId) -> None:
-        """Count one more shard for the agent, after the decision to assign it."""
+        """Count one more shard for the agent, after the decision to assign it; nothing for an agent that is
+        not fit.
+        """
         # An agent that is not fit may get its own shards back; it has no load here.
         if agent_id in self._load:
             self._load[agent_id] += 1

@@ -17,11 +17,12 @@ SHARE_MIN = 0.1
 
 
 def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
-    """Return the agents that are home to the most and to the fewest shards if a home has to move from the first to the
-    second; else None.
+    """Return (agent that is home to the most shards, agent that is home to the fewest) if a home has to move
+    from the first to the second; else None.
 
-    Only agents that could get their own shards back count: nothing is taken from the others, which may be on their way
-    back. Where shards never return home automatically, an operator decides about homes.
+    Only fit agents that could get their own shards back count: nothing is taken from the others, which may be
+    on their way back. None, too, where shards do not return home automatically or may not move: an operator
+    decides about homes there.
     """
     rule = Rule(group, min_id)
     if rule.why_fixed() is not None or group.failback is not FailbackMode.AUTO:
@@ -36,8 +37,8 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
 
 
 def plan_balance(group: GroupSnapshot) -> list[Handover]:
-    """Plan a handover of the first shard that the agent with the most homes serves as home; empty while another
-    handover is in progress.
+    """Plan a handover of one shard from the agent with the most homes, which serves it as home, to the agent
+    with the fewest. Empty if the homes are balanced, there is no such shard, or a handover is in progress.
     """
     skewed = skewed_homes(group)
     if skewed is None or any(shard.handover_to is not None for shard in group.shards):

@@ -1,7 +1,9 @@
-"""Agents whose shards may need a step: conditions that a database evaluates by index, without reading single shards.
+"""Agents whose shards may need a step: conditions that a database evaluates by index, without reading single
+shards.
 
-Agents are few and shards many. Every shard for which :mod:`.shards` has a step refers to an agent in one of these
-lists, in the way that the list states. The reverse is not true, so the caller evaluates the rule for each shard found.
+Agents are few and shards many. Every shard for which :mod:`.shards` has a step refers to an agent in one of
+the lists of :class:`Candidates`, in the way that the list states. The reverse is not true, so the caller
+evaluates the rule for each shard found.
 """
 
 from evenkeel.core.kit.values import Value
@@ -27,8 +29,8 @@ class Candidates(Value):
 
 
 def candidates(group: GroupSnapshot) -> Candidates:
-    """Return the agents of a device group whose shards may need a step, from agents and settings; the shards are not
-    read.
+    """Return the agents of a device group whose shards may need a step, by the group's agents and settings;
+    ``group.shards`` is not used.
     """
     rule = Rule(group, min_id)
     fit, movable = rule.loads.fit, rule.why_fixed() is None and bool(rule.loads.fit)

@@ -1,5 +1,5 @@
-"""First level of placement: from a tenant's new load balancer to a device group, and from a new shard to its home
-agent.
+"""First level of placement: from a tenant's new load balancer to a device group, and from a new shard to its
+home agent.
 """
 
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ from evenkeel.core.placement.views import AgentSnapshot, GroupView, Tie
 
 
 def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
-    """Choose the device group for a tenant's new load balancer: the tenant's present group, else the one with the
-    lowest capacity score; None: no group has capacity.
+    """Choose the device group for a tenant's new load balancer: a group that the tenant is on and that has
+    capacity, else an eligible one; of several, one with the lowest capacity score, by ``tie``. None: no
+    group qualifies.
 
-    A tenant may be on several groups (the first one filled up); then the one with the lowest score is chosen. The
-    tenant stays there even while no agent of the group is up: agents may be restarting, and its configuration is on
-    those devices.
+    The tenant stays on its group even while no agent of the group is up: agents may be restarting, and its
+    configuration is on those devices.
     """
     groups = list(groups)
     preferred = [group for group in groups if group.keeps_tenant] or [group for group in groups if group.eligible]
@@ -25,8 +25,8 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
 
 
 def choose_home(agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> AgentSnapshot | None:
-    """Choose the home of a new shard: the fit agent that is home to the fewest shards, then the one that serves the
-    fewest, then ``tie`` decides. None if no agent is fit.
+    """Choose the home of a new shard: the fit agent that is home to the fewest shards, of several the one
+    that serves the fewest, then by ``tie``. None if no agent is fit.
     """
     fit = fit_agents(agents)
     if not fit:

@@ -1,8 +1,9 @@
-"""Reachability of a device group: the devices that no agent reaches, and the resulting state of the group. Pure.
+"""Reachability of a device group: the devices that no agent reaches, and the resulting state of the group.
+Pure.
 
-If one agent reaches a device, reports of other agents that do not reach it have no effect. An agent that has not
-reported yet, or that stopped while it reached its devices, does not make them unreachable: while it restarts, the known
-state stays, whatever a cut-off agent reports meanwhile.
+If one agent reaches a device, reports of other agents that do not reach it have no effect. An agent that has
+not reported yet, or that stopped while it reached its devices, does not make them unreachable: while it
+restarts, the known state stays, whatever a cut-off agent reports meanwhile.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ class ReachKind(StrEnum):
 
 
 class Reach(Value):
-    """The reachability of a group's devices."""
+    """Reachability of a device group: whether its agents reach any device, and which devices none reaches."""
 
     kind: ReachKind = ReachKind.REACHED
     away: tuple[str, ...] = ()
@@ -50,8 +51,8 @@ class Reach(Value):
 
 
 def group_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """Compute the reachability of a group's devices from its agents at the database's time ``now``. ``known``: the
-    recorded one.
+    """Compute the reachability of a group's devices from its agents at the database's time ``now`` (seconds).
+    ``known``: the recorded one, which is returned while the agents' reports do not suffice for another.
     """
     acting = [agent for agent in agents if agent.acts]
     if not acting:
@@ -82,8 +83,8 @@ def _may_reach(agent: AgentSnapshot, now: float) -> bool:
 
 
 def _unwatched_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """Return the reachability of a group without live agents: the last agent may have reported the devices unreachable
-    before it stopped; then that state stays.
+    """Return the reachability of a group without live agents: UNWATCHED after :data:`UNWATCHED_SECONDS`.
+    Until then, and if the last agent had reported all devices unreachable, the known one stays.
     """
     if known.kind is ReachKind.NONE:
         return known

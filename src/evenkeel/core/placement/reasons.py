@@ -1,7 +1,7 @@
 """Reasons why shards stay where they should not be, for operators.
 
-Temporary conditions are not reported: an agent that has just come back becomes eligible soon. So the placement rule is
-evaluated as if the present state had lasted for long enough.
+Temporary conditions are not reported: an agent that has just come back becomes eligible soon. So the
+placement rule is evaluated as if the present state had lasted for long enough.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,9 @@ _POSITIONS_OF_BLOCKERS = {blocker: position for position, blocker in enumerate(P
 
 
 class PlacementReasons:
-    """The placement blockers of one device group. Shards with equal home, acting agent and handover count as one."""
+    """Reasons why the shards of one device group stay where they should not be. Shards with equal home,
+    acting agent and handover may be given as one.
+    """
 
     def __init__(self, group: GroupSnapshot) -> None:
         self._rule = Rule(group_after_waiting(group), min_id)
@@ -31,7 +33,7 @@ class PlacementReasons:
         return agent_id in self._rule.loads.fit
 
     def successor_count(self, agent_id: AgentId) -> int:
-        """Return the number of other agents to which shards may be assigned."""
+        """Return the number of agents, without this one, to which shards of the group may be assigned."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
     def waiting_blocker(self, agent_id: AgentId) -> PlacementBlocker | None:
@@ -64,7 +66,9 @@ class PlacementReasons:
         return self._rule.failback_blocker(agent_id)
 
     def _returns_home(self, shard: ShardSnapshot) -> bool:
-        """Whether a step of the rule brings the shard home, now or after a handover to another agent has ended."""
+        """True if a step of the rule brings the shard home, now or after a handover to another agent has
+        ended.
+        """
         acting = None if shard.acting is None else self._rule.agents.get(shard.acting)
         if acting is not None and acting.acts and shard.handover_to == shard.home:
             return True
@@ -74,8 +78,8 @@ class PlacementReasons:
 
 
 def group_after_waiting(group: GroupSnapshot) -> GroupSnapshot:
-    """Return the group as it would be after all agents have been up, or silent, for long enough, and failing handovers
-    have been cancelled.
+    """Return the group as it would be after all agents have been up, or silent, for long enough, and
+    handovers to agents that are not eligible have been cancelled.
     """
     agents = tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents)
     receivers = {agent.id for agent in agents if agent.eligible}

@@ -40,8 +40,9 @@ class AgentRecord(Value):
 
 
 def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
-    """Return the snapshot of an agent at ``now``. ``settle_seconds``: minimum time for which it must be up before it
-    gets its shards back.
+    """Return the snapshot of a stored agent at ``now``, a time by the database's clock. ``settle_seconds``:
+    time for which the agent must have been up, with its present devices reachable, before it gets its
+    shards back.
     """
     live = is_live(record, now)
     reachable_since = _past_or_zero(record.reachable_since, now)
@@ -67,8 +68,9 @@ def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> Age
 
 
 def is_live(record: AgentRecord, now: float) -> bool:
-    """Whether an agent's session has not expired. A session with far more than a TTL left counts as expired: the next
-    keepalive corrects it, and a dead agent sends none.
+    """Whether the agent's session was not ended and has not expired at ``now``. A session with more than
+    :data:`SESSIONS_AHEAD_MAX` TTLs left counts as expired, because the database's clock was set back: the
+    next keepalive corrects it, and a dead agent sends none.
     """
     expires_at = record.session_expires_at
     if not record.registered or expires_at is None:
@@ -94,8 +96,9 @@ def _is_fresh(record: AgentRecord, now: float) -> bool:
 
 
 def handover_overdue(handover_to: AgentId | None, asked_at: float | None, *, now: float) -> bool:
-    """Whether the acting agent has not released the shard in time; then another agent takes the shard, and devices
-    refuse further writes of the old one.
+    """Whether a handover was requested, and the acting agent has not released the shard within
+    :data:`HANDOVER_PATIENCE_SECONDS`; then another agent takes the shard, and devices refuse further
+    writes of the old one.
     """
     if handover_to is None or asked_at is None:
         return False

@@ -1,8 +1,8 @@
-"""The second level of placement: from a shard to an agent of its device group.
+"""Second level of placement: from a shard to an agent of its device group.
 
-Each decision on one shard is a function that returns the id of the agent to get the shard, a :class:`PlacementBlocker`
-(the shard should move and cannot), or None (nothing to do). The plans make steps of the first kind; operators see the
-second (:mod:`evenkeel.core.placement.reasons`).
+Each decision on one shard is a function that returns the id of the agent to get the shard, a
+:class:`PlacementBlocker` (the shard should move and cannot), or None (nothing to do). The plans make steps of
+the first kind; operators see the second (:mod:`evenkeel.core.placement.reasons`).
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ class PlacementBlocker(Enum):
 
 
 class Rule:
-    """The decisions on the shards of one device group. After each decision, call ``loads.count_shard``, so that the
-    next one counts it.
+    """Placement rule for the shards of one device group. After each decision, call ``loads.count_shard``, so
+    that the next one counts it.
     """
 
     def __init__(self, group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> None:
@@ -40,8 +40,9 @@ class Rule:
         self.loads = Loads(group.agents, tie)
 
     def agent_to_assign(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """Return the agent that takes a shard without a serving agent, or one that its owner does not release in time;
-        the blocker if none can; None if there is nothing to do.
+        """Return the agent that takes a shard without a serving agent, or one that its owner does not release
+        in time; the blocker if no agent can take an unserved shard; None if there is nothing to do, or no
+        agent can take an overdue one.
         """
         acting = self._acting_agent(shard)
         home = self.agents.get(shard.home)
@@ -57,8 +58,9 @@ class Rule:
         return self.loads.choose(shard.home, silent=silent) or PlacementBlocker.MAY_COME_BACK
 
     def handover_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """Return the agent to which a live agent has to release the shard, because it is drained or reaches fewer
-        devices than another; the blocker if none can take it; None if there is nothing to do.
+        """Return the agent to which the live acting agent has to release the shard, because it is drained or
+        reaches fewer devices than another; the blocker if none can take it; None if there is nothing to
+        do, or a handover is in progress.
         """
         acting = self._acting_agent(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
@@ -66,8 +68,8 @@ class Rule:
         return self.why_fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
 
     def failback_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """Return the shard's home if another agent serves the shard and it has to go back; the blocker if it cannot;
-        None if there is nothing to do.
+        """Return the shard's home if another, fit agent serves the shard and it has to go back; the blocker
+        if it cannot; None if there is nothing to do, or a handover is in progress.
         """
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
@@ -148,8 +150,8 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
 
 
 def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
-    """Plan handovers of shards away from live agents that should not serve (drained, or reaching fewer devices).
-    ``at_once``: maximum number of handovers in progress in the group.
+    """Plan handovers of shards away from live agents that should not serve them (drained, or reaching fewer
+    devices). ``at_once``: maximum number of handovers in progress in the group, with those planned.
     """
     rule = Rule(group, tie)
     free = _free_slots(group, at_once)
@@ -165,10 +167,9 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
 
 
 def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
-    """Plan handovers of shards to their home once that agent has settled. ``at_once``: maximum number of handovers in
-    progress in the group.
-
-    Shards bound to their host are at home already, or were permanently rebuilt elsewhere.
+    """Plan handovers of shards to their home once that agent has settled. ``at_once``: maximum number of
+    handovers in progress in the group, with those planned. Empty in groups whose load balancers are bound
+    to their host.
     """
     rule = Rule(group, min_id)
     going = [handover_step(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
@@ -178,10 +179,11 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
 
 
 def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
-    """Plan the handover of a shard that an operator requests: to its home if the shard is away, else to the fit agent
-    with the fewest shards.
+    """Plan the handover of a shard that an operator requests: to its home if the shard is away and the home
+    is fit, else to the other fit agent with the fewest shards.
 
-    None: there is no other agent, a handover is in progress, or the shard may not move.
+    None: there is no such agent, no live agent serves the shard, a handover is in progress, or the shard may
+    not move.
     """
     rule = Rule(group, tie)
     acting = None if shard.acting is None else rule.agents.get(shard.acting)
@@ -192,13 +194,15 @@ def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnap
 
 
 def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
-    """Return the ids of shards in handover to an agent that can no longer take them: their owners keep them."""
+    """Return the ids of shards in handover to an agent that is no longer eligible: these handovers have to be
+    cancelled, and the owners keep the shards.
+    """
     eligible = {agent.id for agent in group.agents if agent.eligible}
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
 
 
 def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
-    """Choose the agent with the smallest id: a deterministic value for ``tie``."""
+    """Return the agent with the smallest id: a deterministic value for ``tie``."""
     return min(equals, key=lambda agent: agent.id)
 
 

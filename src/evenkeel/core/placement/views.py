@@ -53,24 +53,29 @@ class AgentSnapshot(Value):
 
     @property
     def eligible(self) -> bool:
-        """Whether shards may be assigned to the agent."""
+        """True if shards may be assigned to the agent: it acts and is not drained."""
         return self.acts and self.admin_state_up
 
     @property
     def acts(self) -> bool:
-        """Whether the agent serves the shards assigned to it: its session is live, and no operator forced it down."""
+        """True if the agent serves the shards assigned to it: its session is live, and no operator declared
+        its host dead.
+        """
         return self.live and not self.forced_down
 
     @property
     def silent(self) -> bool:
-        """Whether the agent's session expired without being ended: it may come back at any time and still own its
-        shards.
+        """True if the agent's session expired without being ended, and its host was not declared dead: it may
+        come back at any time and still own its shards.
         """
         return self.registered and not self.live and not self.forced_down
 
 
 class GroupView(Value):
-    """Snapshot of a device group for the placement of a load balancer."""
+    """Snapshot of a device group for the placement of one load balancer. ``capacity_score``: share of the
+    group's capacity in use; from :data:`FULL_SCORE` on it is full. ``holds_tenant``: whether the load
+    balancer's project has a shard there.
+    """
 
     number: int
     capacity_score: float
@@ -83,24 +88,28 @@ class GroupView(Value):
 
     @property
     def has_room(self) -> bool:
-        """Whether the group's capacity policy and the load balancer's availability zone allow one
-        more load balancer.
+        """True if the group's capacity policy and the load balancer's availability zone allow one more load
+        balancer.
         """
         return self.in_zone and self.capacity_score < FULL_SCORE
 
     @property
     def keeps_tenant(self) -> bool:
-        """Whether the tenant is on the group and stays there, even if no agent is up."""
+        """True if the tenant is on the group and the group has room: then the tenant stays there, even if no
+        agent is up.
+        """
         return self.holds_tenant and self.has_room
 
     @property
     def eligible(self) -> bool:
-        """Whether the group can take a load balancer of a new tenant now."""
+        """True if the group can take a load balancer of a new tenant now: it has room and an eligible agent."""
         return self.has_room and any(agent.eligible for agent in self.agents)
 
 
 class ShardSnapshot(Value):
-    """Snapshot of a shard for placement."""
+    """Snapshot of a shard for placement: its home agent, its acting agent (None: no agent) and its epoch.
+    ``handover_to``: agent to which a handover is in progress; None: none is.
+    """
 
     id: ShardId
     home: AgentId
@@ -125,7 +134,7 @@ class GroupSnapshot(Value):
 
 
 class Assign(Value):
-    """Step: assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
+    """Planned step: assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
 
     shard_id: ShardId
     seen_epoch: int
@@ -139,7 +148,9 @@ class Assign(Value):
 
 
 class Handover(Value):
-    """Step: request that the acting agent of a live shard releases it to ``agent_id``."""
+    """Planned step: request that the acting agent of a served shard releases it to ``agent_id``, if its epoch
+    is still ``seen_epoch``.
+    """
 
     shard_id: ShardId
     seen_epoch: int

@@ -22,7 +22,9 @@ from evenkeel.core.tls.certificates import PrivateKey, Secret
 
 
 class AcmeStore(Protocol):
-    """Store port for requested certificates. Several controllers may use it at the same time."""
+    """Store port for certificates requested from an ACME authority. Several controllers may use it at the
+    same time; every method may raise :class:`StoreUnavailable`.
+    """
 
     async def store_request(self, new: NewAcmeCertificate) -> AcmeCertificate:
         """Store a request for a certificate, whose first step is due at once. Raises :class:`Conflict` for a name that
@@ -41,8 +43,8 @@ class AcmeStore(Protocol):
         ...
 
     async def mark_used(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
-        """Return the project's requested certificate of this name, and record that a listener is about to refer to it,
-        so that it is not removed as unused; None if there is none.
+        """Return the project's requested certificate of this name, and record that a listener is about to
+        refer to it, so that it is not removed as unused; None if there is none, or it is being removed.
         """
         ...
 
@@ -53,34 +55,39 @@ class AcmeStore(Protocol):
         ...
 
     async def request_removal(self, project_id: ProjectId, name: str) -> bool:
-        """Mark a request for removal: a controller soon removes it and its challenges. Returns whether it existed."""
+        """Mark a request for removal: a controller soon removes it and its challenges. Returns False if there
+        is no such request, or it was marked already.
+        """
         ...
 
     async def request_revocation(self, project_id: ProjectId, name: str, reason: str) -> bool:
-        """Mark an issued certificate for revocation: a controller revokes it soon, and orders another one. ``reason``:
-        a key of :data:`REVOCATION_REASONS`. Returns False if none is issued, or an order is open.
+        """Mark an issued certificate for revocation: a controller revokes it soon, and orders another one.
+        ``reason``: a key of :data:`REVOCATION_REASONS`. Returns False, and changes nothing, if no valid
+        certificate is issued, an order is open, or the request is being removed.
         """
         ...
 
     async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-        """Return at most ``limit`` certificates whose next step is due, longest due first; of a project one more only
-        after one of each other project that has any. No other controller takes them for ``lease_seconds``.
+        """Return at most ``limit`` certificates whose next step is due, sorted by id. They are chosen as
+        longest due, but a project's second one only after the first one of every other project. No other
+        controller takes them for ``lease_seconds``.
         """
         ...
 
     async def store_progress(
         self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
     ) -> AcmeCertificate | None:
-        """Store what a step has led to, with its event. If the next step is due at once, the caller keeps the
-        certificate for another ``lease_seconds``. Returns the certificate as stored; None if the caller's lease of it
-        is over, and nothing was stored.
+        """Store what a step has led to, with its event. If the next step is due at once (delay 0), the caller
+        keeps the certificate for another ``lease_seconds``. Returns the certificate as stored; None if the
+        caller's lease of the certificate is over: then nothing was stored.
         """
         ...
 
     async def set_awaiting_problem(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
-        """Set the provisioning status of listeners that wait for a certificate which a reference requested: ERROR after
-        a failed order, if the next step comes later than ``awaited_seconds`` after the last request with the reference,
-        or if the request is being removed; else PENDING_CREATE.
+        """Set the provisioning status of the listeners that wait for a requested certificate. ERROR after a
+        failed order, if the next step comes later than ``awaited_seconds`` after the last request with the
+        reference, or if the request is being removed; otherwise PENDING_CREATE, or PENDING_UPDATE if
+        devices have the listener with former references.
         """
         ...
 
@@ -109,54 +116,62 @@ class AcmeStore(Protocol):
         ...
 
     async def find_with_unneeded_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
-        """Return at most ``limit`` certificates that have TXT records in DNS zones but no order that needs them, and
-        whose next step is not due within ``rest_seconds``.
+        """Return at most ``limit`` certificates that have TXT records in DNS zones but no open order that
+        needs them, and whose next step is not due within ``rest_seconds``; sorted by id.
         """
         ...
 
     async def find_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
-        """Return the project's load balancers that have one of the addresses as a VIP."""
+        """Return the project's load balancers that have one of the addresses as a VIP, sorted by id; without
+        deleted and held ones.
+        """
         ...
 
     async def replace_challenges(
         self, certificate: AcmeCertificate, wanted: Mapping[LoadBalancerId, Sequence[Authorization]]
     ) -> tuple[tuple[PlacedChallenges, ...], tuple[Change, ...]]:
-        """Replace the certificate's HTTP challenges on the project's load balancers by ``wanted``; load balancers that
-        differ get a new revision. If nothing is wanted, a closed challenge stays on each load balancer, unless the
-        certificate is being removed.
+        """Replace the certificate's HTTP challenges on the project's load balancers by ``wanted``; load
+        balancers that differ get a new revision. If nothing is wanted, a closed challenge stays on each
+        load balancer, unless the certificate is being removed.
 
-        Returns the state of each load balancer in ``wanted`` that exists, and the changes. Does nothing if the caller's
-        lease of the certificate is over. Raises :class:`Conflict` for more challenges than a load balancer can have.
+        Returns the state of each load balancer in ``wanted`` that exists, and the changes; two empty tuples,
+        and nothing is stored, if the caller's lease of the certificate is over. Raises :class:`Conflict` for
+        more challenges than a load balancer can have.
         """
         ...
 
 
 class OrderingAuthority(Protocol):
-    """Port to a certificate authority. ``account``: the account's key; the account is registered at the first use.
+    """Port to a certificate authority. ``account``: private key of the account, which is registered at the
+    first use.
 
-    Every request raises :class:`AuthorityRefused`, and :class:`AuthorityUnavailable`, also for answers that are not as
-    RFC 8555 prescribes.
+    Every request raises :class:`AuthorityRefused` if the authority refuses it, and
+    :class:`AuthorityUnavailable` if the authority is out of reach or its answer is not as RFC 8555
+    prescribes.
     """
 
     async def issuer(self, account: PrivateKey) -> Issuer:
-        """Return what the authority calls itself in CAA records, with the URL of the account."""
+        """Return the domain names by which the authority is named in CAA records, with the URL of the
+        account. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         ...
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
-        """Create an order for these names at the authority; only its URL and status are known then. ``replaces``:
-        identifier of the certificate that it renews; empty: none.
+        """Create an order for these DNS names at the authority; of the returned order only URL and status are
+        set. ``replaces``: identifier of the certificate that the order renews; empty: none. Raises
+        :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
         """
         ...
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
-        """Read when the authority suggests to renew the certificate with this identifier; None if it does not suggest
-        anything.
+        """Read when the authority suggests to renew the certificate with this identifier; None if it suggests
+        nothing. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
         """
         ...
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
-        """Revoke a certificate. ``certificate``: PEM. ``reason``: code of RFC 5280. Does nothing if it is revoked
-        already.
+        """Revoke a certificate; does nothing if it is revoked already. ``certificate``: PEM. ``reason``:
+        reason code of RFC 5280. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
         """
         ...
 
@@ -168,23 +183,30 @@ class OrderingAuthority(Protocol):
         ...
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
-        """Tell the authority that the challenge of the authorization is in place, so that it validates it."""
+        """Request that the authority validates the authorization, because its challenge is in place. Raises
+        :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         ...
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
-        """Request that a ready order's certificate is issued, for the public key of ``key`` and for ``names``."""
+        """Request that a ready order's certificate is issued, for the public key of ``key`` and for
+        ``names``. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        """
         ...
 
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
-        """Read the issued certificate of a finished order. Raises :class:`AuthorityRefused` if it is not of this key
-        and these names, or not valid now.
+        """Read the issued certificate chain of a finished order. Raises :class:`AuthorityRefused`, also if
+        the certificate is not of this key and these names, or not valid now;
+        :class:`AuthorityUnavailable`.
         """
         ...
 
     def close(self) -> None:
-        """Close the client: calls that start from now on are refused."""
+        """Close the client of the authority: calls that start from now on fail; running ones end by their
+        time-outs.
+        """
         ...
 
 
@@ -197,16 +219,18 @@ class KeyPairMaker(Protocol):
 
 
 class NameResolver(Protocol):
-    """Port to the DNS as the authority sees it."""
+    """Port to the DNS, as the certificate authority sees it."""
 
     async def addresses(self, name: str) -> tuple[str, ...]:
-        """Return the IPv4 and IPv6 addresses of a DNS name in canonical form; empty if it does not exist. Raises
-        :class:`ResolverUnavailable`.
+        """Return the IPv4 and IPv6 addresses of a DNS name in canonical form; empty if the name does not
+        exist or has none. Raises :class:`ResolverUnavailable`.
         """
         ...
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
-        """Return the CAA records of a DNS name itself, not of its parents. Raises :class:`ResolverUnavailable`."""
+        """Return the CAA records of a DNS name itself, not of its parents; empty if it has none. Raises
+        :class:`ResolverUnavailable`.
+        """
         ...
 
 

@@ -12,20 +12,24 @@ from evenkeel.core.networking.networks import MemberHost
 
 
 class AttachmentStore(Protocol):
-    """Store port for facts read from the network service, and for addresses of devices that have ports there."""
+    """Store port for facts read from the network service, and for addresses of devices that have ports there.
+    Every method may raise :class:`StoreUnavailable`.
+    """
 
     async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
-        """Store subnets and networks as read from the network service. Returns the changes of load balancers on
-        networks that differ from what was stored.
+        """Store subnets and networks as read from the network service; subnets without their network are left
+        out. Returns the changes of load balancers on networks that differ from what was stored; empty if
+        another process stores new ones at the same time.
         """
         ...
 
     async def store_hosts(
         self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
     ) -> tuple[Change, ...]:
-        """Store on which hosts members of a network are. ``hosts``: {member address: host of the member's port}.
-        Returns the changes of load balancers one of whose members has moved to another host. ``late``: load balancers
-        were served without hosts that were not known, so that new hosts are changes, too.
+        """Store on which hosts members of a network are. ``hosts``: {member address: host of the member's
+        port}. If a stored member has moved to another host, returns the changes of all load balancers on
+        the network, which get new revisions; else empty. ``late``: load balancers were served without
+        hosts that were not known, so that a new host counts as a move.
         """
         ...
 
@@ -45,8 +49,9 @@ class AttachmentStore(Protocol):
         ...
 
     async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
-        """Return at most ``limit`` networks that were read longer ago than ``older_seconds``, oldest first, and mark
-        them as read now. Networks without attached devices are deleted.
+        """Return at most ``limit`` networks that were read more than ``older_seconds`` ago, those read
+        longest ago, sorted by id; mark them as read now, so that no other process gets them. Networks
+        without attached devices are deleted instead.
         """
         ...
 
@@ -58,10 +63,11 @@ class AttachmentStore(Protocol):
         ...
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
-        """Return the ids of claims on device ports that are to be bound to another host, longest due first.
+        """Return the ids of at most ``limit`` claims on device ports that are to be bound to another host,
+        longest due first.
 
-        Each claim is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
-        attempts. One query if none is due.
+        Each claim is returned to one caller only and becomes due again after the delay that ``backoff`` gives
+        for its attempts. One query if none is due.
         """
         ...
 
@@ -72,14 +78,16 @@ class AttachmentStore(Protocol):
         ...
 
     async def record_binding(self, claim_id: str, host: str | None) -> None:
-        """Record that the claim's port was bound to ``host`` (None: there was nothing to do). The port stays due if
-        another host is wanted meanwhile.
+        """Record that the claim's port was bound to ``host`` (None: the port was not to be bound). The
+        binding stays pending if another host is wanted meanwhile.
         """
         ...
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
-        """Store the address of a port that was created for the shard's devices, and let it hold the port's claim.
+        """Store the address of a port that was created for the shard's devices, and let it hold the port's
+        claim. Returns False, and stores nothing, if the devices do not need the address any more, or got
+        another one meanwhile.
 
-        False: the address is not needed any more. Raises :class:`NetworkUnavailable` if deleting the port has begun.
+        Raises :class:`NetworkUnavailable` if deleting the port has begun.
         """
         ...

@@ -13,7 +13,7 @@ the message is redelivered later, a bounded number of times.
 
 
 class Subscription(Protocol):
-    """A running consumer of a queue, or a running announcement of a name."""
+    """A running consumer of a queue, or a running announcement of a name, until it is closed."""
 
     async def close(self) -> None:
         """Stop consuming or announcing, and wait for the messages being handled."""
@@ -46,15 +46,17 @@ class Bus(Protocol):
         ...
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> Subscription:
-        """Consume a queue's messages with ``handler``, up to ``concurrency`` at a time, in competition with other
-        consumers. Reconnects automatically until the subscription is closed.
+        """Consume a queue's messages with ``handler``, up to ``concurrency`` at a time, in competition with
+        other consumers of the queue. While the bus is out of reach nothing is consumed; the subscription
+        reconnects automatically until it is closed.
         """
         ...
 
     async def announce(self, name: str, will: Will | None = None) -> Subscription:
-        """Announce ``name`` as present until the subscription is closed or this process ends, for whatever reason.
-        Announces it again automatically after a lost connection. ``will`` is sent whenever the connection is lost, by
-        buses that deliver wills. Raises :class:`BusUnavailable`.
+        """Announce ``name`` as present until the subscription is closed or this process ends, for whatever
+        reason; the announcement is repeated automatically after a lost connection. ``will``: message that
+        a bus which delivers wills sends whenever the connection is lost; None: none. Raises
+        :class:`BusUnavailable`.
         """
         ...
 
@@ -65,16 +67,16 @@ class Bus(Protocol):
 
     @property
     def connection_number(self) -> int:
-        """Number that changes with each new connection of this process; after a change no name counts as seen until it
-        is seen again.
+        """Number that changes with each new connection of this process to the bus; after a change
+        :meth:`present` has no knowledge of names until it sees them again.
         """
         ...
 
     async def present(self, name: str) -> bool | None:
-        """Return whether an announced name is present; None: unknown.
+        """Return whether an announced name is present on the bus; None: unknown.
 
-        False only for a name that was present since this process last connected, so its process has gone. After a
-        restart of the broker another process may reconnect later than this one.
+        False only for a name that was present since this process last connected, so that the announcing
+        process has gone: after a restart of the broker, that process may reconnect later than this one.
         """
         ...
 

@@ -8,10 +8,14 @@ from evenkeel.core.resources.catalogue import AvailabilityZone, CatalogueEntry, 
 
 
 class CatalogueStore(Protocol):
-    """Store port for flavors, availability zones (identified by name) and their profiles."""
+    """Store port for flavors, availability zones (identified by name) and their profiles. Every method may
+    raise :class:`StoreUnavailable`; every write records the act as an event.
+    """
 
     async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
-        """Return a page of catalogue entries of one kind. Raises the errors of :meth:`TenantStore.list`."""
+        """Return a page of catalogue entries of one kind. Raises :class:`Invalid` for unknown filter or sort
+        names and markers.
+        """
         ...
 
     async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
@@ -21,23 +25,28 @@ class CatalogueStore(Protocol):
         ...
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
-        """Store a new catalogue entry. Raises :class:`Conflict` if the name is taken, :class:`Invalid` if its profile
-        does not exist.
+        """Store a new catalogue entry, and return it with its time of creation. Raises :class:`Conflict` if
+        the name is taken, :class:`Invalid` if its profile does not exist.
         """
         ...
 
     async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
-        """Change attributes of a catalogue entry.
+        """Change attributes of a catalogue entry ({attribute: new value}), and return the entry. ``key``: the
+        id, or an availability zone's name.
 
-        Raises :class:`NotFound`; :class:`Conflict` if the name is taken, or for a change of anything but the name of a
-        profile in use.
+        Raises :class:`NotFound`; :class:`Conflict` if the name is taken, or for a change of anything but the
+        name of a profile in use.
         """
         ...
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
-        """Delete a catalogue entry. Raises :class:`NotFound`, :class:`Conflict` while it is in use."""
+        """Delete a catalogue entry. ``key``: the id, or an availability zone's name. Raises
+        :class:`NotFound`; :class:`Conflict` while a load balancer, flavor or zone refers to it.
+        """
         ...
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
-        """Return a flavor or availability zone with the data of its profile; None if it does not exist. One query."""
+        """Return a flavor (by id) or availability zone (by name) with the data of its profile; None if it
+        does not exist. One query.
+        """
         ...

@@ -1,5 +1,5 @@
-"""Contents that references to key managers name, in the form for devices. All readers use this module, so that the same
-content always has the same identity.
+"""Reading the contents that references to key managers name, in the form for devices. All readers use this
+module, so that the same content always has the same identity.
 """
 
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 class ReadCertificate(Value):
-    """Content of a reference as it was just read from the key manager."""
+    """Content of a reference as it was just read from the key manager, with facts about it."""
 
     content: CertificateContent
     facts: CertificateFacts | None
@@ -26,9 +26,10 @@ class ReadCertificate(Value):
     """Oddities of the files, such as their order, without effect on what is served."""
 
     def check_validity(self, reference: str, now: datetime) -> None:
-        """Check that the certificate is valid now, for requests with a new reference.
+        """Check that the certificate is valid at ``now``, for requests with a new reference; a revocation
+        list must not be past its next update. Certificates already in use stay in use; clients check them.
 
-        Certificates already in use stay in use; clients check them. Raises :class:`CertificateNotYetValid` and
+        Raises :class:`CertificateNotYetValid` (more than :data:`CLOCK_SKEW` ahead) and
         :class:`CertificateExpired`.
         """
         if self.facts is not None and self.facts.not_before > now + CLOCK_SKEW:
@@ -38,7 +39,9 @@ class ReadCertificate(Value):
             raise CertificateExpired(reference, f"It was valid until {until.isoformat()}.")
 
     def checked(self, reference: str) -> CheckedCertificate:
-        """Return the part of the content that the database stores."""
+        """Return what the database stores of the content: its identity (sha256), facts and next update,
+        without certificates and keys.
+        """
         content = self.content
         return CheckedCertificate(
             reference=reference,
@@ -52,7 +55,10 @@ class ReadCertificate(Value):
 async def read_certificate(
     key_manager: KeyManager, reference: str, project_id: ProjectId, kind: CertificateKind
 ) -> ReadCertificate:
-    """Read the content that a reference names from the key manager. Raises the errors of :class:`KeyManager`."""
+    """Read the content that a reference names from the key manager, in the project's name. Raises
+    :class:`CertificateError` for unusable content (:class:`CertificateNotFound` if there is none),
+    :class:`KeyManagerUnavailable`.
+    """
     if kind is CertificateKind.REVOCATION_LIST:
         revoked = await key_manager.revocation_list(reference, project_id)
         content = CertificateContent(kind=kind, sha256=revoked.sha256, revocation_list=revoked.content)

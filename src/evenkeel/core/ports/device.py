@@ -85,17 +85,18 @@ class Device(Protocol):
         ...
 
     async def observe(self) -> Observation:
-        """Read statuses and statistics of all objects that this driver created on the group's devices, by a constant
-        number of bulk reads.
+        """Read statuses and statistics of all objects that this driver created on the group's devices, by a
+        constant number of bulk reads; unreachable devices are marked in ``devices``. Raises
+        :class:`DeviceUnavailable` if no device is reachable.
         """
         ...
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the tenants of which a reachable device has a partition with our mark, as far as its name identifies
-        the tenant.
+        """Return the tenants of which a reachable device has a partition with our mark, as far as its name
+        identifies the tenant. Empty partitions are left out where :meth:`retire` keeps them. A constant
+        number of reads.
 
-        Empty partitions are left out where :meth:`retire` keeps them. A constant number of reads. Raises
-        :class:`DeviceUnavailable`.
+        Raises :class:`DeviceUnavailable` if no device is reachable.
         """
         ...
 
@@ -106,9 +107,9 @@ class Device(Protocol):
         ...
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Return {name of a :class:`~evenkeel.core.resources.capacity.Metric`: its highest value on any of the devices}
-        for each name in ``metrics``. Unknown values are missing (a rate needs two readings). A constant number of
-        reads. Raises :class:`DeviceUnavailable`.
+        """Return {name of a :class:`~evenkeel.core.resources.capacity.Metric`: its highest value on any of
+        the devices} for each name in ``metrics``. Unknown values are missing (a rate needs two readings).
+        A constant number of reads. Raises :class:`DeviceUnavailable` if no device is reachable.
         """
         ...
 

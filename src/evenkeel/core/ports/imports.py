@@ -13,10 +13,12 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class ImportStore(Protocol):
-    """Store port for imported load balancers. No quota applies to an import.
+    """Store port for imported load balancers. No quota applies to an import. Every method may raise
+    :class:`StoreUnavailable`.
 
-    A *held* load balancer is still served by the other system, which alone changes it: no device gets it, and tenants
-    cannot change it until it is released. All others are tenants' own from the moment they are stored.
+    A *held* load balancer is still served by the other system, which alone changes it: no device gets it, and
+    tenants cannot change it until it is released. All others are tenants' own from the moment they are
+    stored.
     """
 
     async def find_stored(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
@@ -24,9 +26,12 @@ class ImportStore(Protocol):
         ...
 
     async def check_creation(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
-        """Check that the load balancer can be created: its ids and its addresses are free, and its limits are kept.
-        Stores nothing. Raises :class:`Conflict` for an id of another object, or a VIP address in use;
-        :class:`LimitMet`.
+        """Check that the load balancer can be created: its ids and its addresses are free, its limits are
+        kept, and its objects fit together. Stores nothing.
+
+        Raises :class:`Conflict` for an id of another object, a VIP address in use, or objects that exclude
+        each other; :class:`NotFound` for an object that the tree names but does not have; :class:`Invalid`
+        for protocols that do not match; :class:`LimitMet`.
         """
         ...
 
@@ -38,29 +43,36 @@ class ImportStore(Protocol):
         *,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Store an imported load balancer with its children, by the plan of its VIP. ``certificates``: checked contents
-        of the references in the tree. ``unchained``: addresses that must not chain load balancers; None: no check.
+        """Store an imported load balancer with its children, by the plan of its VIP. ``certificates``:
+        checked contents of the references in the tree. ``unchained``: addresses that must not chain load
+        balancers; None: no check.
 
-        Raises :class:`Conflict` for an id of another object, or a VIP address in use; :class:`LimitMet`;
-        :class:`Unsupported` for an address in ``unchained``.
+        Raises the errors of :meth:`check_creation`; :class:`Conflict` for a subnet without a free address;
+        :class:`Invalid` without a project, or for a provider that is not enabled; :class:`Unsupported` for an
+        address in ``unchained``; :class:`NetworkUnavailable` if the VIP's port is being deleted.
         """
         ...
 
     async def update_held(
         self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()
     ) -> Change | None:
-        """Make a held load balancer equal to the tree; None: nothing differs. Its VIP's port is not touched.
+        """Make a held load balancer equal to the tree, as one change; None: nothing differs. Its VIP's port
+        is not touched.
 
-        Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's, :class:`Invalid`
-        for an attribute that never changes, :class:`LimitMet`.
+        Raises :class:`NotFound` for the load balancer, or an object that the tree names but does not have;
+        :class:`Conflict` if it is not held, mirrored or marked deleted, an id is another object's, or objects
+        exclude each other; :class:`Invalid` for an attribute that never changes, or protocols that do not
+        match; :class:`LimitMet`.
         """
         ...
 
     async def set_held(self, load_balancer_id: LoadBalancerId, held: bool) -> Change | None:
-        """Hold or release an imported load balancer; returns None if it is so already. Released: devices get it, and
-        its VIP's port is bound to them. Held: it is removed from its devices, and the port is unbound.
+        """Hold or release an imported load balancer; returns None if it is so already. Released: devices get
+        it, and its VIP's port is bound to them. Held: it is removed from its devices, and the port is
+        unbound.
 
-        Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is being deleted.
+        Raises :class:`NotFound`, and :class:`Conflict` for one that mirrors another system's or is marked
+        deleted.
         """
         ...
 

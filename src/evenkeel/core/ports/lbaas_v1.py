@@ -13,10 +13,10 @@ from evenkeel.core.resources.pool_rooted import SharedMonitor
 
 
 class LbaasV1Store(Protocol):
-    """Reads and writes that only the LBaaS v1 API needs.
+    """Store port for reads and writes that only the LBaaS v1 API needs.
 
-    Every write is one transaction, and ``project_id`` None means any project, like in
-    :class:`~evenkeel.core.ports.tenants.TenantStore`.
+    Every write is one transaction, and ``project_id`` None means any project, as in
+    :class:`~evenkeel.core.ports.tenants.TenantStore`. Every method may raise :class:`StoreUnavailable`.
     """
 
     async def add_vip(
@@ -46,17 +46,23 @@ class LbaasV1Store(Protocol):
         *,
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of a listener ({attribute: new value}), and the persistence of the default pool that it
-        then has, if any (None: no persistence), as one change. ``project_id``: the project that must have the listener;
-        None: any. Raises :class:`NotFound`, also for a pool of another load balancer; :class:`Invalid` for an attribute
-        that cannot be changed, or a pool with the wrong protocol; :class:`Conflict`.
+        """Change attributes of a listener ({attribute: new value}), and set the session persistence (None:
+        none) of the default pool that the listener then has, if any, as one change. ``project_id``: the
+        project that must have the listener; None: any.
+
+        Raises :class:`NotFound`, also for a pool of another load balancer; :class:`Invalid` for an attribute
+        that cannot be changed, or a pool with the wrong protocol; :class:`Conflict` if the listener or its
+        load balancer is marked deleted, held or mirrored.
         """
         ...
 
     async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
-        """Mark a pool deleted, and, if nothing else is left in the load balancer that was made for it, that load
-        balancer, too. A repetition changes nothing. ``project_id``: the project that must have the pool; None: any.
-        Raises :class:`NotFound`, :class:`Conflict` while a listener sends to the pool, also by an L7 policy.
+        """Mark a pool deleted, with its members and monitor, and, if nothing else is left in the load
+        balancer that was made for the pool, that load balancer, too. A repetition changes nothing.
+        ``project_id``: the project that must have the pool; None: any.
+
+        Raises :class:`NotFound`; :class:`Conflict` while a listener has the pool as its default pool, or an
+        L7 policy redirects to it.
         """
         ...
 
@@ -68,23 +74,29 @@ class LbaasV1Store(Protocol):
         ...
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
-        """Return a page of :class:`RootedPool`; the query is a query for pools that may also filter by ``vip_id``.
+        """Return a page of :class:`RootedPool`; the query is a query for pools that may also filter by
+        ``vip_id``. ``agent_id``: only pools of load balancers that the agent acts for or is home to; None:
+        all.
 
-        ``agent_id``: only pools of load balancers that the agent acts for or is home to.
+        Raises :class:`Invalid` like :meth:`~evenkeel.core.ports.tenants.TenantStore.list`.
         """
         ...
 
     async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
-        """Return the sum of the traffic totals of the listeners whose default pool it is; zeros if there are none."""
+        """Return the sum of the traffic totals of the listeners whose default pool is ``pool_id``; zeros if
+        there are none. One query.
+        """
         ...
 
     async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
-        """Return the environments of the pools of a shared monitor; one query."""
+        """Return the names of the environments that have pools with this shared monitor, sorted, each once;
+        empty if no pool has it. One query.
+        """
         ...
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
         """Store a shared monitor that no pool has yet, and return it with its time of creation. Raises
-        :class:`QuotaMet`.
+        :class:`QuotaMet` for the project's quota of health monitors.
         """
         ...
 
@@ -104,7 +116,9 @@ class LbaasV1Store(Protocol):
         ...
 
     async def shared_monitors(self, query: ListQuery) -> Page:
-        """Return a page of :class:`SharedMonitor`, including monitors made in a pool."""
+        """Return a page of :class:`SharedMonitor`: shared monitors, and monitors that were made in a pool.
+        Raises :class:`Invalid` like :meth:`~evenkeel.core.ports.tenants.TenantStore.list`.
+        """
         ...
 
     async def associate_monitor(

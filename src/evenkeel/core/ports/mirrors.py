@@ -21,14 +21,17 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class MirrorStore(Protocol):
-    """Store port for mirrored load balancers, which another system's database defines.
-
-    No quota applies to them, because the other system has its own; limits of one load balancer do. To *put* one is to
+    """Store port for mirrored load balancers, which another system's database defines. To *put* one is to
     send its whole state.
+
+    No quota applies to mirrored load balancers, because the other system has its own; limits of one load
+    balancer do. Every method may raise :class:`StoreUnavailable`.
     """
 
     async def find_mirrored(self, load_balancer_id: LoadBalancerId) -> Mirrored | None:
-        """Return a mirrored load balancer that is not marked deleted; None if there is none."""
+        """Return the stored state of a mirrored load balancer; None if there is none with this id, or it is
+        marked deleted, or it is no mirror.
+        """
         ...
 
     async def put_mirrored(
@@ -75,38 +78,41 @@ class MirrorStore(Protocol):
         ...
 
     async def find_unused_ports(self, provider: str, older_seconds: float) -> tuple[LoadBalancerId, ...]:
-        """Return at most 500 load balancers of a provider whose ports were claimed more than ``older_seconds`` ago and
-        kept, and that were not put since. One query.
+        """Return the ids of at most 500 load balancers of a provider that were never put, and whose ports
+        were claimed more than ``older_seconds`` ago and stored by :meth:`store_vip_port`; earliest claim
+        first. One query.
         """
         ...
 
     async def statuses(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
-        """Return the statuses of mirrored load balancers, sorted by id; ids that do not exist are left out. The number
-        of queries is constant.
+        """Return the statuses of these mirrored load balancers and of their children, sorted by id; ids of no
+        mirrored load balancer are left out. The number of queries is constant.
         """
         ...
 
     async def list_mirrored(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
-        """Return at most ``limit`` of a provider's mirrored load balancers whose ids follow ``marker``, sorted by id;
-        also those that devices still have to remove. One query.
-        """
-        ...
-
-    async def changes(self, provider: str, since: str) -> MirrorChanges:
-        """Return the ids of a provider's mirrored load balancers that have changed since ``since``, the cursor of an
-        earlier answer; some are repeated. ``all`` is true instead if the cursor is unknown or over an hour old, or
-        there are more than 500. At most two queries.
-        """
-        ...
-
-    async def statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
-        """Return the traffic totals of listeners of these load balancers; listeners without any are left out. One
+        """Return at most ``limit`` of a provider's mirrored load balancers whose ids come after ``marker``
+        (empty: from the first), sorted by id; also deleted ones that devices still have to remove. One
         query.
         """
         ...
 
+    async def changes(self, provider: str, since: str) -> MirrorChanges:
+        """Return the ids of a provider's mirrored load balancers whose statuses have changed since ``since``,
+        the cursor of an earlier answer; some ids are repeated in the next answer. ``all`` is true, without
+        ids, if the cursor is unknown or over an hour old, or there are more than 500. At most two queries.
+        """
+        ...
+
+    async def statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
+        """Return the traffic totals of the listeners of these mirrored load balancers, sorted by listener id;
+        listeners without totals are left out. One query.
+        """
+        ...
+
     async def take_lease(self, provider: str, holder: str, seconds: float) -> WriterLease:
-        """Take or renew a provider's writer lease for ``holder`` and ``seconds`` by the database's clock, if no other
-        holder has it; 0 seconds: give it back. Returns who holds it now.
+        """Take or renew a provider's writer lease for ``holder`` and ``seconds`` by the database's clock, if
+        no other holder has it; with 0 seconds give it back. Returns who holds the lease now, and whether
+        that is ``holder``.
         """
         ...

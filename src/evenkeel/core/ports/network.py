@@ -16,7 +16,9 @@ LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", 
 
 
 class Network(Protocol):
-    """Port to the network service: ports of VIPs, and the networks' facts for devices."""
+    """Port to the network service: ports of VIPs, and the networks' facts for devices. Methods that reach the
+    service raise :class:`NetworkUnavailable` while it is out of reach or failing.
+    """
 
     @property
     def has_ports(self) -> bool:
@@ -57,26 +59,30 @@ class Network(Protocol):
         ...
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """Release soon the ports that :meth:`plan_vip` created for a load balancer that was not stored after all. Never
-        raises; without this call they are released later.
+        """Request that the ports which :meth:`plan_vip` created for a load balancer that was not stored after
+        all are deleted soon; a tenant's own port stays. Never raises; without this call the ports are
+        deleted later.
         """
         ...
 
     async def find_vip(
         self, claim: PortClaim, *, project_id: ProjectId, subnet_id: str | None, additional: Collection[str] = ()
     ) -> VipPlan | None:
-        """Return the plan of the port that :meth:`plan_vip` has created for another request with this claim; the port
-        is found by its marks. ``subnet_id`` (None: none was named), ``additional``: subnets that were requested for the
-        VIP and for additional ones. Returns None if the project has no such port. Raises :class:`NetworkUnavailable`.
+        """Return the plan of the port that :meth:`plan_vip` has created for another request with this claim;
+        the port is found by its marks (device owner and device id). ``subnet_id`` (None: none was named),
+        ``additional``: subnets that were requested for the VIP and for additional ones.
+
+        Returns None if the project has no such port, or the port lacks an address in one of the subnets.
+        Raises :class:`NetworkUnavailable`.
         """
         ...
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Release the allocations of :meth:`plan_vip` outside the database; a port that is the tenant's own is only
-        unbound.
+        """Release the allocations of :meth:`plan_vip` outside the database: delete the port; a port that is
+        the tenant's own is only unbound. A repetition is harmless.
 
-        Returns whether there was a port. Idempotent. Raises :class:`NetworkUnavailable`; :class:`Conflict` if the
-        network service refuses.
+        Returns whether there was a port. Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network
+        service refuses.
         """
         ...
 
@@ -88,11 +94,12 @@ class Network(Protocol):
         ...
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Set the options that ``read`` returns on a port; nothing if it returns None or the port is gone. A port that
-        is to be bound to a host is also switched on. If another program changes the port at the same time, its change
-        stays, and ``read`` is called again.
+        """Set the options that ``read`` returns on a port; nothing if it returns None or the port is gone. A
+        port that is to be bound to a host is also switched on. If another program changes the port at the
+        same time, its change stays, and ``read`` is called again.
 
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses the options.
+        Raises :class:`NetworkUnavailable`, also if the port is changed concurrently again and again;
+        :class:`Conflict` if the network service refuses the options.
         """
         ...
 
@@ -101,44 +108,52 @@ class Network(Protocol):
         ...
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Recreate the lost port of a VIP, with the same addresses and marks; return its id. Idempotent.
+        """Recreate the lost port of a VIP, with the same addresses and marks; return its id. A repetition
+        finds the port that an earlier attempt created.
 
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` with the reason if that is impossible.
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` with the reason if that is impossible, such as
+        an address that another port has.
         """
         ...
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
-        """Read the facts about subnets and their networks that devices need. Raises :class:`NetworkUnavailable`."""
+        """Read the facts about subnets and their networks that devices need; subnets that do not exist are
+        left out. Raises :class:`NetworkUnavailable`.
+        """
         ...
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Return {member address: host of the member's port}; a host without a MAC address means that there is no port.
-        Raises :class:`NetworkUnavailable`.
+        """Return {member address: host of the member's port} for the network; a host without a MAC address
+        means that there is no port. Raises :class:`NetworkUnavailable`.
         """
         ...
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Create a port for an address of devices, and return the address. Raises :class:`Conflict` with the reason (no
-        free address, no such subnet any more), :class:`NetworkUnavailable`; then nothing stays allocated.
+        """Create a port for an address of devices, and return the address with the port's claim. Raises
+        :class:`Conflict` with the reason (no free address, no such subnet any more),
+        :class:`NetworkUnavailable`; then nothing stays allocated.
         """
         ...
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """Delete soon the port of a device address that was not stored. Never raises."""
+        """Request that the port of a device address that was not stored is deleted soon. Never raises;
+        without this call the port is deleted later.
+        """
         ...
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """Return {address: new claim} for the addresses of devices whose ports another program made.
-
-        Ports that do not have that program's name and owner are left out. Raises :class:`NetworkUnavailable`.
+        """Return {address: new claim on its port} for those addresses of devices whose ports another program
+        made, with that program's owner and name, and with this address only; the others are left out.
+        Raises :class:`NetworkUnavailable`.
         """
         ...
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """Mark a port of another program as ours, so that its claim finds it. Idempotent. Raises
-        :class:`NetworkUnavailable`, :class:`Conflict`.
+        """Mark a port that another program made as ours (name, owner, device id and host), so that its claim
+        finds it. A repetition is harmless. Raises :class:`NetworkUnavailable`; :class:`Conflict` if the
+        network service refuses.
         """
         ...
 

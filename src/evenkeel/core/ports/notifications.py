@@ -7,35 +7,42 @@ from evenkeel.core.control.notifications import Notification, OutboxState, Pendi
 
 
 class NotificationStore(Protocol):
-    """Store port for the outbox of notifications. The transactions that complete events write its entries; see
-    :attr:`evenkeel.store.options.StoreOptions.notifications`.
+    """Store port for the outbox of notifications. The transactions that complete events write its entries;
+    see :attr:`evenkeel.store.options.StoreOptions.notifications`. Every method may raise
+    :class:`StoreUnavailable`.
     """
 
     async def take_sender_lease(self, holder: str, seconds: float) -> bool:
-        """Take or renew the turn to send for ``seconds`` by the database's clock; False if another holder has it.
-        0 seconds: give it back.
+        """Take or renew the lease to send notifications for ``holder`` and ``seconds``, by the database's
+        clock; with 0 seconds give it back. Returns False if another holder has it.
         """
         ...
 
     async def read_oldest_notifications(self, limit: int) -> tuple[PendingNotification, ...]:
-        """Return the oldest waiting notifications, in order. One query."""
+        """Return at most ``limit`` waiting notifications, the oldest ones, in the order of their events. One
+        query.
+        """
         ...
 
     async def delete_notifications(self, ids: Collection[int]) -> None:
-        """Remove notifications that were sent from the outbox."""
+        """Remove these notifications, which were sent, from the outbox; ids that it does not contain are
+        ignored.
+        """
         ...
 
     async def read_outbox_state(self) -> OutboxState:
-        """Return number and age of the waiting notifications. One query."""
+        """Return the number of waiting notifications and the age of the oldest one in seconds. One query."""
         ...
 
     async def drop_oldest_notifications(self, count: int) -> int:
-        """Remove the oldest waiting notifications, which then are never sent; return their number."""
+        """Remove the ``count`` oldest waiting notifications, which then are never sent; return the number of
+        removed ones.
+        """
         ...
 
 
 class NotificationSender(Protocol):
-    """Port to a message broker that takes notifications."""
+    """Port to a message broker that takes notifications for other systems."""
 
     async def send(self, notification: Notification) -> None:
         """Send a notification; return when the broker has confirmed that each topic's queue has it. Raises

@@ -25,8 +25,8 @@ from evenkeel.core.tls.certificates import CertificateReader
 
 
 class FoundServices(Value):
-    """A page of a shard's service definitions, with the requests to the network service that have to be made before it
-    is complete.
+    """A page of a shard's service definitions, with the requests to the network service that have to be made
+    before the page is complete.
     """
 
     page: ServiceDefinitions
@@ -45,17 +45,20 @@ class ArrivedKeepalive(Value):
 
 
 class OwnershipStore(Protocol):
-    """Store port for sessions of agents, and ownership of shards. Every write is compare-and-set; sessions expire by
-    the database's clock.
+    """Store port for sessions of agents, and ownership of shards. Every write is compare-and-set; sessions
+    expire by the database's clock. Every method may raise :class:`StoreUnavailable`.
     """
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
-        """Open an agent's session, or renew it if it is the live one; it expires after ``ttl_seconds`` without
-        keepalive. Creates the device group's common shard if there is none.
+        """Open an agent's session, or renew it if the call's session is the live one; it expires after
+        ``ttl_seconds`` without keepalive. Creates the device group's common shard if there is none, and
+        frees the shards of the agent's former session.
 
-        Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction`` (device driver, HA type or
-        endpoints differ from the environment's or group's), ``bad_sealing_key`` (longer than keys are) or ``duplicate``
-        (another session of that (environment, group, host) or agent id is live).
+        Raises :class:`CallRefused` with code ``unknown_environment``, ``bad_sealing_key`` (longer than keys
+        are), ``duplicate`` (another session of that (environment, group, host) or agent id is live; with the
+        seconds until it ends), or ``contradiction``: a setting differs from that of the environment or of the
+        group's live agents, or shards are bound to the agent in another group, or to another agent id of the
+        host.
         """
         ...
 
@@ -73,18 +76,20 @@ class OwnershipStore(Protocol):
     async def renew_sessions(
         self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float
     ) -> list[SessionState | None]:
-        """Renew the sessions of many keepalives for ``ttl_seconds``; return their states in the order of ``arrived``.
-        None: not renewed, because the row is locked, the session was ended, or the database cannot renew many at once;
-        :meth:`renew_session` gives the reason.
+        """Renew the sessions of many keepalives for ``ttl_seconds``; return their states in the order of
+        ``arrived``. None for a session that was not renewed: its row is locked, it was ended or replaced,
+        or the database cannot renew many at once; :meth:`renew_session` finds the reason.
         """
         ...
 
     async def record_state(self, call: ReportState) -> None:
-        """Store an agent's state report. Raises :class:`SessionLost`."""
+        """Store an agent's state report. Raises :class:`SessionLost` if the session is not the agent's
+        current one.
+        """
         ...
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
-        """End a session and release its shards. A repetition changes nothing."""
+        """End a session and release its shards. Does nothing if the session has ended or was replaced."""
         ...
 
     async def assignments(
@@ -98,10 +103,13 @@ class OwnershipStore(Protocol):
         limit: int | None = None,
         shard_ids: Sequence[ShardId] = (),
     ) -> Assignments:
-        """Return the session's shards and their unconfirmed load balancers, at most ``work_limit`` of these: at most
-        ``limit`` shards (None: all) with ids after ``after_id``, only those of ``shard_ids`` if it is not empty.
-        ``served``: shards that the agent served and that this database may have lost; they are restored for a while
-        after a new history has begun. Raises :class:`SessionLost`.
+        """Return the session's shards in the order of their ids, with at most ``work_limit`` load balancers
+        whose newest revision is not confirmed. The page has at most ``limit`` shards (None: all) with ids
+        after ``after_id``, only those of ``shard_ids`` if that is not empty.
+
+        ``served``: shards that the agent served and that this database may have lost; they are restored
+        within ten minutes after a new history has begun, else :attr:`Assignments.served_ignored` is true.
+        Raises :class:`SessionLost` if the session is not the agent's current one.
         """
         ...
 
@@ -118,30 +126,34 @@ class OwnershipStore(Protocol):
         unattachable: Mapping[LoadBalancerId, str] = ...,
         knows_standby: bool = False,
     ) -> FoundServices:
-        """Return a page of service definitions of a shard: of ``load_balancer_ids``, or (None) of at most ``limit``
-        load balancers with ids after ``after_id``.
+        """Return a page of at most ``limit`` service definitions of a shard, in the order of ids after
+        ``after_id``: of the load balancers ``load_balancer_ids``, or (None) of all. Large load balancers
+        make the page shorter.
 
         ``unattachable``: {load balancer: reason why the network service has no answer about its networks}.
-        ``knows_standby``: the agent knows definitions of copies that must not answer for their VIPs yet. Raises
-        :class:`SessionLost` if the agent does not own the shard at that epoch, or the session is not the agent's.
+        ``knows_standby``: the agent supports definitions of copies that must not answer for their VIPs yet.
+        Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the session is not
+        the agent's.
         """
         ...
 
     async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-        """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of the
-        network service, and they do not belong to the shard yet. Raises :class:`SessionLost` if the agent does not own
-        the shard at that epoch, or the session is not the agent's.
+        """Return (network id, address) for each address in ``call`` that needs a port: its subnet is one of
+        the network service, and the shard does not have the address yet.
+
+        Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the session is not
+        the agent's; :class:`Conflict` for numbers of route domains out of range, or too many addresses.
         """
         ...
 
     async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
-        """Reserve the route domain in ``call`` for the shard, and assign the addresses to it; without ``call.apply``
-        only return what that would be. A repetition changes nothing. Another shard of the group that has the number,
-        and whose load balancers no device has had yet, gets another number.
+        """Reserve the route domains in ``call`` for the shard, and assign the addresses to it; without
+        ``call.apply`` only return what would be taken over. A repetition changes nothing. Another shard of
+        the group that has the number, and whose load balancers no device has had yet, gets another number.
 
         ``ports``: {address: new claim on its port at the network service}, of those that have ports. Raises
-        :class:`Conflict` with the reason if the shard cannot have the route domain, :class:`SessionLost` if the agent
-        does not own the shard at that epoch, or the session is not the agent's.
+        :class:`Conflict` with the reason if the shard cannot have a route domain, :class:`SessionLost` if the
+        agent does not own the shard at that epoch, or the session is not the agent's.
         """
         ...
 
@@ -153,19 +165,21 @@ class OwnershipStore(Protocol):
         epoch: int,
         wanted: Sequence[WantedCertificate],
     ) -> CertificateReader:
-        """Return the certificates out of ``wanted`` that the session may read, at most :data:`CERTIFICATES_PER_CALL`:
-        those that load balancers of the shard refer to. Raises :class:`SessionLost` if the agent does not own the shard
-        at that epoch, or the session is not the agent's.
+        """Return which certificates out of the first :data:`CERTIFICATES_PER_CALL` of ``wanted`` the session
+        may read, because load balancers of the shard refer to them, and the session's public key (empty,
+        with no certificates: it was registered without one). Raises :class:`SessionLost` if the agent does
+        not own the shard at that epoch, or the session is not the agent's.
         """
         ...
 
     async def release_shard(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
     ) -> ShardOwner | None:
-        """Release a shard, or assign it to its ``handover_to`` agent with the next epoch; return that agent, None if no
-        agent got the shard.
+        """Release a shard, or assign it to its ``handover_to`` agent with the next epoch; return that agent
+        as the new owner, None if the shard has no owner now.
 
-        Does nothing if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's.
+        Does nothing, and returns None, if the agent no longer owns the shard at ``epoch``. Raises
+        :class:`SessionLost` if the session is not the agent's.
         """
         ...
 
@@ -173,7 +187,7 @@ class OwnershipStore(Protocol):
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
     ) -> bool:
         """Raise the epoch of the agent's shard above ``seen_epoch``, which a device has, by at most
-        :data:`EPOCH_JUMP_MAX`. Returns False if the agent no longer owns the shard at ``epoch`` in that session. Raises
-        :class:`CallRefused` if there is no higher epoch.
+        :data:`EPOCH_JUMP_MAX`. Returns False if the agent no longer owns the shard at ``epoch`` in that
+        session. Raises :class:`CallRefused` with code ``epochs_used_up`` if there is no higher epoch.
         """
         ...

@@ -8,8 +8,8 @@ from evenkeel.core.resources.quota import Limits, ProjectQuotas, Quotas
 
 
 class QuotaStore(Protocol):
-    """Store port for quotas of projects. Every write that creates an object checks them and raises
-    :class:`QuotaMet`.
+    """Store port for the quotas of projects, which every write that creates an object checks. Every
+    asynchronous method may raise :class:`StoreUnavailable`.
     """
 
     def default_quotas(self) -> Quotas:
@@ -21,11 +21,13 @@ class QuotaStore(Protocol):
         ...
 
     async def list_quotas(self, query: ListQuery) -> Page:
-        """Return a page of the quotas of projects that have quotas of their own. Raises the errors of
-        :meth:`TenantStore.list`.
+        """Return a page of the quotas (:class:`ProjectQuotas`) of projects that have at least one limit of
+        their own. Raises :class:`Invalid` for unknown filter or sort names and markers.
         """
         ...
 
     async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
-        """Set the given limits of a project; the limit None goes back to the default. Existing objects stay."""
+        """Set the given limits of a project, and return its quotas; the limit None goes back to the default.
+        Objects that exceed a new limit stay. An event records the act.
+        """
         ...

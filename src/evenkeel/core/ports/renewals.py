@@ -8,32 +8,42 @@ from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, 
 
 
 class RenewalStore(Protocol):
-    """Store port for references of listeners and pools. Several controllers may use it at the same time."""
+    """Store port for references of listeners and pools to key managers. Several controllers may use it at the
+    same time; every method may raise :class:`StoreUnavailable`.
+    """
 
     async def make_due(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
-        """Make a reference due to be read again. Does nothing if no listener or pool has it any more."""
+        """Make a reference due now to be read again from its key manager. Does nothing if the reference is
+        not stored.
+        """
         ...
 
     async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
-        """Return references that are due and in use, longest due first; they become due again after
-        ``certificate_refresh_seconds``, so no other controller takes them until then.
+        """Return at most ``limit`` references, chosen as longest due, that are due to be read and in use by a
+        listener or pool; sorted by id. They become due again after ``certificate_refresh_seconds``, so no
+        other controller takes them until then.
         """
         ...
 
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
-        """Store the content that was read.
+        """Store the content that was read for a reference. If the content is new, every load balancer that
+        uses the reference gets a new revision, and an event is recorded.
 
-        If it is new, every load balancer that uses it gets a new revision, and an event is recorded; returns these
-        changes, for hints to their agents.
+        Returns these changes, for hints to their agents; empty if the content is known, the reference is
+        gone, or another controller read other content meanwhile: then the reference is due again at once.
         """
         ...
 
     async def note_problem(self, due: DueCertificate, problem: str) -> None:
-        """Record that a reference cannot be read; load balancers do not change. An event is recorded the first time."""
+        """Store why a reference cannot be read; load balancers keep what they have. An event is recorded if
+        ``problem`` differs from the stored one. Does nothing for a reference that was never read
+        successfully.
+        """
         ...
 
     async def warn_of_expiry(self, *, limit: int) -> int:
-        """Record an event for each certificate in use that expires within one of :data:`EXPIRY_DAYS`, unless recorded
-        before; returns the number of events.
+        """Record an event for each certificate in use that expires within one of :data:`EXPIRY_DAYS`, unless
+        one was recorded for that stage; for at most ``limit`` certificates, earliest expiry first. Returns
+        the number of events.
         """
         ...

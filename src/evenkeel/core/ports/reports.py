@@ -16,8 +16,8 @@ from evenkeel.core.status.traffic import TrafficReading
 
 
 class ReportStore(Protocol):
-    """Store port for reports of agents. A report counts if it comes from the session of the agent that owns the shard,
-    at the shard's epoch.
+    """Store port for reports of agents. A report counts if it comes from the session of the agent that owns
+    the shard, at the shard's epoch. Every method may raise :class:`StoreUnavailable`.
     """
 
     async def record_applied(
@@ -36,64 +36,71 @@ class ReportStore(Protocol):
     async def record_all_applied(
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
-        """Record the outcomes of several shards' reports, each as :meth:`record_applied` does, in one transaction and
-        with as many statements as for one report; return a receipt for each. ``tell`` is called with each change that
-        is due now.
+        """Record the outcomes of reports of different shards, each as :meth:`record_applied` does, in one
+        transaction and with as many statements as for one report; return their receipts in the order of
+        ``sent``. ``tell`` is called with each change that is due now.
         """
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
-        """Record operating statuses and statistics, in a constant number of statements. Reports of old epochs, or of
-        sessions that are not the agent's, are ignored, ``stale``. Raises :class:`CallRefused` for a numbered report
-        that arrives after a newer one of its session, and then ignores it.
+        """Record operating statuses and traffic statistics, in a constant number of statements. Reports of
+        old epochs, or of sessions that are not the agent's, are ignored; their receipt is ``stale``.
+        Raises :class:`CallRefused` with code ``overtaken`` for a numbered report that arrives after a
+        newer one of its session, and then ignores it.
         """
         ...
 
     async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
-        """Record differences on the devices, and return which agents must read which load balancers again.
+        """Record differences on the devices, and return which agents must read which load balancers again:
+        those that are absent, changed or incomplete, or everything on a renewed device.
 
-        Absent load balancers become ERROR with all their children, and lose that reason when they are present again; an
-        event is recorded for each change. A constant number of statements per thousand load balancers. Reports of old
-        epochs are ignored. Raises :class:`CallRefused` like :meth:`record_observed`.
+        The operating status of absent load balancers and of all their children becomes ERROR; that of load
+        balancers present again becomes OFFLINE until it is observed. An event is recorded for each shard with
+        such changes. Reports of old epochs are ignored (empty result). Raises :class:`CallRefused` like
+        :meth:`record_observed`.
         """
         ...
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
-        """Return the load balancers after ``expected_after`` that the devices of the group must hold, sorted by id:
-        confirmed, not deleted, and with a VIP that is not being released.
+        """Return a receipt with at most ``limit`` load balancers after ``expected_after`` that the devices of
+        the group must hold, sorted by id: confirmed, not deleted, and with a VIP that is not being
+        released.
 
-        The receipt is ``stale`` for a report of an old epoch.
+        The receipt is ``stale``, without load balancers, for a report of an old epoch.
         """
         ...
 
     async def note_tenants(self, report: ReportStatus) -> None:
-        """Record which of the tenants with partitions on the devices have no shard on the device group, at most 1000,
-        and forget those that have one again or were not reported for an hour. Reports of old epochs are ignored. Raises
-        :class:`CallRefused` for a numbered report that arrives after a newer one of its session.
+        """Record which of the tenants with partitions on the devices have no shard on the device group, at
+        most 1000, and forget those that have one again or were not reported for an hour. Reports of old
+        epochs are ignored. Raises :class:`CallRefused` with code ``overtaken`` for a numbered report that
+        arrives after a newer one of its session.
         """
         ...
 
     async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
         """Decide which of the reported load balancers the agent removes from its devices.
 
-        Deleted ones and those whose removal an operator requested: at once. Ones that the database does not know: at
-        most ``limit``, when they were first reported more than ``grace_seconds`` ago (0: never) and this database was
-        created or restored before that. Unknown networks of the common shard: at once. Nothing is removed while agents
-        report the history id of another database that no operator has accepted. Raises :class:`SessionLost` unless the
-        agent owns the shard.
+        At once: deleted ones, those of another shard, and those whose removal an operator requested. Ones
+        that the database does not know: at most ``limit``, when they were first reported more than
+        ``grace_seconds`` ago (0: never) and this database was created or restored before that. Unknown
+        networks of the common shard: at once. While agents report the history of another database that no
+        operator has accepted, only what an operator requested is removed. Raises :class:`SessionLost` unless
+        the agent owns the shard.
         """
         ...
 
     async def record_plan(self, report: ReportPlan) -> None:
-        """Store the agent's answer to an operator's inquiry; ignored if there is no such inquiry about the shard any
-        more.
+        """Store the agent's answer to an operator's inquiry, of limited size; ignored if there is no such
+        inquiry about the shard any more.
 
-        Raises :class:`SessionLost` unless the agent owns the shard.
+        Raises :class:`SessionLost` unless the agent owns the shard at that epoch, in that session.
         """
         ...
 
     async def traffic(self, *, limit: int) -> TrafficReading:
-        """Return the newest traffic totals of at most ``limit`` load balancers that have any, the oldest load balancers
-        first; and which device groups are observed now. A constant number of statements.
+        """Return the newest traffic totals of at most ``limit`` load balancers that have any, the oldest load
+        balancers; how many have totals; and which device groups are observed now. A constant number of
+        statements.
         """
         ...

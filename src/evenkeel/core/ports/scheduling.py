@@ -1,4 +1,4 @@
-"""The store port of the scheduler and the sweeper."""
+"""Store port of the scheduler and the sweeper."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,12 +15,15 @@ from evenkeel.core.tls.own_certificates import OwnCertificate
 
 
 class SchedulingStore(Protocol):
-    """Reads and writes of the scheduler and the sweeper. Every write is compare-and-set: of two controllers that decide
-    the same, one succeeds.
+    """Store port for reads and writes of the scheduler and the sweeper. Every write is compare-and-set: of
+    two controllers that decide the same, one succeeds. Every method may raise :class:`StoreUnavailable`.
     """
 
     async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-        """Return (load balancer id, environment, project id) of load balancers without a shard, oldest first."""
+        """Return (load balancer id, environment, project id) of at most ``limit`` load balancers without a
+        shard: first those that their environment can take now, then those without a reason for waiting,
+        then the others; each oldest first.
+        """
         ...
 
     async def groups(
@@ -31,7 +34,10 @@ class SchedulingStore(Protocol):
         settle_seconds: float,
         load_balancer_id: LoadBalancerId | None = None,
     ) -> tuple[GroupView, ...]:
-        """Return snapshots of the environment's device groups for placement. Constant number of queries.
+        """Return snapshots of the environment's device groups for placement, sorted by number; agents' loads
+        are zero if a group keeps the tenant. Constant number of queries.
+
+        ``settle_seconds``: time for which an agent must be up before its shards return to it.
         ``load_balancer_id``: the load balancer to place, whose availability zone may name a group.
         """
         ...
@@ -44,12 +50,13 @@ class SchedulingStore(Protocol):
         group_number: int,
         home_agent_id: AgentId | None,
     ) -> ShardOwner | None:
-        """Assign the load balancer to the tenant's shard on the device group; return the acting agent.
+        """Assign the load balancer to the tenant's shard on the device group; return the acting agent, None
+        if the shard has none. Without a shard, one is created with the given home as its acting agent and
+        epoch 1. The capacity that the load balancer will need is reserved until measured.
 
-        Without such a shard, one is created with the given home as its acting agent and epoch 1. None: the load
-        balancer was placed or removed meanwhile, there is neither a shard nor a home, the home agent was deleted, or
-        the group is full by its agents' capacity policy, and nothing has changed; or it was assigned to a shard that
-        has no acting agent. The capacity that the load balancer will need is reserved until measured.
+        Also returns None, and changes nothing, if the load balancer was placed or removed meanwhile, there is
+        neither a shard nor a home, the home agent was deleted, or the group is full by its agents' capacity
+        policy.
         """
         ...
 
@@ -70,15 +77,18 @@ class SchedulingStore(Protocol):
         project_id: ProjectId,
         shard: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
-        """Assign load balancers of the tenant to ``shard``, which was read for their availability zone.
+        """Assign those of these load balancers of the tenant that have no shard yet to ``shard``, which was
+        read for their availability zone.
 
-        Returns the load balancers that are in the shard now; the others were placed elsewhere or removed meanwhile, or
-        the shard is gone.
+        Returns the load balancers that are in the shard now, and its owner; the missing ones were placed
+        elsewhere or removed meanwhile, or the shard is gone.
         """
         ...
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-        """Store the reason why load balancers are not placed; no write if it is unchanged."""
+        """Store the reason why load balancers are not placed, shown to tenants; no write for those with this
+        reason, or placed meanwhile.
+        """
         ...
 
     async def change_indicator(self) -> ChangeIndicator:
@@ -88,27 +98,36 @@ class SchedulingStore(Protocol):
         ...
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
-        """Return the groups that have a shard without a live acting agent, one that must move, a handover to cancel, or
-        (only if ``homes``) one to hand back to its home; and whether an agent fell silent. Two small queries and one
-        index scan when nothing is due.
+        """Return the groups that have a shard without a live acting agent that another agent can take, a
+        shard that must move, a handover to cancel, or (only if ``homes``) a shard to hand back to its
+        home; whether :meth:`note_silence` is due; and the groups for which :meth:`note_reach` is due.
+
+        ``settle_seconds``: time for which an agent must be up before its shards return to it;
+        ``breaker_window_seconds``: time within which silent agents count together.
         """
         ...
 
     async def note_silence(self, *, breaker_window_seconds: float) -> None:
-        """Record agents that fell silent, once each, and open or close circuit breakers."""
+        """Record agents that fell silent or came back, once each, with an event; open or close circuit
+        breakers; and end hand-backs requested by operators whose shards are all home.
+        ``breaker_window_seconds``: time within which silent agents count together.
+        """
         ...
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
-        """Determine which devices of a group its agents reach, and record changes: an event for each device that became
-        unreachable or came back, and a reason on the load balancers of a group without reachable devices or without
-        agents (see :mod:`evenkeel.core.placement.reach`). Returns the agent that must observe the devices again; None
-        if nothing changed, or the devices are not reached.
+        """Determine which devices of a group its agents reach, and record changes: an event for each device
+        that became unreachable or came back, and a reason on the load balancers of a group without
+        reachable devices or without agents (see :mod:`evenkeel.core.placement.reach`).
+
+        Returns the agent that must observe the devices again; None if nothing changed, no device is reached,
+        no live agent observes them, or another controller recorded the change first.
         """
         ...
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
-        """Return one device group: shards that need a decision, by the rules of :meth:`read_due_work`, and all its
-        agents. Cancels handovers to agents that died.
+        """Return one device group with all its agents and at most 1000 shards: those that need a decision, by
+        the rules of :meth:`read_due_work`, and those in handover. Cancels handovers to agents that died.
+        An unknown group is an empty snapshot.
         """
         ...
 
@@ -128,31 +147,37 @@ class SchedulingStore(Protocol):
         ...
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """Take over shards, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the
-        seen one, its acting agent is still not live (or its handover long overdue) and the new agent is eligible.
-        Returns the new owners of the shards that succeeded: a failure at one does not affect the others.
+        """Take over shards, in one transaction: acting agent = ``agent_id``, epoch + 1; each if its epoch is
+        still the seen one, its acting agent is still not live (or its handover long overdue) and the new
+        agent is eligible, while the environment's circuit breaker is open only its home.
+
+        Returns the new owners of the shards that were taken over: a failure at one does not affect the
+        others.
         """
         ...
 
     async def start_handover(
         self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
     ) -> ShardOwner | None:
-        """Request that the acting agent releases the shard to ``agent_id``, which with ``rebind`` becomes its home,
-        too. Returns the acting agent, to which a hint must be sent; None if nothing changed, because the shard has
-        another epoch than ``seen_epoch``, is being handed over already, or the agent cannot get it.
+        """Request that the acting agent releases the shard to ``agent_id``, which with ``rebind`` becomes its
+        home, too. Returns the acting agent, to which a hint must be sent.
+
+        Returns None, and changes nothing, if the shard has another epoch than ``seen_epoch``, no acting agent
+        or ``agent_id`` as such, is being handed over already, or cannot be given to that agent.
         """
         ...
 
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
-        """Return the owners of load balancers that are PENDING for ``waited_seconds``, of the ``limit`` that wait
-        longest; and the owners of the common shards of their device groups, and of groups whose shared networks have
-        unconfirmed changes. One entry for each agent.
+        """Return the owners of the ``limit`` longest waiting load balancers that are PENDING for
+        ``waited_seconds`` (or half of the deadline, if that is less); the owners of the common shards of
+        their device groups; and those of common shards with unconfirmed changes of shared networks. One
+        entry for each agent.
         """
         ...
 
     async def mark_overdue(self, *, limit: int) -> int:
-        """Set load balancers that are PENDING_* past their deadline to ERROR with a reason; returns their number. Load
-        balancers that are not placed are left out.
+        """Set at most ``limit`` load balancers that are PENDING_* past their deadline to ERROR, with a reason
+        and an event; return their number. Load balancers that are not placed are left out.
         """
         ...
 
@@ -165,27 +190,31 @@ class SchedulingStore(Protocol):
     async def add_event(self, event: Event) -> None: ...
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
-        """Create shards for orphaned partitions (of tenants without a shard there) that were found more than
-        ``grace_seconds`` ago, so that agents empty them; return their number.
+        """Create shards for at most ``limit`` orphaned partitions (of tenants without a shard there) that
+        were found more than ``grace_seconds`` ago and reported within the last hour, so that agents empty
+        them; return the number of created shards.
 
-        None while the database's history is younger than that, nor in a group that has more orphans than tenants.
+        Creates none while a history of the database is younger than ``grace_seconds`` or agents report
+        another database's history, nor in a group that has more orphans than tenants or no observing agent.
         """
         ...
 
     async def forget_removed(self, *, limit: int) -> int:
-        """Forget load balancers that were deleted some weeks ago, at most ``limit``; return their number."""
+        """Delete at most ``limit`` stored ids of load balancers that were deleted more than 30 days ago;
+        return their number.
+        """
         ...
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
-        """Remove the stored content of references that no listener or pool has had for a while, at most ``limit``;
-        return the number.
+        """Remove at most ``limit`` stored references to key managers that no listener or pool has and that
+        were not read for an hour, with their contents' identities; return their number.
 
-        Each call looks at the next few thousand stored contents, so that repeated calls go through all.
+        Each call looks at the next few thousand references, so that repeated calls go through all.
         """
         ...
 
     async def note_controller(self, seen: SeenController) -> None:
-        """Record a controller's heartbeat."""
+        """Record a controller's heartbeat, and forget controllers without one for ten minutes."""
         ...
 
     async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:

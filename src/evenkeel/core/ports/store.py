@@ -20,7 +20,9 @@ from evenkeel.core.ports.vips import ClaimStore, LostPortStore, PortStore
 
 
 class Store(Protocol):
-    """The database as a whole: one attribute for each port."""
+    """Port to the database as a whole: one attribute for each store port, started and closed together. Every
+    asynchronous method of these ports may raise :class:`StoreUnavailable`.
+    """
 
     @property
     def tenants(self) -> TenantStore:
@@ -56,7 +58,9 @@ class Store(Protocol):
 
     @property
     def operators(self) -> OperatorStore:
-        """Store port for the operators' API: environments, agents, shards, events, subnets."""
+        """Store port for the operators' API: environments, agents, shards, events, moves, orphans, networks
+        and subnets.
+        """
         ...
 
     @property
@@ -86,12 +90,14 @@ class Store(Protocol):
 
     @property
     def renewals(self) -> RenewalStore:
-        """Store port for re-reading the references to key managers."""
+        """Store port for the periodic re-reading of certificates and other contents that references to key
+        managers name.
+        """
         ...
 
     @property
     def acme(self) -> AcmeStore:
-        """Store port for certificates that are requested from an authority."""
+        """Store port for certificates that are requested from an ACME authority."""
         ...
 
     @property
@@ -106,7 +112,9 @@ class Store(Protocol):
 
     @property
     def attachments(self) -> AttachmentStore:
-        """Store port for facts from the network service, and for ports made there for devices."""
+        """Store port for facts read from the network service, and for ports created there for addresses of
+        devices.
+        """
         ...
 
     @property
@@ -120,11 +128,13 @@ class Store(Protocol):
         ...
 
     async def start(self) -> None:
-        """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
+        """Connect to the database and bring its schema up to date. Raises :class:`StoreUnavailable` if it
+        cannot be reached.
+        """
         ...
 
     async def ping(self) -> None:
-        """Check that the database answers. Raises :class:`StoreUnavailable`."""
+        """Check that the database answers a query. Raises :class:`StoreUnavailable` if it does not."""
         ...
 
     def write_problem(self) -> str:

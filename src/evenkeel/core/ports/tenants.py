@@ -29,21 +29,23 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 class TenantStore(Protocol):
-    """Store port for load balancers and their children, as the API reads and writes them.
+    """Store port for load balancers and their children, as the API reads and writes them. Every method may
+    raise :class:`StoreUnavailable`.
 
-    Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
-    changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
-    earlier one is PENDING, and on an ERROR load balancer; where immutability is strict it then raises
-    :class:`Conflict`, but in ERROR not for delete and failover, nor for LBaaS v1 and v2. On a load balancer that is
-    marked deleted, held, or mirrored from another system it raises :class:`Conflict`; but a repeated delete changes
-    nothing, a mirrored one can be failed over, and :meth:`keep_irules` accepts held and mirrored ones. ``project_id``
-    None means "any project"; else an object of another project raises :class:`NotFound`.
+    Every write is one transaction that locks the load balancer by raising its revision (compare-and-set),
+    marks the changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is
+    accepted while an earlier one is PENDING, and on an ERROR load balancer; where immutability is strict it
+    then raises :class:`Conflict`, but in ERROR not for delete and failover, nor for LBaaS v1 and v2. On a
+    load balancer that is marked deleted, held, or mirrored from another system it raises :class:`Conflict`;
+    but a repeated delete changes nothing, a mirrored one can be failed over, and :meth:`keep_irules` accepts
+    held and mirrored ones. ``project_id`` None means "any project"; else an object of another project raises
+    :class:`NotFound`.
 
-    ``certificates``: contents that were read for references new to the listeners and pools; they are stored and used
-    from then on. More references than a load balancer may have raise :class:`LimitMet`. Constant number of queries
-    whatever the size of the tree. ``unchained``: addresses that raise :class:`Unsupported` if they would chain load
-    balancers (a member of one is another's VIP); writes with one address wait for each other, so that of two at the
-    same time the later one finds the earlier.
+    ``certificates``: contents that were read for references new to the listeners and pools; they are stored
+    and used from then on. More references than a load balancer may have raise :class:`LimitMet`. Constant
+    number of queries whatever the size of the tree. ``unchained``: addresses that raise :class:`Unsupported`
+    if they would chain load balancers (a member of one is another's VIP); writes with one address wait for
+    each other, so that of two at the same time the later one finds the earlier.
     """
 
     async def create_load_balancer(
@@ -105,20 +107,21 @@ class TenantStore(Protocol):
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:
-        """Give a load balancer a new revision without changes, so that its devices apply it again. ``project_id``: the
-        project that must have it; None: any. Raises :class:`NotFound`, :class:`Conflict` if it is held or marked
-        deleted.
+        """Give a load balancer a new revision without changes, so that its devices apply it again, and record
+        the act as an event. ``project_id``: the project that must have it; None: any. Raises
+        :class:`NotFound`, :class:`Conflict` if it is held or marked deleted.
         """
         ...
 
     async def delete_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
     ) -> Change:
-        """Mark a load balancer deleted; one that was never placed is removed immediately. A repetition changes nothing.
-        ``project_id``: the project that must have it; None: any.
+        """Mark a load balancer and all its children deleted; one that was never placed is removed
+        immediately. A repetition changes nothing. ``project_id``: the project that must have it; None:
+        any.
 
-        Raises :class:`NotFound`, :class:`Invalid` if it has listeners or pools and not ``cascade``, :class:`Conflict`
-        if it is held or mirrored.
+        Raises :class:`NotFound`, :class:`Invalid` with code ``has_children`` if it has listeners or pools and
+        not ``cascade``, :class:`Conflict` if it is held or mirrored.
         """
         ...
 
@@ -166,20 +169,22 @@ class TenantStore(Protocol):
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.l7policy_id``. Raises :class:`NotFound`, :class:`Conflict` if it has the
-        maximum number of rules, :class:`QuotaMet`, :class:`LimitMet`.
+        """Add a rule to the policy ``row.l7policy_id``. Raises :class:`NotFound` for the policy,
+        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`QuotaMet`,
+        :class:`LimitMet`.
         """
         ...
 
     async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
-        """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`NotFound`,
-        :class:`Conflict` if it has the maximum number of policies, :class:`LimitMet`.
+        """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`NotFound`
+        for the listener, :class:`Conflict` if it has the maximum number of policies or is marked deleted,
+        :class:`LimitMet`.
         """
         ...
 
     async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`NotFound`, :class:`Conflict` if it has
-        the maximum number of rules, :class:`LimitMet`.
+        """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`NotFound` for the policy,
+        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`LimitMet`.
         """
         ...
 
@@ -209,17 +214,18 @@ class TenantStore(Protocol):
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
         """Add one or more members of one pool, all or none. The caller has set ``pool_id`` of each;
-        ``load_balancer_id`` and ``project_id`` are filled in. ``unchained``: addresses of members that must not be VIPs
-        of other load balancers; None: no check.
+        ``load_balancer_id`` and ``project_id`` are filled in. ``unchained``: addresses of members that
+        must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`NotFound`, :class:`Conflict` if the pool has a member at the same address and port,
-        :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
+        Raises :class:`NotFound` for the pool, :class:`Conflict` if two members have one address and port, or
+        the pool has such a member, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address
+        in ``unchained``.
         """
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        """Add a health monitor to the pool ``row.pool_id``. Raises :class:`NotFound`, :class:`Conflict` if the pool has
-        a monitor, :class:`QuotaMet`.
+        """Add a health monitor to the pool ``row.pool_id``. Raises :class:`NotFound` for the pool,
+        :class:`Conflict` if it has a monitor or is marked deleted, :class:`QuotaMet`.
         """
         ...
 
@@ -232,12 +238,12 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Make the pool's members exactly ``members``, matched by (address, port): add, change and delete what differs;
-        with ``additive_only`` delete none. ``unchained``: addresses of members that must not be VIPs of other load
-        balancers; None: no check.
+        """Make the pool's members exactly ``members``, matched by (address, port): add, change and delete
+        what differs; with ``additive_only`` delete none. Unchanged members keep status and revision.
+        ``unchained``: addresses of members that must not be VIPs of other load balancers; None: no check.
 
-        Raises :class:`NotFound`, :class:`Conflict`, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an
-        address in ``unchained``.
+        Raises :class:`NotFound` for the pool, :class:`Conflict` if two of ``members`` have one address and
+        port, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -251,18 +257,21 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of a child of a load balancer. ``changes``: {attribute: new value}. ``parent_id``: pool of
-        a member, or policy of a rule; None: not checked. ``certificates``: checked contents of references in
-        ``changes``. ``project_id``: the project that must have the child; None: any.
+        """Change attributes of a child of a load balancer. ``changes``: {attribute: new value}.
+        ``parent_id``: pool of a member, or policy of a rule; None: not checked. ``certificates``: checked
+        contents of references in ``changes``. ``project_id``: the project that must have the child; None:
+        any.
 
-        An L7 policy with a new position moves there; the policies in between move, too. Raises :class:`NotFound`,
-        :class:`Conflict`, :class:`Invalid`.
+        An L7 policy with a new position moves there; the policies in between move, too. Raises
+        :class:`NotFound`, also for a pool of another load balancer; :class:`Conflict` if the child is marked
+        deleted; :class:`Invalid` for an attribute that cannot be changed, or a pool with the wrong protocol;
+        :class:`LimitMet` for too many references.
         """
         ...
 
     async def keep_irules(self, call: KeepIrules) -> tuple[Change, ...]:
-        """Store the iRules that an adoption keeps on listeners of the caller's shard, in any status of their load
-        balancers.
+        """Store the iRules that an adoption keeps on listeners of the caller's shard, in any status of their
+        load balancers; return one change for each listener.
 
         Raises :class:`Conflict` if one of the iRules cannot be kept, or a listener is none of the shard's;
         :class:`SessionLost` unless the agent owns the shard; then nothing is stored.
@@ -278,13 +287,13 @@ class TenantStore(Protocol):
         restrict: bool = False,
         project_id: ProjectId | None,
     ) -> Change:
-        """Mark a child and its own children deleted. One of a load balancer that was never placed is removed
-        immediately. A repetition changes nothing. ``parent_id``: pool of a member, or policy of a rule; None: not
-        checked. ``restrict``: refuse the delete of a listener with L7 policies and of a pool with a health monitor; L7
-        policies that redirect to the pool become REJECT. Without it their children are deleted with them, and a pool to
-        which an L7 policy redirects is refused.
+        """Mark a child and its own children deleted; one of a load balancer that was never placed is removed
+        immediately. A repetition changes nothing. ``parent_id``: pool of a member, or policy of a rule;
+        None: not checked.
 
-        Raises :class:`NotFound`, :class:`Conflict` for a refused delete.
+        A listener's pool stays. Without ``restrict``, a pool to which an L7 policy redirects is refused. With
+        it, a listener with L7 policies and a pool with a health monitor are refused, and L7 policies that
+        redirect to the pool become REJECT. Raises :class:`NotFound`, :class:`Conflict` for a refused delete.
         """
         ...
 
@@ -298,17 +307,18 @@ class TenantStore(Protocol):
         ...
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
-        """Return the facts that never change about the load balancer that the object is or belongs to: its id, project,
-        environment and others; one query. ``project_id``: the project that must have the object; None: any. Raises
-        :class:`NotFound`.
+        """Return the facts that never change about the load balancer that the object is or belongs to: its
+        id, project, environment and others; one query. ``project_id``: the project that must have the
+        object; None: any. Raises :class:`NotFound`, also for an object of another project.
         """
         ...
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
-        """Return a page of objects of the class ``kind`` that match the query. ``parent_id``: only members of this
-        pool, or rules of this policy; None: all. Raises :class:`NotFound` if there is no such parent, which is looked
-        up for an empty page only; :class:`Invalid` for unknown filter or sort names and markers, and for filter values
-        of a wrong type.
+        """Return a page of objects of the class ``kind`` that match the query, also objects marked deleted.
+        ``parent_id``: only members of this pool, or rules of this policy; None: all. Raises
+        :class:`NotFound` if there is no such parent, which is looked up for an empty page only;
+        :class:`Invalid` for unknown filter or sort names and markers, and for filter values of a wrong
+        type.
         """
         ...
 
@@ -331,13 +341,15 @@ class TenantStore(Protocol):
         ...
 
     async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING; one query."""
+        """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING_CREATE,
+        PENDING_UPDATE or PENDING_DELETE; one query.
+        """
         ...
 
     async def statistics(
         self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
     ) -> ListenerStatistics:
-        """Return the traffic totals of one listener or, with ``listener_id`` None, the sum over the load balancer's
-        listeners; zeros if there are none, or nothing is counted yet.
+        """Return the traffic totals of one listener or, with ``listener_id`` None, the sum over the load
+        balancer's listeners; zeros if there are none, or nothing is counted yet. One query.
         """
         ...

@@ -9,98 +9,110 @@ from evenkeel.core.networking.network import DueClaim, DuePort, PortClaim, VipPo
 
 
 class ClaimStore(Protocol):
-    """Store port for claims: records of ports that may exist at a network service and have to be deleted there."""
+    """Store port for claims: records of ports that may exist at a network service and have to be deleted
+    there. Every method may raise :class:`StoreUnavailable`.
+    """
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
         """Store a claim, before its port is created at the network service. The port is due to be deleted
-        ``grace_seconds`` later, unless the user of the port (a load balancer, an address of devices) holds the claim by
-        then; and as soon as that user's row is removed. Raises :class:`Conflict` with code ``BEING_MADE`` if the claim
-        exists.
+        ``grace_seconds`` later, unless the user of the port (a load balancer, an address of devices) holds
+        the claim by then; and as soon as that user's row is removed. Raises :class:`Conflict` with code
+        :data:`BEING_MADE` if the claim exists.
         """
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
-        """Make a claim due now, so that its port is deleted, unless an object holds it. Stores the claim again if it
-        was deleted meanwhile.
+        """Make a claim due now, so that its port is deleted; a claim that an object holds stays. Stores the
+        claim again if it was deleted meanwhile.
         """
         ...
 
     async def forget_vip(self, claim_id: str) -> None:
-        """Delete a claim whose port was deleted, or never created. A claim that an object holds stays. Idempotent."""
+        """Delete a claim whose port was deleted, or never created. A claim that an object holds stays. A
+        repetition changes nothing.
+        """
         ...
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
-        """Return claims whose ports are due to be deleted, longest due first.
+        """Return at most ``limit`` claims whose ports are due to be deleted, longest due first; none while
+        agents report the history of another database that no operator has accepted.
 
-        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
-        attempts. One query if none is due.
+        Each claim is returned to one caller only and becomes due again after the delay that ``backoff`` gives
+        for its attempts. One query if none is due.
         """
         ...
 
 
 class PortStore(Protocol):
-    """Store port for pending changes of VIPs' ports at the network service. The transaction of the accepted change
-    stores them.
+    """Store port for pending changes of VIPs' ports at the network service. The transaction of the accepted
+    change stores them. Every method may raise :class:`StoreUnavailable`.
     """
 
     async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
-        """Return the VIP's port with its wanted options; None: the load balancer is gone, or no change is pending."""
+        """Return the port of the load balancer's VIP with its wanted options; None: the load balancer is
+        gone, or no change of its port is pending.
+        """
         ...
 
     async def port_set(self, port: DuePort) -> bool:
-        """Record that the port was updated, so that no change of it is pending any more. False: nothing was recorded,
-        because the wanted options changed, or the port was placed or lost, meanwhile; or because no change was pending
-        any more.
+        """Record that the port was updated, so that no change of it is pending any more. Returns False, and
+        changes nothing, if the wanted options changed, or the port was placed or lost, meanwhile; or if no
+        change was pending any more.
         """
         ...
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-        """Return load balancers with pending changes of their ports, longest due first.
+        """Return at most ``limit`` load balancers with pending changes of their ports, longest due first.
 
-        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
-        attempts. One query if none is due.
+        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for
+        its attempts. One query if none is due.
         """
         ...
 
 
 class LostPortStore(Protocol):
-    """Store port for VIPs' ports that another program or person deleted at the network service.
+    """Store port for VIPs' ports that another program or person deleted at the network service. Every method
+    may raise :class:`StoreUnavailable`.
 
     That a port is lost is part of the pending changes of :class:`PortStore`.
     """
 
     async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        """Return the next ports to check for existence, in the order of their load balancers' ids.
+        """Return the next at most ``limit`` ports to check for existence, in the order of their load
+        balancers' ids; each is returned to one caller only.
 
-        Empty if all were returned and that round began less than ``older_seconds`` ago. Each is returned to one caller
-        only. One query if nothing is to be done.
+        Empty if a round through all ports is complete and began less than ``older_seconds`` ago, or another
+        controller was faster. One query if nothing is to be done.
         """
         ...
 
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        """Record that these ports are gone from the network service and have to be recreated. Returns the load
-        balancers that still have these ports.
+        """Record that these ports are gone from the network service and have to be recreated, with an event
+        for each. Returns the load balancers that still have these ports; the others are left out.
         """
         ...
 
     async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Record that an attempt to recreate a load balancer's port begins, before each attempt: a port made from now
-        on is found and released, whatever fails.
-
-        False: the port is not needed any more.
+        """Record that an attempt to recreate a load balancer's port begins. Called before each attempt: a
+        port made from now on is found and released, whatever fails. Returns False if the port is not
+        needed any more.
         """
         ...
 
     async def found_again(self, port: DuePort) -> None:
-        """Record that the port exists after all: it was missing from the network service's answers for a while."""
+        """Record that a port noted as lost exists after all: it was missing from the network service's
+        answers for a while. The port is due to be bound again.
+        """
         ...
 
     async def made_again(self, port: DuePort, port_id: str) -> bool:
-        """Record that the lost port was recreated with the id ``port_id``, and has to be bound. False: it is not needed
-        any more.
+        """Record that the lost port was recreated with the id ``port_id``, and has to be bound. Returns
+        False, and changes nothing, if the load balancer was deleted or has another port meanwhile.
         """
         ...
 
     async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
-        """Record why the lost port could not be recreated, for operators."""
+        """Store why the lost port could not be recreated (cut to 255 characters), for operators and in the
+        status reason that the tenant sees. Does nothing if the port is not lost any more.
+        """
         ...

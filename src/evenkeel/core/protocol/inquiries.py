@@ -21,8 +21,9 @@ class Inquiry(Value):
 
 
 def hint_of(inquiry: Inquiry, shard_id: ShardId) -> PlanHint | AdoptionHint:
-    """Return the hint that carries an inquiry to an agent: a :class:`PlanHint`, which agents of earlier versions
-    understand, if they can answer the inquiry.
+    """Return the hint that carries an inquiry to an agent: an :class:`AdoptionHint` if it is about giving a
+    partition back or keeping iRules, else a :class:`PlanHint`, which agents of earlier versions
+    understand, too.
     """
     if inquiry.give_back or inquiry.keep_irules:
         return AdoptionHint(
@@ -41,7 +42,7 @@ def hint_of(inquiry: Inquiry, shard_id: ShardId) -> PlanHint | AdoptionHint:
 
 
 def inquiry_of(hint: PlanHint | AdoptionHint) -> Inquiry:
-    """Return the inquiry that a hint carries."""
+    """Return the inquiry that a hint from :func:`hint_of` carries. An adoption hint carries no load balancer."""
     if isinstance(hint, AdoptionHint):
         return Inquiry(
             inquiry_id=hint.inquiry_id, apply=hint.apply, give_back=hint.give_back, keep_irules=hint.keep_irules
