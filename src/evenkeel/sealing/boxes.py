@@ -1,4 +1,4 @@
-"""Sealing and opening certificates with their keys."""
+"""Sealing and opening boxes that contain certificates with their keys."""
 
 from typing import Any
 
@@ -13,20 +13,23 @@ from evenkeel.core.kit.values import Value, Wire
 from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, PrivateKey
 
 BOX_BYTES_MAX = 2 * 1024 * 1024
-"""Size limit of a sealed box; the largest revocation list as PEM in JSON is smaller."""
+"""Maximum size of a sealed box in bytes; the largest revocation list as PEM in JSON is smaller."""
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 _OVERHEAD_BYTES = 32 + 16
-"""A box's overhead: the ephemeral public key and the tag."""
+"""Number of bytes that a box adds to its plaintext: the ephemeral public key and the tag."""
 
 
 class SealingError(EvenKeelError):
-    """A public key that cannot be used, or a box that cannot be opened for this purpose. The text contains no part of
-    the content."""
+    """A public key cannot be used, a content is too large to be sealed, or a box cannot be opened for its
+    purpose. The text contains no part of the content.
+    """
 
 
 class BoxContext(Value):
-    """Recipient and content of a sealed box. All of it goes into HPKE's ``info``, so the box opens for nothing else."""
+    """Recipient and content of a sealed box. All attributes go into HPKE's ``info``, so the box opens for no
+    other recipient, shard, epoch or content.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -36,14 +39,14 @@ class BoxContext(Value):
     """The identity of the content."""
 
     def info(self) -> bytes:
-        """HPKE's ``info``; equal only for equal purposes."""
+        """Return HPKE's ``info`` for the box, equal only for equal contexts."""
         # The prefix separates these boxes from any other use of the key pair; JSON with field names makes the encoding
         # unambiguous.
         return b"evenkeel certificate 1\n" + msgspec.json.encode(self)
 
 
 class _Inside(Wire):
-    """The plaintext of a box. Fields may be added, like in messages."""
+    """The plaintext of a sealed box. Fields may be added, as in messages: unknown ones are ignored."""
 
     kind: CertificateKind
     certificates: tuple[str, ...] = ()
@@ -52,7 +55,7 @@ class _Inside(Wire):
 
 
 class KeyPair:
-    """The key pair of one agent process, kept in memory only."""
+    """The X25519 key pair of one agent process, kept in memory only."""
 
     def __init__(self) -> None:
         self._private_key = X25519PrivateKey.generate()
@@ -60,7 +63,9 @@ class KeyPair:
         """The public key, 32 bytes, for :func:`seal`."""
 
     def open(self, box: bytes, purpose: BoxContext) -> CertificateContent:
-        """Return the content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
+        """Return the content of a box. Raises :class:`SealingError` if the box is larger than
+        :data:`BOX_BYTES_MAX`, or was not sealed for this key and purpose.
+        """
         # Before decryption, because a sender is not authenticated by the box.
         if len(box) > BOX_BYTES_MAX:
             raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
@@ -84,8 +89,10 @@ class KeyPair:
 
 
 def seal(content: CertificateContent, public_key: bytes, purpose: BoxContext) -> bytes:
-    """Seal a box that only the holder of the private key can open, for this purpose only. Raises :class:`SealingError`
-    if the public key is invalid, or the content is too large or not the one that the purpose names."""
+    """Seal a box that only the holder of the private key of ``public_key`` (32 bytes) can open, for this
+    purpose only; return the box. Raises :class:`SealingError` if the public key is invalid, or the content
+    is larger than :data:`BOX_BYTES_MAX` or not the one that the purpose names.
+    """
     if content.sha256 != purpose.sha256:
         raise SealingError(f"content {content.sha256} is not {purpose.sha256}")
     inside = _encoder.encode(

@@ -1,1 +1,1 @@
-"""Traces by OpenTelemetry, sent by OTLP over HTTP. Imported only if traces are enabled."""
+"""Traces by OpenTelemetry, sent by OTLP over HTTP. This package is imported only if traces are enabled."""

@@ -1,5 +1,5 @@
-"""Export of spans to a collector, by a thread of its own from a bounded queue: spans that do not fit are dropped. A
-collector that is down costs nothing but its spans.
+"""Export of spans to a collector, by a thread of its own from a bounded queue: spans that do not fit are
+dropped, and so are those of batches that the collector does not accept in time.
 """
 
 import logging
@@ -23,16 +23,18 @@ QUEUE_SPANS = 4096
 BATCH_SPANS = 512
 SEND_EVERY_MILLISECONDS = 2000
 SEND_SECONDS = 5.0
-"""Time-out for one batch, including repetitions."""
+"""Time-out in seconds for one batch of spans, including repetitions."""
 CLOSE_SECONDS = 3.0
-"""Time-out for the last spans when the process stops."""
+"""Time-out in seconds for the last spans when the process stops."""
 LIMITS = SpanLimits(
     max_span_attributes=32, max_span_attribute_length=256, max_events=8, max_links=32, max_link_attributes=8
 )
 
 
 class CountingExporter(SpanExporter):
-    """Exporter that counts spans, and logs when the collector becomes unreachable and reachable again."""
+    """Exporter of spans that counts sent and lost ones, and logs when the collector becomes unreachable and
+    reachable again.
+    """
 
     def __init__(self, inner: SpanExporter, endpoint: str) -> None:
         self._inner = inner
@@ -40,7 +42,9 @@ class CountingExporter(SpanExporter):
         self._lost = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send the spans, and count the result. Does not raise."""
+        """Send the spans, and count them as sent or lost. Does not raise: an error becomes the result
+        FAILURE.
+        """
         try:
             result = self._inner.export(spans)
         except Exception as error:
@@ -66,11 +70,11 @@ class CountingExporter(SpanExporter):
 
 
 class Exporting:
-    """A tracer whose spans are sent to ``endpoint``, with its thread."""
+    """A tracer whose spans are sent to a collector, and the sending thread."""
 
     def __init__(self, endpoint: str, *, service: str, instance: str, share: float) -> None:
-        """Start the export. ``service``, ``instance``: names of this process. ``share``: share of traces that are kept,
-        0 to 1.
+        """Start the export to ``endpoint``, an OTLP URL. ``service``, ``instance``: names of this process in
+        traces. ``share``: share of the traces that are kept, 0 to 1.
         """
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # CountingExporter logs the loss of traces, once
         sampler = ShareOfTraces(share)
@@ -99,7 +103,7 @@ class Exporting:
         self.tracer = OpenTelemetryTracer(self._provider, sampler)
 
     def close(self) -> None:
-        """Send the last spans, in a limited time."""
+        """Send the last spans, for at most :data:`CLOSE_SECONDS`; blocks the calling thread."""
         # in a thread: the provider's shutdown has no time-out of its own while the collector does not answer
         closing = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
         closing.start()

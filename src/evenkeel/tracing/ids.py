@@ -22,7 +22,7 @@ _RANDOM_BITS = 56
 
 
 class FirstIds(NamedTuple):
-    """Ids of the first span of a trace."""
+    """Ids of the first span of a change's trace: trace id (128 bits) and span id (64 bits)."""
 
     trace_id: int
     span_id: int
@@ -33,7 +33,9 @@ next_ids: ContextVar[FirstIds | None] = ContextVar("next_trace_ids", default=Non
 
 
 def first_ids(change_id: str) -> FirstIds | None:
-    """Derive the ids of the first span of a change's trace; None if ``change_id`` is no UUID."""
+    """Derive the ids of the first span of a change's trace; None if ``change_id`` is no UUID, or would give
+    the invalid span id 0.
+    """
     if not _UUID_PATTERN.fullmatch(change_id):
         return None
     number = int(change_id.replace("-", ""), 16)
@@ -42,12 +44,14 @@ def first_ids(change_id: str) -> FirstIds | None:
 
 
 def remote_span_context(ids: FirstIds) -> SpanContext:
-    """Return the context of the first span, for spans of other processes."""
+    """Return the context of a trace's first span, as sampled, for spans of other processes."""
     return SpanContext(ids.trace_id, ids.span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
 
 def parse_traceparent(header: str) -> SpanContext | None:
-    """Parse a ``traceparent`` header; None if it is invalid. Never reads more than its fixed length."""
+    """Parse a ``traceparent`` header (W3C Trace Context, version 00); None if it is invalid. Only the flag
+    "sampled" is kept.
+    """
     found = _TRACEPARENT_PATTERN.fullmatch(header) if len(header) <= 64 else None
     if found is None:
         return None
@@ -58,12 +62,12 @@ def parse_traceparent(header: str) -> SpanContext | None:
 
 
 def format_traceparent(context: SpanContext) -> str:
-    """Format a span's context as a ``traceparent`` header."""
+    """Format a span's context as a ``traceparent`` header; of its flags only "sampled" is passed on."""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & TraceFlags.SAMPLED:02x}"
 
 
 class ChangeIds(IdGenerator):
-    """Generator of random ids, unless :data:`next_ids` sets them."""
+    """Generator of ids of spans and traces: those in :data:`next_ids` if they are set, else random ones."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()
@@ -85,7 +89,7 @@ class ShareOfTraces(Sampler):
     """
 
     def __init__(self, share: float) -> None:
-        """Initialize the sampler. ``share``: 0 to 1."""
+        """Initialize the sampler. ``share``: share of the traces that are kept, 0 to 1."""
         self._share = share
         self._bound = round(share * (1 << _RANDOM_BITS))
 
@@ -102,11 +106,13 @@ class ShareOfTraces(Sampler):
         links: object = None,
         trace_state: object = None,
     ) -> SamplingResult:
-        """Decide by the trace id: all spans of a trace get the same result."""
+        """Decide by the trace id alone: all spans of a trace get the same result. Kept spans keep
+        ``attributes``.
+        """
         if self.is_kept(trace_id):
             return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes)  # type: ignore[arg-type]
         return SamplingResult(Decision.DROP)
 
     def get_description(self) -> str:
-        """Return a description for logs."""
+        """Return a description of the sampler for logs."""
         return f"ShareOfTraces({self._share:g})"

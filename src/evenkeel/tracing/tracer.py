@@ -1,7 +1,7 @@
 """Implementation of :class:`evenkeel.core.kit.tracing.Tracer` with OpenTelemetry.
 
-A span is a child of the current one only while that has not ended: tasks that outlive the step that started them add
-nothing to its trace.
+A span is a child of the current one only while that has not ended: tasks that outlive the step that started
+them add nothing to its trace.
 """
 
 import time
@@ -29,13 +29,13 @@ from evenkeel.tracing.ids import (
 )
 
 STEPS_MAX = 200
-"""Most steps of a deferred span that are stored until its changes are known."""
+"""Maximum number of steps of a deferred span that are stored until its changes are known."""
 REQUEST_ID = "evenkeel.request_id"
 LOAD_BALANCER = "evenkeel.load_balancer.id"
 
 
 class OpenSpan:
-    """A span that OpenTelemetry records."""
+    """A span that OpenTelemetry records, in the form of :class:`evenkeel.core.kit.tracing.Span`."""
 
     __slots__ = ("_span",)
 
@@ -46,12 +46,14 @@ class OpenSpan:
         self._span.set_attribute(name, value)
 
     def fail(self, reason: str) -> None:
-        """Mark the step as failed."""
+        """Mark the span as failed, for ``reason``."""
         self._span.set_status(Status(StatusCode.ERROR, reason))
 
 
 class _EndedStep(NamedTuple):
-    """A step of a deferred span that ended before the changes were known. Times in nanoseconds since the epoch."""
+    """A step of a deferred span that ended before the changes were known. ``began``, ``ended``: nanoseconds
+    since the epoch; ``failed``: why it failed, empty if it did not.
+    """
 
     name: str
     kind: SpanKind
@@ -62,7 +64,9 @@ class _EndedStep(NamedTuple):
 
 
 class _PendingStep:
-    """A step of a deferred span whose changes are not known yet."""
+    """A running step of a deferred span whose changes are not known yet. ``failed``: why the step failed;
+    empty if it did not.
+    """
 
     __slots__ = ("attributes", "failed")
 
@@ -74,13 +78,13 @@ class _PendingStep:
         self.attributes[name] = value
 
     def fail(self, reason: str) -> None:
-        """Mark the step as failed."""
+        """Mark the step as failed, for ``reason``."""
         self.failed = reason
 
 
 class OpenDeferredSpan:
-    """A deferred span: spans of OpenTelemetry are started when its changes are known, with the steps that ended until
-    then.
+    """A deferred span: when its changes are known, spans of OpenTelemetry are started, with the steps that
+    ended until then.
     """
 
     def __init__(self, tracer: trace.Tracer, share: ShareOfTraces, name: str, attributes: Attributes) -> None:
@@ -95,7 +99,10 @@ class OpenDeferredSpan:
         self.known = False
 
     def concerns(self, changes: Changes) -> None:
-        """Start a span in the trace of each change that is kept."""
+        """Start a span in the trace of each of these changes (at most :data:`REQUEST_IDS_MAX`) whose trace is
+        kept. Steps so far, and later spans of this task, become children of the first one. Changes whose
+        id is no UUID are left out.
+        """
         self.known = True
         kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._is_sampled(ids)]
         for change_id, ids in kept[:REQUEST_IDS_MAX]:
@@ -132,7 +139,9 @@ class OpenDeferredSpan:
 
     @contextmanager
     def step(self, name: str, kind: SpanKind, attributes: Attributes) -> Iterator[Span]:
-        """Record a step of the deferred span before its changes are known."""
+        """Record the block as a step of the deferred span before its changes are known; steps beyond
+        :data:`STEPS_MAX` are dropped. An error that leaves the block marks the step as failed.
+        """
         began, waiting = time.time_ns(), _PendingStep(attributes)
         try:
             yield waiting
@@ -145,7 +154,9 @@ class OpenDeferredSpan:
                 self._steps.append(step)
 
     def end(self, failed: str = "") -> None:
-        """End the spans that were started for the changes."""
+        """End the spans that were started for the changes. ``failed``: why the step failed; empty: it did
+        not.
+        """
         if self._token is not None:
             contexts.detach(self._token)
         for span in self._spans:
@@ -247,7 +258,9 @@ class OpenTelemetryTracer:
 
     @contextmanager
     def _current_span(self, span: trace.Span) -> Iterator[Span]:
-        """Make ``span`` the current one until the block ends, then end it."""
+        """Make ``span`` the current one until the block ends, then end it. An error that leaves the block
+        marks the span as failed.
+        """
         token = contexts.attach(trace.set_span_in_context(span))
         opened = OpenSpan(span)
         try:

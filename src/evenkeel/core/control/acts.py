@@ -57,7 +57,7 @@ EFFECTS: Mapping[str, str] = {
     "reference_refresh": "Read references of listeners and pools again now, instead of after certificate_refresh"
     " seconds; a changed certificate goes to the devices.",
 }
-"""Effect of an act, by its name: the kind of the object, and what is done to it."""
+"""{name of an act, ``<kind of object>_<what is done to the object>``: its effect in words}."""
 
 
 def summary_of(act: str) -> str:

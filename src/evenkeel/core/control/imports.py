@@ -22,10 +22,10 @@ from evenkeel.core.resources.model import (
 from evenkeel.core.resources.tree_changes import FIXED, children_of, tree_changes
 
 Outcome = Literal["new", "imported", "present", "differs", "outdated", "updated"]
-"""Result of an import. ``new``: the load balancer would be created; ``imported``: it was created now; ``present``: it
-exists as given; ``differs``: it exists, is not held and differs, so it stays unchanged; ``outdated``: it is held and
-differs, and would be updated; ``updated``: it is held, differed, and is as given now. Held: another system still serves
-it.
+"""Result of an import. The load balancer: ``new``: would be created; ``imported``: was created now; ``present``: exists
+as given; ``differs``: exists, is not held and differs, so it stays unchanged; ``outdated``: is held and differs, and
+would be updated; ``updated``: was held and different, and is as given now. Held: another system still serves the load
+balancer.
 """
 
 DIFFERENCES_MAX = 50

@@ -42,10 +42,10 @@ class MirrorMark(Value):
     snapshot: float
     """Time of the state by the clock of the other system's database, in seconds."""
     digest: str
-    """Checksum of the state, computed by the other system; opaque here."""
+    """Checksum of the state, computed by the other system; not interpreted by this one."""
     change: str | None = None
-    """Identity of the other system's pending operation; opaque here. A new identity makes devices apply the load
-    balancer again, even if no object changed: a failover. None: no operation is pending, or it is not known.
+    """Identity of the other system's pending operation; not interpreted by this one. A new identity makes devices apply
+    the load balancer again, even if no object changed: a failover. None: no operation is pending, or it is not known.
     """
 
 

@@ -9,8 +9,8 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.status.lifecycle import LifecycleEvent
 
 LEASE_SECONDS_MAX = 60.0
-"""Longest turn of a controller that sends notifications, in seconds: after it has died, no other one sends for
-so long.
+"""Longest lease of a controller that sends notifications, in seconds: after such a controller has died, no other one
+sends for so long.
 """
 
 
@@ -32,8 +32,8 @@ class PendingNotification(Value):
     provisioning_status: str
     operating_status: str
     vip_address: str | None
-    """Address of the VIP; None, like the ids below, if the load balancer has no VIP: it was made for an LBaaS v1 pool
-    without a vip.
+    """Address of the VIP; None, like all ``vip_`` attributes, if the load balancer has no VIP: it was made for an LBaaS
+    v1 pool without a vip.
     """
     vip_subnet_id: str | None
     vip_network_id: str | None

@@ -19,7 +19,7 @@ class OrphanSummary(Value):
     partitions_removed_in_seconds: float | None = None
     """Seconds until the first partition may be emptied; None: none is emptied automatically."""
     unknown_histories: tuple[UnknownHistory, ...] = ()
-    """Histories of other databases that agents named; while there are any, nothing is removed."""
+    """Histories of other databases that agents named; while there are any, no orphan is removed automatically."""
 
 
 class OrphanedPartition(Value):

@@ -62,7 +62,8 @@ _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
     SessionPersistence: frozenset({"cookie_name"}),
     MemberSpec: frozenset({"name", "admin_state_up", "weight", "vnic_type"}),
 }
-"""Attributes with a default that every device type supports, or that have a check of their own below, by class."""
+"""{class: attributes with a default that every device type supports, or that have a check of their own in this module}.
+"""
 
 
 def _option_defaults(kind: type[Any]) -> dict[str, Any]:
@@ -143,10 +144,10 @@ class Capabilities(Value):
     http_challenges: bool = False
     """Whether devices answer challenges of a certificate authority (:attr:`ServiceDefinition.challenges`)."""
     standby: Literal["refused", "silent", "listening"] = "refused"
-    """Behaviour of devices with a load balancer that another device group serves (:attr:`ServiceDefinition.standby`).
-    ``silent``: they hold it and do not answer for its VIPs; ``listening``: they serve what is routed to them, which
-    does no harm; ``refused``: the driver does not support copies, so load balancers cannot move from or to such
-    devices.
+    """Behaviour of the devices with a load balancer that another device group serves
+    (:attr:`ServiceDefinition.standby`). ``silent``: the devices hold the load balancer and do not answer for its VIPs;
+    ``listening``: the devices serve what is routed to them, which does no harm; ``refused``: the driver does not
+    support copies, so load balancers cannot move from or to such devices.
     """
     vip_version_pools: tuple[str, ...] = ()
     """Protocols of pools whose members must have the IP version of a VIP, because the devices do not translate between
@@ -161,13 +162,15 @@ class Capabilities(Value):
     service_parts: tuple[str, ...] = ()
     """Parts of enhanced services that the device type renders (:mod:`evenkeel.config.esd.parts`)."""
     service_settings: Mapping[str, tuple[str, ...]] = {}
-    """Settings of such parts of which the device type renders only some; other parts it renders whole."""
+    """{part of enhanced services: settings that the device type renders}, for parts in ``service_parts`` of which the
+    device type renders only some settings; other parts it renders whole.
+    """
     service_refusals: Mapping[str, str] = {}
     """{part, or setting such as ``timeouts.request``, that the device type does not render: reason}."""
     service_tags: bool = False
     """True if enhanced services may have F5's tags, which name objects on the devices."""
     rate_limits: RateLimitSupport = RateLimitSupport()
-    """Supported rate limit policies; by default none, so that a driver lists them once it renders them."""
+    """Supported rate limit policies; none by default, so that a driver lists those that it renders."""
     flavor_metadata: dict[str, str] | None = None
     """Keys allowed in the data of flavor profiles: name -> description. None: any key."""
     availability_zone_metadata: dict[str, str] | None = None

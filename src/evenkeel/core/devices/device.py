@@ -58,8 +58,8 @@ class PartitionBatch(Value):
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
     keeps_orphans: bool = False
-    """For a complete batch. True: orphans (load balancers not in ``services``) are kept and named in
-    :attr:`PartitionOutcome.orphans`; False: they are removed.
+    """True: orphans (load balancers in the partition that a complete batch does not name) are kept, and named in
+    :attr:`PartitionOutcome.orphans`; False: orphans are removed. Without effect for other batches.
     """
     certificates: dict[str, CertificateContent] = {}
     """{sha256: content} of the certificates that devices reported as missing; all others are on the devices."""

@@ -13,7 +13,8 @@ from evenkeel.core.kit.message_chunks import encoded_bytes
 from evenkeel.core.kit.values import Wire
 
 PLAN_BYTES_MAX = 48 * 1024
-"""Maximum size of the plans of one answer, so that databases can store it in an ordinary text column."""
+"""Maximum size in bytes of the plans of one answer, so that databases can store the answer in an ordinary text column.
+"""
 ATTRIBUTES_MAX = 50
 LEFT_MAX = 50
 TEXT_CHARACTERS_MAX = 200
@@ -48,7 +49,7 @@ class PlannedOperation(Wire):
     name: str
     attributes: tuple[AttributeChange, ...] = ()
     note: str = ""
-    """Why the operation is done in this way (human-readable)."""
+    """Reason why the operation is done in this way (human-readable); empty: none."""
 
 
 class DevicePlan(Wire):

@@ -146,8 +146,8 @@ class ServiceDefinition(Wire):
     (:attr:`NetworkLayout.adjacent`).
     """
     problem: str = ""
-    """Why drivers must leave the load balancer unchanged on its devices; empty if the definition can be applied. Set by
-    :func:`rejected_definition`.
+    """Reason why drivers must leave the load balancer unchanged on its devices (human-readable); empty if the
+    definition can be applied. Set by :func:`rejected_definition`.
     """
     standby: bool = False
     """True: another device group answers for the VIPs. Devices hold everything, and do not answer for the VIPs unless

@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 Attributes = Mapping[str, str | int | float | bool]
-"""Attributes of a span. They never contain secrets or message bodies."""
+"""Attributes of a span: {name: value}, without secrets and message bodies."""
 Changes = Mapping[str, str]
-"""{change id: id of the load balancer that it changes}."""
+"""{change id: id of the changed load balancer}."""
 
 HEADER = "traceparent"
-"""Header by which HTTP requests carry their trace: W3C Trace Context."""
+"""Name of the header by which HTTP requests carry their trace (W3C Trace Context)."""
 NO_ATTRIBUTES: Attributes = {}
 
 

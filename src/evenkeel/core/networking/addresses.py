@@ -58,7 +58,7 @@ class AddressRules(Value):
 
 
 STRICT = AddressRules()
-"""Default rules: nothing is allowed or refused beyond them by an operator."""
+"""Default rules: without additions or exceptions by an operator."""
 
 
 def parsed_address(text: str) -> Address:

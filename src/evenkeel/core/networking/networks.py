@@ -57,8 +57,8 @@ class NetworkLayout(Wire):
     SNAT.
     """
     route_domains_max: int = 1
-    """Maximum number of route domains of one project: more than one allow its subnets to overlap. 0: all subnets are in
-    the common route domain.
+    """Maximum number of route domains of one project: with more than one, the project's subnets may overlap. 0: all
+    subnets are in the common route domain.
     """
     strict: bool = False
     """True: traffic does not pass between route domains, so that clients and members have to be in the same one."""

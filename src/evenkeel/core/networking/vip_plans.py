@@ -18,8 +18,9 @@ class VipPlan(Value):
     allocation_start: str = ""
     allocation_end: str = ""
     reserved: tuple[str, ...] = ()
-    """Addresses and ranges between them that must not be allocated; see
-    :attr:`evenkeel.core.resources.model.Subnet.reserved`."""
+    """Addresses, and ranges as ``first-last``, that must not be allocated; see
+    :attr:`evenkeel.core.resources.model.Subnet.reserved`.
+    """
     claim: PortClaim | None = None
     """The claim under which the VIP's port was created outside the database; storing the load balancer confirms it."""
     takes_over: bool = False

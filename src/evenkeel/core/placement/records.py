@@ -12,8 +12,8 @@ from evenkeel.core.placement.views import AgentSnapshot
 FRESH_SESSIONS = 1.5
 """Number of session TTLs for which a new session makes its agent fresh: agents cut off with it may not be back yet."""
 SESSIONS_AHEAD_MAX = 2
-"""Maximum number of session TTLs that a session can have left; with more it was renewed before the clock was
-set back.
+"""Maximum number of session TTLs that a session can have left; a session with more was renewed before the database's
+clock was set back.
 """
 HANDOVER_PATIENCE_SECONDS = 20.0
 """Time that an agent has to release a shard in a handover; longer than the agent waits for a running pass."""

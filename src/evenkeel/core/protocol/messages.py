@@ -641,7 +641,7 @@ class OrphanVerdict(Reply, tag="orphan_verdict"):
     remove: tuple[LoadBalancerId, ...] = ()
     """Ids of orphans to be removed from the devices now; all others stay."""
     kept: dict[LoadBalancerId, float | None] = {}
-    """{id of an orphan that stays: seconds until it may be removed; None: never automatically}."""
+    """{id of an orphan that stays: seconds until its removal may begin; None: never automatically}."""
     again_seconds: float | None = None
     """Seconds after which the agent has to request a verdict again, if no complete pass comes earlier; None: only with
     that pass.

@@ -76,7 +76,9 @@ class Shape(NamedTuple):
 
 
 def shape_of(annotation: Any) -> Shape:
-    """Return the shape of an annotation that is one type, or one type or None."""
+    """Return the shape of an annotation that is one type, or one type or None. Raises :class:`ValueError` for
+    another union.
+    """
     node = inspect.type_info(annotation)
     if not isinstance(node, inspect.UnionType):
         return Shape(node, optional=False)
@@ -90,7 +92,9 @@ def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
 
 
 def defaults_of(kind: type[Any]) -> dict[str, Any]:
-    """Return {attribute: default} for attributes that have a default."""
+    """Return {attribute: default} for the attributes of a value class that have a default, in order of
+    declaration.
+    """
     return {
         name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         for name, field in fields_of(kind).items()
@@ -105,14 +109,14 @@ CHANGEABLE: dict[type[Any], frozenset[str]] = {
         for kind, fixed in _FIXED_ATTRIBUTES.items()
     },
 }
-"""Attributes that an update may set, by class (Octavia API reference). A new attribute can be changed unless it is
-named above.
+"""{class: attributes that an update may set} (Octavia API reference). A new attribute can be changed unless this module
+lists it as fixed.
 """
 CONTENT: dict[type[Any], frozenset[str]] = {
     kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - _OPERATOR_ATTRIBUTES - set(LINKS[kind])
     for kind in _FIXED_ATTRIBUTES
 }
-"""Attributes of an object below a load balancer that requests set, when it is created or later, by class."""
+"""{class: attributes that requests set, when the object is created or later}, for objects below a load balancer."""
 STORABLE = CHANGEABLE | {
     Member: CHANGEABLE[Member] | {"given_monitor_address"},
     Listener: CHANGEABLE[Listener] | _OPERATOR_ATTRIBUTES,
@@ -149,6 +153,6 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
     Pool: frozenset({"revision", "deleted", "subnet_id"}),
     HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),
 }
-"""Attributes that no view of Octavia's API shows and no list is filtered by, by class. A new attribute is shown unless
-it is named here.
+"""{class: attributes that no view of Octavia's API shows, and by which no list is filtered}. A new attribute is shown
+unless listed here.
 """

@@ -43,8 +43,8 @@ class Metric(StrEnum):
 
 
 def parse_policy(text: str) -> dict[str, float]:
-    """Parse ``metric:limit, metric:limit`` to {metric: limit}; empty: no limits. Raises :class:`ValueError` naming the
-    option, what is wrong and what is allowed.
+    """Parse ``metric:limit, metric:limit`` to {metric: limit}; an empty text has no limits. Raises
+    :class:`ValueError` naming the option, what is wrong and what is allowed.
     """
     policy: dict[str, float] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
@@ -73,15 +73,17 @@ def _parse_limit(name: str, text: str) -> float:
 
 
 def capacity_figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
-    """Return {metric: measured value and limit}; metrics without a measurement are left out."""
+    """Return {metric: its measured value and limit} for the metrics of the policy; metrics without a
+    measurement are left out.
+    """
     return {
         name: CapacityFigure(value=measured[name], limit=limit) for name, limit in policy.items() if name in measured
     }
 
 
 def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
-    """Return the highest share of its limit that a metric has reached, including ``reserved`` amounts of load balancers
-    that are placed and not measured yet; 0 without a policy.
+    """Return the highest share of its limit that a metric has reached (1.0: the limit), including
+    ``reserved`` amounts of load balancers that are placed and not measured yet; 0 without figures.
     """
     more = reserved or {}
     shares = ((each.value + more.get(name, 0.0)) / each.limit for name, each in figures.items())
@@ -89,7 +91,9 @@ def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] |
 
 
 def at_limit(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> tuple[str, ...]:
-    """Return the metrics that are at their limit (human-readable): ``tenant_count 10 of 10``."""
+    """Return texts for the metrics that are at or above their limit, with ``reserved`` amounts, such as
+    ``tenant_count 10 of 10``; sorted by name.
+    """
     more = reserved or {}
     used = {name: each.value + more.get(name, 0.0) for name, each in figures.items()}
     return tuple(
@@ -104,12 +108,12 @@ def _number_text(number: float) -> str:
 
 
 def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
-    """Return {metric: amount} by which a load balancer with ``addresses`` distinct member addresses raises the metrics
-    that count objects.
+    """Return {metric: amount} by which a new load balancer raises the metrics that count objects; amounts of
+    0 are left out. ``addresses``: number of its distinct member addresses. ``new_tenant``: it is the first
+    load balancer of its tenant on the group.
 
-    ``new_tenant``: it is the first load balancer of its tenant on the group. Metrics that it does not raise are absent.
-    An address that the tenant already has on the group is counted again: the reservation may be too large for a moment,
-    never too small. TLS profiles are not counted.
+    An address that the tenant already has on the group is counted again: the reservation may be too large for
+    a moment, never too small. TLS profiles are not counted.
     """
     counted = {Metric.TENANT_COUNT.value: float(new_tenant), Metric.NODE_COUNT.value: float(addresses)}
     return {name: amount for name, amount in counted.items() if amount}

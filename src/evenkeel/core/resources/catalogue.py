@@ -1,5 +1,5 @@
-"""Flavors and availability zones, which operators offer to tenants. The profile of each entry names a provider and
-holds the entry's settings for it. Attribute names and texts are Octavia's.
+"""Flavors and availability zones, which operators offer to tenants. The profile of each entry names a
+provider and holds the entry's settings for that provider. Attribute names and texts are Octavia's.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class AvailabilityZoneProfile(Value):
 
 
 class AvailabilityZone(Value):
-    """A location for load balancers, offered to tenants. Identified by its name."""
+    """A location for load balancers, offered to tenants and identified by its name."""
 
     name: str
     availability_zone_profile_id: str
@@ -72,7 +72,9 @@ CatalogueKind = type[FlavorProfile] | type[Flavor] | type[AvailabilityZoneProfil
 
 
 class Offer(Value):
-    """A flavor or availability zone with the data of its profile."""
+    """A flavor or availability zone, and whether tenants may choose it, with the data of its profile (a JSON
+    object as text).
+    """
 
     enabled: bool
     provider_name: str
@@ -91,8 +93,8 @@ def metadata(field: str, text: str) -> dict[str, Any]:
 
 
 def zone_group_of(data: dict[str, Any]) -> int | None:
-    """Return the number of the device group that an availability zone's data name; None if they name none. Raises
-    :class:`Invalid` if the value is no group number.
+    """Return the number of the device group that the data of an availability zone names; None if they name
+    none. Raises :class:`Invalid` if the value is no group number.
     """
     number = data.get(ZONE_GROUP)
     if number is None:
@@ -110,8 +112,8 @@ DATA_PATH = "data_path"
 
 
 def data_path_of(flavor: Mapping[str, Any]) -> DataPath:
-    """Return the data path of load balancers with this flavor data: proxy or kernel. Raises :class:`Invalid` for
-    another value.
+    """Return the data path of load balancers with this flavor data, ``proxy`` or ``kernel``; ``proxy`` if the
+    data name none. Raises :class:`Invalid` for another value.
     """
     found: DataPath = flavor.get(DATA_PATH, "proxy")
     if found not in get_args(DataPath):
@@ -126,8 +128,8 @@ ACME_AUTHORITY_MEANING = "The certificate authority of listeners' references acm
 
 
 def acme_authority_of(flavor: Mapping[str, Any]) -> str:
-    """Return the name of the authority in this flavor data; empty if it names none. Raises :class:`Invalid` for a value
-    that is no text.
+    """Return the name of the certificate authority in this flavor data; empty if the data name none. Raises
+    :class:`Invalid` for a value that is no text.
     """
     found = flavor.get(ACME_AUTHORITY, "")
     if not isinstance(found, str):
@@ -136,5 +138,7 @@ def acme_authority_of(flavor: Mapping[str, Any]) -> str:
 
 
 def vip_vnic_type(flavor: Mapping[str, Any]) -> VnicType:
-    """Return the vnic type of the VIP's port by a flavor's data: ``sriov_vip`` decides it, like in Octavia."""
+    """Return the VNIC type of the VIP's port by this flavor data: ``direct`` if ``sriov_vip`` is true, as in
+    Octavia, else ``normal``.
+    """
     return "direct" if flavor.get("sriov_vip") is True else "normal"

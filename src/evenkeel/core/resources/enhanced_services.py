@@ -49,7 +49,9 @@ class ServiceParameter(Wire):
     """Value of the parameter if no tag sets it: the definition's own."""
 
     def problem(self, value: int) -> str:
-        """Return why the value is not allowed for the parameter; empty if it is."""
+        """Return why the value is not allowed for the parameter, with the allowed range; empty if it is
+        allowed.
+        """
         if self.minimum <= value <= self.maximum:
             return ""
         return f"{value}. Allowed: {self.minimum} to {self.maximum}"
@@ -91,13 +93,13 @@ class EnhancedService(Wire):
 
     @property
     def offered_settings(self) -> dict[str, Any]:
-        """Return :attr:`settings` as tenants see them: of an operator's lines only their number."""
+        """The definition's :attr:`settings` as tenants see them: of an operator's lines only their number."""
         found = self.settings
         return found | {name: len(found[name]) for name in ("haproxy_lines",) if name in found}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return {part of the definition: its settings as JSON values}."""
+        """Settings of the definition: {part (:mod:`evenkeel.config.esd.parts`): its JSON value}."""
         return {name: json.decode(text) for name, text in self.parts.items()}
 
 
@@ -107,17 +109,21 @@ def is_valid_name(text: str) -> bool:
 
 
 def services_in_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of enhanced services in an object's tags, in alphabetical order."""
+    """Return the names of the enhanced services that an object's tags ``esd:<name>`` choose, with or without
+    a parameter, in alphabetical order, each once.
+    """
     return tuple(sorted({tag.removeprefix(TAG_PREFIX).partition(":")[0] for tag in tags if tag.startswith(TAG_PREFIX)}))
 
 
 def is_parameter_name(text: str) -> bool:
-    """Whether a text may be the name of a parameter."""
+    """Whether a text may be the name of an enhanced service's parameter."""
     return _PARAMETER_NAME.fullmatch(text) is not None
 
 
 def parameter_tags(tags: Iterable[str]) -> Iterator[ParameterTag]:
-    """Yield the tags that set parameters, or try to, in alphabetical order."""
+    """Yield the tags ``esd:<name>:…`` that set parameters of enhanced services, or try to, in alphabetical
+    order.
+    """
     for tag in sorted({tag for tag in tags if tag.startswith(TAG_PREFIX)}):
         service, colon, setting = tag.removeprefix(TAG_PREFIX).partition(":")
         if colon:
@@ -129,8 +135,9 @@ def parameter_tags(tags: Iterable[str]) -> Iterator[ParameterTag]:
 def select_parameters(
     names: Iterable[str], *, listener_tags: Iterable[str], load_balancer_tags: Iterable[str]
 ) -> dict[str, dict[str, int]]:
-    """Return {name of the enhanced service: {parameter: value}} for these services, from the tags of a listener and its
-    load balancer.
+    """Return {name of an enhanced service: {parameter: value}} for those of these services whose parameters
+    are set by tags; a listener's tag counts before its load balancer's. Tags without a valid parameter
+    name or number are ignored.
     """
     found: dict[str, dict[str, int]] = {}
     chosen = set(names)
@@ -142,7 +149,9 @@ def select_parameters(
 
 
 def bare_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags that may be the bare name of an enhanced service, in alphabetical order."""
+    """Return the tags that may be names of enhanced services without prefix, in alphabetical order, each
+    once.
+    """
     return tuple(sorted({tag for tag in tags if is_valid_name(tag)}))
 
 
@@ -154,11 +163,11 @@ def select_services(
     flavor: Iterable[str],
     bare: bool = False,
 ) -> tuple[str, ...]:
-    """Return the names of the enhanced services for one listener; the first has precedence.
+    """Return the names of the enhanced services for one listener, each once; the first has precedence.
 
-    ``policies``: names of the listener's L7 policies that stand for enhanced services, by position; ``flavor``: names
-    that the load balancer's flavor gives; ``bare``: whether the listener's tags count without prefix, with
-    :data:`OPTIONAL` before their names.
+    ``policies``: names of the listener's L7 policies that stand for enhanced services, by position;
+    ``flavor``: names that the load balancer's flavor gives; ``bare``: whether the listener's tags without
+    prefix count, too, with :data:`OPTIONAL` before their names.
     """
     own = tuple(listener_tags)
     before, after = (*policies, *services_in_tags(own)), (*services_in_tags(load_balancer_tags), *flavor)

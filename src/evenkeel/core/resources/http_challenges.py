@@ -1,4 +1,4 @@
-"""Challenges of a certificate authority that a load balancer answers (ACME's http-01, RFC 8555, 8.3)."""
+"""HTTP challenges of a certificate authority that a load balancer answers (ACME's http-01, RFC 8555, 8.3)."""
 
 import re
 
@@ -28,5 +28,7 @@ class HttpChallenge(Wire):
 
 
 def is_challenge(token: str, key_authorization: str) -> bool:
-    """Whether both texts have the form that RFC 8555 prescribes, so that they need no quoting anywhere."""
+    """Whether a challenge's token and key authorization have the form that RFC 8555 prescribes, so that they
+    need no quoting anywhere.
+    """
     return bool(_TOKEN_PATTERN.fullmatch(token) and _KEY_AUTHORIZATION.fullmatch(key_authorization))

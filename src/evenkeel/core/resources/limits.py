@@ -43,21 +43,23 @@ class LoadBalancerLimits(Value):
 
 
 class LimitMet(Conflict):
-    """The load balancer's limits do not allow more objects of some kind."""
+    """The limits of one load balancer do not allow more objects of some kind."""
 
     code = "limit_met"
 
 
 def growing_kinds(wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the limited kinds of which ``wanted`` adds objects, in their order."""
+    """Return the limited kinds of which ``wanted`` ({kind: number}) adds objects, in the order of
+    :data:`CALLED`.
+    """
     return tuple(kind for kind in CALLED if wanted.get(kind, 0) > 0)
 
 
 def check_limits(
     load_balancer_id: LoadBalancerId, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
 ) -> None:
-    """Check that ``used`` and ``wanted`` objects together exceed no limit of the load balancer. Raises
-    :class:`LimitMet`.
+    """Check that ``used`` and ``wanted`` objects ({kind: number}) together exceed no limit of the load
+    balancer. Raises :class:`LimitMet` for the first kind that does.
 
     A change that adds nothing is never refused, even where a limit was lowered below what exists.
     """

@@ -77,15 +77,17 @@ L7_POSITION_MAX = 2_147_483_647
 L7_RULES_MAX = 50
 """Maximum number of rules of one L7 policy, like in Octavia."""
 RATE_LIMIT_POLICIES_MAX = 16
-"""Most rate limit policies of one listener."""
+"""Maximum number of rate limit policies of one listener."""
 RATE_LIMIT_RULES_MAX = 8
-"""Most rules of one rate limit policy."""
+"""Maximum number of rules of one rate limit policy."""
 RATE_LIMIT_URLS_MAX = 32
-"""Most paths of one rate limit rule."""
+"""Maximum number of paths of one rate limit rule."""
 
 
 def port_space(protocol: str) -> str:
-    """Return the port space of a protocol: two listeners may have the same port number in different spaces."""
+    """Return the name of the port space of a listener's protocol: ``TCP``, or the protocol itself for
+    datagram protocols. Two listeners may have the same port number in different spaces.
+    """
     return protocol if protocol in DATAGRAM_PROTOCOLS else "TCP"
 
 
@@ -99,13 +101,15 @@ class Vip(Wire):
 
 
 def one_family(address: str | None, more: Iterable[str]) -> str | None:
-    """Return the VIP's address if all additional addresses are of its family (IPv4 or IPv6), else None."""
+    """Return the VIP's ``address`` if all additional addresses in ``more`` are of its family (IPv4 or IPv6),
+    else None; None, too, if ``address`` is None.
+    """
     six = ":" in (address or "")
     return None if any((":" in other) != six for other in more) else address
 
 
 class SessionPersistence(Wire):
-    """The rule by which requests of one client go to the same member."""
+    """Rule by which a pool sends all requests of one client to the same member."""
 
     type: PersistenceType
     cookie_name: str | None = None
@@ -117,7 +121,9 @@ class SessionPersistence(Wire):
 
 
 class LoadBalancer(Value):
-    """The root object of a configuration: one VIP, owned by one project."""
+    """A load balancer, the root object of a configuration: one VIP, and optionally more, owned by one
+    project.
+    """
 
     id: LoadBalancerId
     project_id: ProjectId
@@ -232,14 +238,14 @@ class ListenerSpec(Spec):
     hsts_include_subdomains: bool = False
     hsts_preload: bool = False
     operator_irules: tuple[str, ...] = ()
-    """Paths of an operator's iRules on the listener's virtual servers; they follow this driver's own. Tenants neither
-    see nor set them, because iRules run with all rights of the device.
+    """Paths of an operator's iRules on the listener's virtual servers, which follow the driver's own iRules. Tenants
+    neither see nor set these, because iRules run with all rights of the device.
     """
 
 
 @flattened_struct
 class Listener(Value, ListenerSpec, kw_only=True):
-    """A listener: a port of the VIP."""
+    """A listener, a port of the VIP, as stored: with its parents, statuses and the ids of its children."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -283,7 +289,9 @@ class PoolSpec(Spec):
 
 @flattened_struct
 class Pool(Value, PoolSpec, kw_only=True):
-    """A pool: a group of members to which listeners send."""
+    """A pool, a group of members to which listeners send, as stored: with its parents, statuses and the ids
+    of related objects.
+    """
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
@@ -323,7 +331,7 @@ class MemberSpec(Spec):
 
 @flattened_struct
 class Member(Value, MemberSpec, kw_only=True):
-    """A member: one server of a pool."""
+    """A member, one server of a pool, as stored: with its parents and statuses."""
 
     pool_id: str
     load_balancer_id: LoadBalancerId
@@ -342,7 +350,10 @@ class Member(Value, MemberSpec, kw_only=True):
 
 
 class HealthMonitorSpec(Spec):
-    """Health check of the members of one pool: the attributes sent to the device. Times in seconds."""
+    """Health check of the members of one pool: the attributes sent to the device. ``delay``, ``timeout``:
+    seconds; ``max_retries``, ``max_retries_down``: successes until a member is up, failures until it is
+    down.
+    """
 
     id: str
     type: HealthMonitorType
@@ -361,7 +372,7 @@ class HealthMonitorSpec(Spec):
 
 @flattened_struct
 class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
-    """Health check of the members of one pool."""
+    """Health check of the members of one pool, as stored: with its parents and statuses."""
 
     pool_id: str
     load_balancer_id: LoadBalancerId
@@ -395,8 +406,8 @@ class L7PolicySpec(Spec):
 
 @flattened_struct
 class L7Policy(Value, L7PolicySpec, kw_only=True):
-    """An action of a listener for requests that match all of the policy's rules. The first policy that matches applies.
-    A policy without enabled rules matches nothing.
+    """An L7 policy as stored: an action of a listener for requests that match all of the policy's rules. The
+    first policy that matches applies. A policy without enabled rules matches nothing.
     """
 
     listener_id: str
@@ -434,7 +445,7 @@ class L7RuleSpec(Spec):
 
 @flattened_struct
 class L7Rule(Value, L7RuleSpec, kw_only=True):
-    """An L7 rule: one condition on a request."""
+    """An L7 rule, one condition on a request, as stored: with its parents and statuses."""
 
     l7policy_id: str
     load_balancer_id: LoadBalancerId
@@ -449,7 +460,7 @@ class L7Rule(Value, L7RuleSpec, kw_only=True):
 
 
 class RateLimitPolicySpec(Spec):
-    """The attributes of a rate limit policy that are sent to the device."""
+    """A rate limit policy: the attributes sent to the device."""
 
     id: str
     action: RateLimitAction
@@ -458,8 +469,9 @@ class RateLimitPolicySpec(Spec):
 
 @flattened_struct
 class RateLimitPolicy(Value, RateLimitPolicySpec, kw_only=True):
-    """An action of a listener for clients that exceed all of the policy's rules; several policies apply independently.
-    A policy without rules limits nothing. Attributes are those of Octavia's specification of rate limits.
+    """A rate limit policy as stored: an action of a listener for clients that exceed all of the policy's
+    rules; several policies apply independently. A policy without rules limits nothing. Attributes are
+    those of Octavia's specification of rate limits.
     """
 
     listener_id: str
@@ -493,7 +505,7 @@ class RateLimitRuleSpec(Spec):
 
 @flattened_struct
 class RateLimitRule(Value, RateLimitRuleSpec, kw_only=True):
-    """A rate limit rule: a threshold of one metric."""
+    """A rate limit rule, a threshold of one metric, as stored: with its parents and statuses."""
 
     rate_limit_policy_id: str
     load_balancer_id: LoadBalancerId
@@ -509,7 +521,9 @@ class RateLimitRule(Value, RateLimitRuleSpec, kw_only=True):
 
 
 class NewPool(Value):
-    """A pool created together with the listener or L7 policy that refers to it."""
+    """A pool that is created together with the listener or L7 policy that refers to it. ``monitor`` None: the
+    pool has no health monitor.
+    """
 
     pool: Pool
     members: tuple[Member, ...] = ()
@@ -517,7 +531,7 @@ class NewPool(Value):
 
     @property
     def parts(self) -> tuple[Pool | Member | HealthMonitor, ...]:
-        """Return the pool, its members and its monitor."""
+        """The pool, its members and its monitor (if it has one), in this order."""
         return (self.pool, *self.members, *(() if self.monitor is None else (self.monitor,)))
 
 
@@ -541,7 +555,9 @@ class LoadBalancerTree(Value):
 
 
 class ListenerStatistics(Wire):
-    """Totals of bytes and connections of a listener since it was created."""
+    """Traffic totals of a listener since it was created: bytes, connections and errors;
+    ``active_connections``: number open now.
+    """
 
     bytes_in: int = 0
     bytes_out: int = 0

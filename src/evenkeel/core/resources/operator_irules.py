@@ -9,7 +9,9 @@ _PATH_CHARACTERS_MAX = 255
 
 
 def irules_problem(paths: Sequence[str]) -> str:
-    """Return why these paths cannot be the iRules of a listener; empty if they can."""
+    """Return why these paths cannot be the iRules of a listener (human-readable): too many, a wrong form, or
+    a repetition; empty if they can.
+    """
     if len(paths) > PER_LISTENER_MAX:
         return f"{len(paths)} iRules; at most {PER_LISTENER_MAX} are allowed"
     for path in paths:

@@ -28,14 +28,16 @@ POOLS_OF_MONITOR_MAX = 200
 
 
 class MonitorUse(Value):
-    """A pool with which a monitor is associated."""
+    """A pool with which a health monitor is associated, and the monitor's status in that pool."""
 
     pool_id: str
     provisioning_status: ProvisioningStatus
 
 
 class SharedMonitor(Value):
-    """A health monitor of LBaaS v1, which any number of pools may share. Times in seconds."""
+    """A health monitor of LBaaS v1, which any number of pools may share. ``delay``, ``timeout``: seconds;
+    ``created_at``, ``updated_at``: seconds since 1970. ``uses``: the pools with the monitor.
+    """
 
     id: str
     project_id: ProjectId

@@ -24,7 +24,7 @@ Limits = Mapping[str, int | None]
 
 
 class Quotas(Value):
-    """The maximum number of objects of each kind; -1: no limit."""
+    """The maximum number of objects of each kind in a project; -1: no limit."""
 
     loadbalancer: int = UNLIMITED
     listener: int = UNLIMITED
@@ -35,17 +35,19 @@ class Quotas(Value):
     l7rule: int = UNLIMITED
 
     def limited_kinds(self) -> frozenset[str]:
-        """Return the kinds of objects that have a limit."""
+        """Return the kinds of objects (keys of :data:`TITLES`) that have a limit."""
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 
     def with_own(self, limits: Limits) -> "Quotas":
-        """Return a copy with the given ``limits`` replaced."""
+        """Return a copy with the given ``limits`` in place of these; kinds that are missing in ``limits``, or
+        None, stay.
+        """
         values = {name: limits.get(name) for name in TITLES}
         return Quotas(**{name: getattr(self, name) if value is None else value for name, value in values.items()})
 
 
 class ProjectQuotas(Value):
-    """The quotas of one project, defaults filled in."""
+    """The quotas of one project, with the defaults where it has none of its own."""
 
     project_id: ProjectId
     quotas: Quotas
@@ -57,7 +59,8 @@ class ProjectQuotas(Value):
 
 
 def exceeded_quotas(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the titles of the kinds whose quota ``used`` and ``wanted`` objects together exceed. Pure.
+    """Return the titles (:data:`TITLES`) of the kinds whose quota ``used`` and ``wanted`` objects ({kind:
+    number}) together exceed; empty if none is. Pure.
 
     A change that adds nothing is never refused, even where a quota was lowered below the number in use.
     """

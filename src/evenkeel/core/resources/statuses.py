@@ -14,7 +14,9 @@ class ProvisioningStatus(StrEnum):
 
 
 class OperatingStatus(StrEnum):
-    """State of an object's traffic (Octavia API reference, "Operating Status Codes")."""
+    """State of an object's traffic, as observed on the devices (Octavia API reference, "Operating Status
+    Codes").
+    """
 
     ONLINE = "ONLINE"  # works
     OFFLINE = "OFFLINE"  # administratively down, or not yet known

@@ -1,8 +1,8 @@
-"""The writes that lead from the stored tree of a load balancer to a desired one. Pure.
+"""Comparison of two trees of a load balancer: the writes that lead from the stored one to a wanted one. Pure.
 
-A store applies the steps in their order within one transaction. The order keeps each step valid: an object's parent,
-and the pool to which it sends, exist as long as the object does, and no two live objects have the same port, address or
-pool where only one may.
+A store applies the steps in their order within one transaction. The order keeps each step valid: an object's
+parent, and the pool to which it sends, exist as long as the object does, and no two live objects have the
+same port, address or pool where only one may.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -73,28 +73,30 @@ moment.
 
 
 class Remove(Value):
-    """Mark live objects of one kind deleted."""
+    """Step: mark live objects of one kind deleted."""
 
     kind: ChildKind
     ids: tuple[str, ...]
 
 
 class Insert(Value):
-    """Store new objects of one kind."""
+    """Step: store new objects of one kind."""
 
     kind: ChildKind
     rows: tuple[Child, ...]
 
 
 class Overwrite(Value):
-    """Give stored objects of one kind these attributes; objects marked deleted are live again."""
+    """Step: give stored objects of one kind the attributes of these rows; objects marked deleted are live
+    again.
+    """
 
     kind: ChildKind
     rows: tuple[Child, ...]
 
 
 class Touch(Value):
-    """Mark objects of one kind as changed, because their children change."""
+    """Step: mark objects of one kind as changed, because their children change."""
 
     kind: ChildKind
     ids: tuple[str, ...]
@@ -104,7 +106,7 @@ Step = Remove | Insert | Overwrite | Touch
 
 
 class TreeChanges(Value):
-    """The difference between two trees of one load balancer."""
+    """The difference between a stored and a wanted tree of one load balancer; false if they are equal."""
 
     load_balancer: Mapping[str, Any]
     """Changed attributes of the load balancer itself."""
@@ -117,13 +119,13 @@ class TreeChanges(Value):
 
 
 def fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | None:
-    """Return the name of the first attribute in :data:`FIXED` that differs; None if there is none."""
+    """Return the name of the first attribute in :data:`FIXED` whose values differ; None if there is none."""
     return next((name for name in FIXED if getattr(stored, name) != getattr(wanted, name)), None)
 
 
 def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChanges:
-    """Return the changes from the stored tree, which may have objects marked deleted, to the wanted tree, which has
-    none.
+    """Return the changes from the stored tree, which may have objects marked deleted, to the wanted tree,
+    which has none. Differences of :data:`FIXED` attributes are not among them.
     """
     before, after = stored.load_balancer, wanted.load_balancer
     changed = sorted(name for name in CHANGEABLE[LoadBalancer] if getattr(before, name) != getattr(after, name))
@@ -153,7 +155,7 @@ def all_children(tree: LoadBalancerTree) -> list[Child]:
 
 
 class _Compared(Value):
-    """The stored and wanted objects of one kind, sorted by what happens to them."""
+    """The stored and wanted objects of one kind, grouped by what has to be done with them."""
 
     gone: tuple[Child, ...]
     """Live stored objects that are not in the wanted tree."""
@@ -165,7 +167,7 @@ class _Compared(Value):
 
     @property
     def differing(self) -> tuple[Child, ...]:
-        """Return all objects that change; those that are removed in their stored state."""
+        """All objects that have to be removed, inserted or overwritten; removed ones in their stored state."""
         return (*self.gone, *self.new, *self.changed)
 
 

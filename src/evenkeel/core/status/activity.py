@@ -15,7 +15,7 @@ RouteKey = tuple[str, str]
 
 
 class RequestTotals(Value):
-    """Requests answered since the process started."""
+    """Requests answered by this controller since it started: number, failures and times."""
 
     count: int = 0
     failed: int = 0
@@ -25,7 +25,9 @@ class RequestTotals(Value):
 
 
 class ChangeTotals(Value):
-    """Changes that devices have, according to the reports that this process processed since it started."""
+    """Changes that devices have, according to the reports that this controller processed since it started:
+    number and times to ACTIVE.
+    """
 
     count: int = 0
     seconds: float = 0.0
@@ -36,8 +38,9 @@ class ChangeTotals(Value):
     """
 
     def quantile(self, share: float) -> float | None:
-        """Time within which ``share`` (0 to 1) of the changes became ACTIVE, interpolated within its bucket like in
-        Prometheus; None without changes. Beyond the last finite bound it is that bound.
+        """Return the time in seconds within which ``share`` (0 to 1) of the changes became ACTIVE,
+        interpolated within its bucket like in Prometheus; None without changes. Beyond the last finite
+        bound it is that bound.
         """
         if not self.count:
             return None
@@ -59,7 +62,7 @@ class ActivityTotals(Value):
     changes: ChangeTotals
 
     def requests(self) -> RequestTotals:
-        """Return the sum over all routes."""
+        """Return the sum of the requests of all routes."""
         every = self.routes.values()
         return RequestTotals(
             count=sum(each.count for each in every),
@@ -95,7 +98,9 @@ class ActivityPoint(Value):
 
 
 def merged(points: Sequence[ActivityPoint], most: int) -> tuple[ActivityPoint, ...]:
-    """Return at most ``most`` points, each the mean of several that follow each other if there are more."""
+    """Return at most ``most`` points: these if they are not more, else means of equally many successive
+    points (the first mean may have fewer), so that a new point changes the last mean only.
+    """
     size = max(1, -(-len(points) // most))
     if size == 1:
         return tuple(points)
@@ -141,7 +146,7 @@ def _mean_traffic(sums: Sequence[TrafficSum]) -> TrafficSum | None:
 
 
 class Activity(Value):
-    """Totals, and the stored points, oldest first."""
+    """Totals of one controller since it started, and the stored points, oldest first."""
 
     since: float
     """Time at which the process began to count, in seconds since the epoch."""

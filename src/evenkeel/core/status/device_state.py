@@ -5,7 +5,9 @@ from evenkeel.core.kit.values import Wire
 
 
 class DeviceState(Wire):
-    """State of one device, reported by an agent."""
+    """State of one device, reported by an agent. ``name``: address that identifies the device; ``version``:
+    of the device's software; ``failover_state``: in the device's own words.
+    """
 
     name: str
     reachable: bool
@@ -37,5 +39,7 @@ class DeviceState(Wire):
 
     @property
     def title(self) -> str:
-        """Text that names the device: its own name before its address."""
+        """Text that names the device: its own name before its address; the address alone if no own name is
+        known.
+        """
         return name_and_id(self.own_name, self.name)

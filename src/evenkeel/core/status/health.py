@@ -19,7 +19,9 @@ _TAKES_TRAFFIC = frozenset({S.ONLINE, S.NO_MONITOR})
 
 
 def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -> OperatingStatus:
-    """Compute the status of a member. ``up``: its last checks succeeded; ignored unless ``monitored``."""
+    """Compute the operating status of a member. ``draining``: its weight is 0; ``monitored``: its pool has a
+    health monitor; ``up``: its last checks succeeded, ignored unless ``monitored``.
+    """
     if not enabled:
         return S.OFFLINE
     if monitored and not up:
@@ -30,8 +32,8 @@ def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -
 
 
 def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> OperatingStatus:
-    """Compute the status of a pool from the statuses of its members. ``in_use``: the pool is enabled, and a listener
-    sends to it.
+    """Compute the operating status of a pool from the statuses of its members. ``in_use``: the pool is
+    enabled, and a listener sends to it.
     """
     statuses = tuple(members)
     if not in_use:
@@ -42,15 +44,17 @@ def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> O
 
 
 def listener_status(*, enabled: bool, connections: int = 0, connection_limit: int = 0) -> OperatingStatus:
-    """Compute the status of a listener. ``connection_limit`` 0 or less: no limit."""
+    """Compute the operating status of a listener. ``connections``: number open now; ``connection_limit`` 0 or
+    less: no limit.
+    """
     if not enabled:
         return S.OFFLINE
     return S.DEGRADED if 0 < connection_limit <= connections else S.ONLINE
 
 
 def load_balancer_status(parts: Iterable[OperatingStatus], *, enabled: bool = True) -> OperatingStatus:
-    """Compute the status of a load balancer from the statuses of its listeners and pools; OFFLINE
-    parts do not count.
+    """Compute the operating status of a load balancer from the statuses of its listeners and pools: the worst
+    of ERROR, DEGRADED and ONLINE; other statuses do not count.
     """
     if not enabled:
         return S.OFFLINE

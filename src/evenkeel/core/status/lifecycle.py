@@ -1,4 +1,4 @@
-"""The events of a load balancer's life that billing and monitoring systems are notified of. Pure."""
+"""Events of a load balancer's life that billing and monitoring systems are notified of. Pure."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from evenkeel.core.status.provisioning import StatusChange
 
 
 class LifecycleEvent(StrEnum):
-    """An event of a load balancer itself; changes of its children are none."""
+    """An event of a load balancer itself, for notifications; changes of its children are none."""
 
     CREATE = "create"  # its devices have it for the first time
     UPDATE = "update"  # its devices have a change of its own attributes
@@ -14,10 +14,10 @@ class LifecycleEvent(StrEnum):
 
 
 def lifecycle_event(change: StatusChange) -> LifecycleEvent | None:
-    """The event that a change of status completes; None if it completes none.
+    """Return the event that a change of status completes; None if it completes none.
 
-    A change of attributes that becomes effective together with the creation is part of that, and several changes that
-    become effective together are one event.
+    A change of attributes that becomes effective together with the creation is part of that, and several
+    changes that become effective together are one event.
     """
     if change.removed:
         return LifecycleEvent.DELETE

@@ -13,8 +13,8 @@ S = OperatingStatus
 _UNSEEN_STATUSES = frozenset({S.OFFLINE, S.NO_MONITOR})
 
 KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
-"""Statuses that a child keeps when the status of its whole load balancer is set: neither of them
-means that it works.
+"""Statuses that a child keeps when the status of its whole load balancer is set: neither of them means that the child
+works.
 """
 UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
 """New status of a load balancer whose devices are not observed: it may still serve. Other statuses stay."""
@@ -23,15 +23,17 @@ WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE
 
 
 def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool) -> OperatingStatus:
-    """Status of a load balancer, listener or pool after its device confirmed it. ``new``: it was confirmed for the
-    first time. ``carries_traffic``: whether the device does; if not, nothing on it is ONLINE until it is observed.
+    """Return the operating status of a load balancer, listener or pool after its device confirmed it: ONLINE
+    if it was OFFLINE, is ``enabled`` and was confirmed for the first time (``new``) by a device that
+    carries traffic; else unchanged.
     """
     return S.ONLINE if carries_traffic and new and enabled and was is S.OFFLINE else was
 
 
 def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monitored: bool) -> OperatingStatus:
-    """Status of a member after its device confirmed it. ``new``: it was confirmed for the first time. ``monitored``:
-    its pool has a health monitor, which decides.
+    """Return the operating status of a member after its device confirmed it. It changes only if the member
+    was confirmed for the first time (``new``) and not observed before: to OFFLINE if it is not
+    ``enabled``, else to NO_MONITOR unless its pool has a health monitor.
     """
     if not new or was not in _UNSEEN_STATUSES:
         return was
@@ -41,10 +43,14 @@ def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monit
 
 
 def unobserved_status(*, enabled: bool) -> OperatingStatus:
-    """Status of a health monitor, L7 policy or L7 rule: ONLINE as soon as its device has it."""
+    """Return the operating status of an object without observed statuses (health monitor, L7 or rate limit
+    policy or rule) that its device has: ONLINE if it is enabled, else OFFLINE.
+    """
     return S.ONLINE if enabled else S.OFFLINE
 
 
 def status_below(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
-    """Status of a listener, pool or member after the status of its whole load balancer was set to ``whole``."""
+    """Return the operating status of a listener, pool or member after the status of its whole load balancer
+    was set to ``whole``: that one, unless ``was`` is in :data:`KEPT_BELOW`.
+    """
     return was if was in KEPT_BELOW else whole

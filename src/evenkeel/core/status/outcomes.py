@@ -1,4 +1,4 @@
-"""Outcomes and observations that agents report of load balancers and their objects."""
+"""Outcomes and observations that agents report about load balancers and their objects."""
 
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Wire
@@ -9,7 +9,7 @@ from evenkeel.core.resources.statuses import OperatingStatus
 
 
 class Applied(Wire):
-    """The outcome for one load balancer. ``error`` empty: the device holds ``revision``."""
+    """Outcome of one load balancer's revision on its devices. ``error`` empty: the devices hold ``revision``."""
 
     load_balancer_id: LoadBalancerId
     revision: int
@@ -23,8 +23,9 @@ class Applied(Wire):
 
 
 class ObservedStatus(Wire):
-    """The operating status of one object as seen on the device. ``kind`` is loadbalancer, listener, pool or
-    member."""
+    """The operating status of one object as seen on the devices. ``kind``: loadbalancer, listener, pool or
+    member.
+    """
 
     kind: str
     id: str
@@ -34,7 +35,7 @@ class ObservedStatus(Wire):
 
 
 class ObservedStatistics(Wire):
-    """Totals of one listener, summed over the group's devices."""
+    """Traffic totals of one listener, summed over the group's devices."""
 
     listener_id: str
     statistics: ListenerStatistics

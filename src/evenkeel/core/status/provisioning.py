@@ -1,9 +1,9 @@
-"""Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its deadline.
-Pure, so that every order of reports can be tested.
+"""Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its
+deadline. Pure, so that every order of reports can be tested.
 
-``applied_revision`` only grows, and is 0 while a load balancer is held. An outcome of a change that is missing from
-this database comes from another history (the database lost commits, or was restored from a backup) and is ignored: see
-:mod:`evenkeel.core.status.changes`.
+``applied_revision`` only grows, and is 0 while a load balancer is held. An outcome of a change that is
+missing from this database comes from another history (the database lost commits, or was restored from a
+backup) and is ignored: see :mod:`evenkeel.core.status.changes`.
 """
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from evenkeel.core.status.outcomes import Applied
 
 MAX_REASON_CHARACTERS = 1_000
 HELD_REASON = "held: not switched over yet, the system that it comes from serves it"
-"""Reason of a load balancer that no device has, because another system still serves it."""
+"""Status reason of a load balancer that no device has, because another system still serves the load balancer."""
 
 
 class LoadBalancerState(Value):
@@ -48,7 +48,9 @@ class LoadBalancerState(Value):
 
 
 class StatusChange(Value):
-    """The state to write. An event is recorded if the provisioning statuses of ``was`` and ``now`` differ."""
+    """Change of a load balancer's stored state, from ``was`` to ``now``, and what else has to be written. An
+    event is recorded if the provisioning statuses differ.
+    """
 
     was: LoadBalancerState
     now: LoadBalancerState
@@ -63,14 +65,14 @@ class StatusChange(Value):
 
     @property
     def first(self) -> bool:
-        """Whether the device confirmed the load balancer for the first time."""
+        """True if the device confirmed the load balancer for the first time; never for a held one."""
         return self.was.applied_revision == 0 and self.confirmed_revision is not None and not self.was.held
 
 
 def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: bool = True) -> StatusChange | None:
-    """Return the change caused by one outcome; None if the outcome is outdated or belongs to another
-    history of the database. ``carries_traffic``: whether the device type carries traffic; then objects that it
-    confirms are ONLINE until observed otherwise.
+    """Return the change caused by one reported outcome; None if nothing changes, the outcome is outdated, or
+    it belongs to another history of the database. ``carries_traffic``: whether the device type carries
+    traffic; then objects that it confirms are ONLINE until observed otherwise.
     """
     if not _is_of_this_history(was, outcome):
         return None
@@ -84,8 +86,8 @@ def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
 
 
 def _change_of_waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
-    """Return the change by an outcome without an attempt: a PENDING load balancer gets the reason and stays PENDING
-    until its deadline.
+    """Return the change by an outcome without an attempt: a PENDING load balancer gets the outcome's error as
+    reason and stays PENDING until its deadline. None if nothing changes, or a newer revision is pending.
     """
     if outcome.revision < was.revision or was.provisioning_status not in PENDING:
         return None
@@ -130,7 +132,8 @@ def _confirmed_change(was: LoadBalancerState, revision: int, carries_traffic: bo
 
 
 def _confirmed_held(was: LoadBalancerState, revision: int) -> StatusChange | None:
-    """Return the change after the devices confirmed that they have nothing of a held load balancer.
+    """Return the change after the devices confirmed that they have nothing of a held load balancer; None if
+    nothing changes, or a newer revision is pending.
 
     ``applied_revision`` stays: the first revision that a device has comes after the release.
     """
@@ -153,8 +156,8 @@ def _status_behind(status: ProvisioningStatus) -> ProvisioningStatus:
 
 
 def overdue_change(was: LoadBalancerState, reason: str) -> StatusChange:
-    """Return the change at the deadline: no device confirmed the newest revision in time. The agent goes on retrying,
-    so the known cause stays.
+    """Return the change at the deadline, when no device confirmed the newest revision in time: to ERROR with
+    ``reason`` and the known cause. The agent goes on retrying.
     """
     why = f"{reason}: {was.status_reason}" if was.status_reason else reason
     return StatusChange(was=was, now=_state_in_error(was, why), failed=True)

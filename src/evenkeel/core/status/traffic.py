@@ -1,6 +1,6 @@
-"""Traffic of load balancers over time. Device drivers count, agents report totals, and the database keeps the newest
-ones (:class:`ListenerStatistics`). A controller reads them at intervals and keeps the differences in memory for some
-hours; they are not stored.
+"""Traffic of load balancers over time. Device drivers count, agents report totals, and the database keeps the
+newest ones (:class:`ListenerStatistics`). A controller reads them at intervals and keeps the differences
+in memory for some hours; the differences are not stored.
 """
 
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -31,7 +31,7 @@ class ListenerTraffic(Value):
 
 
 class TrafficTotals(Value):
-    """Reported totals of one load balancer, summed over its listeners."""
+    """Reported traffic totals of one load balancer, summed over its listeners."""
 
     load_balancer_id: LoadBalancerId
     group: GroupKey
@@ -46,18 +46,22 @@ class TrafficTotals(Value):
 
 
 class TrafficReading(Value):
-    """The newest totals, for the oldest load balancers that have any."""
+    """The newest traffic totals of the oldest load balancers that have any, and which device groups are
+    observed.
+    """
 
     groups: tuple[GroupObservation, ...]
     load_balancers: tuple[TrafficTotals, ...]
     counted: int
-    """Number of load balancers with totals, including those left out here; counted once a minute
-    where there are many.
+    """Number of load balancers with totals, also of those not in ``load_balancers``; counted once a minute where there
+    are many.
     """
 
 
 class TrafficSample(Value):
-    """The traffic of one load balancer between two observations. Rates are per second, and averages."""
+    """The traffic of one load balancer between two observations: average rates per second of connections,
+    bytes and errors. ``members_online``: of ``members``, those that take new connections.
+    """
 
     connections: float
     """New connections per second."""
@@ -85,14 +89,16 @@ class TrafficPoint(TrafficSample):
 
 
 class ListenerSeries(Value):
-    """The points of one listener that this process holds, oldest first; members are counted in none."""
+    """Traffic of one listener over time: the points that this process holds, oldest first; members are not
+    counted (0).
+    """
 
     listener_id: str
     points: tuple[TrafficPoint, ...] = ()
 
 
 class TrafficSeries(Value):
-    """The points of one load balancer that this process holds, oldest first."""
+    """Traffic of one load balancer over time: the points that this process holds, oldest first."""
 
     interval_seconds: float
     points: tuple[TrafficPoint, ...] = ()

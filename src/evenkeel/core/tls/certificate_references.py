@@ -1,5 +1,5 @@
-"""References to a key manager: the attributes of listeners and pools that hold them, and the kind of content that each
-names. Pure.
+"""References to key managers: the attributes of listeners and pools that hold them, and the kind of content
+that each names. Pure.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_con
 
 
 class NamedCertificate(Value):
-    """One reference to a certificate, in an attribute of a listener or pool."""
+    """One reference to a key manager, with the attribute of a listener or pool that holds it."""
 
     field: str
     reference: str
@@ -32,14 +32,14 @@ class NamedCertificate(Value):
 
 
 class ListenerReferences(NamedTuple):
-    """References of a listener to its own certificates."""
+    """References of a listener to its own certificates: the default one (None: none) and those chosen by SNI."""
 
     default_tls_container_ref: str | None
     sni_container_refs: tuple[str, ...]
 
     @classmethod
     def of(cls, row: ListenerSpec) -> Self:
-        """Return those of a listener."""
+        """Return the references of a listener to its own certificates."""
         return cls(row.default_tls_container_ref, row.sni_container_refs)
 
 
@@ -52,9 +52,8 @@ class ChangedReferences(NamedTuple):
 
 
 def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
-    """Return the references of a listener or pool, in the order of its attributes.
-
-    References without effect are left out: those of a listener whose protocol has no TLS.
+    """Return the references of a listener or pool, in the order of :data:`REFERENCES`. Empty for a listener
+    whose protocol has no TLS, because its references have no effect.
     """
     if isinstance(row, ListenerSpec) and row.protocol != TLS_PROTOCOL:
         return ()

@@ -1,4 +1,6 @@
-"""Certificates with their keys, CA certificates and revocation lists, as key managers return them: values only."""
+"""Certificates with their keys, CA certificates and revocation lists, as key managers return them. Values
+only.
+"""
 
 import hashlib
 from datetime import UTC, datetime
@@ -17,7 +19,7 @@ REVOCATION_LIST_BYTES_MAX = 1024 * 1024
 
 
 class CertificateKind(StrEnum):
-    """Kind of content that a reference names."""
+    """Kind of content that a reference to a key manager names."""
 
     CERTIFICATE = "certificate"
     """A certificate with its key and intermediates."""
@@ -27,7 +29,7 @@ class CertificateKind(StrEnum):
 
     @property
     def words(self) -> str:
-        """The kind of certificate in words, for messages."""
+        """Text for the kind of content in messages: ``certificate``, ``authority`` or ``revocation list``."""
         return self.value.replace("_", " ")
 
 
@@ -62,7 +64,9 @@ class PrivateKey(Secret):
 
 
 class CertificateFacts(Value):
-    """Facts read from a certificate."""
+    """Facts read from a certificate. ``common_name``: that of the subject; None if it has none; ``key_bits``:
+    length of the key in bits.
+    """
 
     subject: str
     """Subject as an RFC 4514 string."""
@@ -79,14 +83,14 @@ class CertificateFacts(Value):
 
     @property
     def names_sha256(self) -> str:
-        """Return the hash of the certificate's names: equal for certificates of the same names."""
+        """Hash (SHA-256, hexadecimal) of the certificate's names: equal for certificates of the same names."""
         # Clients ignore the common name if there is any alternative name (RFC 6125, 6.4.4).
         names = sorted({*self.dns_names, *self.addresses}) or [self.common_name or ""]
         return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
 class CertificateBundle(Value):
-    """A certificate, its intermediates and its key; they have been checked to belong together."""
+    """A certificate, its intermediates and its private key; they have been checked to belong together."""
 
     certificate: str
     """The certificate in PEM."""
@@ -142,7 +146,9 @@ class CertificateContent(Value):
 
 
 class CheckedCertificate(Value):
-    """Result of reading a reference from the key manager, as the database stores it."""
+    """Result of reading a reference from the key manager, as the database stores it: without certificates and
+    keys.
+    """
 
     reference: str
     kind: CertificateKind
@@ -157,19 +163,21 @@ class CheckedCertificate(Value):
 
     @property
     def ends_at(self) -> datetime | None:
-        """Time until which devices or their clients accept the content: ``not_after``, or a revocation list's next
-        update.
+        """Time until which devices or their clients accept the content: ``not_after`` of the certificate, or
+        the next update of a revocation list; None if that is not known.
         """
         return self.next_update if self.facts is None else self.facts.not_after
 
     @property
     def awaited(self) -> bool:
-        """Whether the certificate is requested and not issued yet, so that listeners wait for it."""
+        """True if the certificate is requested and not issued yet, so that listeners wait for it."""
         return not self.sha256
 
 
 def awaited_certificate(reference: str) -> CheckedCertificate:
-    """A reference to a certificate that is requested and not issued yet."""
+    """Return the content of a reference to a certificate that is requested and not issued yet: without
+    identity and facts.
+    """
     return CheckedCertificate(reference=reference, kind=CertificateKind.CERTIFICATE, sha256="", facts=None)
 
 
@@ -181,8 +189,8 @@ DAY_SECONDS = 86_400.0
 
 
 def expiry_stages(ends_at: float, now_seconds: float) -> list[int]:
-    """Return the stages of :data:`EXPIRY_DAYS` that a certificate has reached; empty if it is valid for longer. Both
-    times are seconds since the epoch.
+    """Return the stages of :data:`EXPIRY_DAYS` that a certificate has reached, in that order; empty if it is
+    valid for longer. Both times are seconds since the epoch.
     """
     return [days for days in EXPIRY_DAYS if ends_at <= now_seconds + days * DAY_SECONDS]
 
@@ -214,7 +222,7 @@ class ReferenceQuery(Value):
     expiring_days: int | None = None
     """Find only certificates that end within this number of days, or have ended; None: all."""
     unreadable: bool = False
-    """True: find only references whose last read failed."""
+    """True: find only references whose last read failed; False: all."""
 
 
 class ReferencedCertificate(Value):
@@ -237,8 +245,9 @@ class ReferencedCertificate(Value):
     """Number of load balancers that use the reference."""
 
     def is_expiring(self, now_seconds: float) -> bool:
-        """Whether the content has reached the first of the stages that its kind has: see :data:`EXPIRY_DAYS`.
-        ``now_seconds``: seconds since the epoch.
+        """Whether the content has reached the first stage of its expiry: 30 days before the end of a
+        certificate, the next update of a revocation list (see :data:`EXPIRY_DAYS`). ``now_seconds``:
+        seconds since the epoch.
         """
         if self.ends_at is None:
             return False
@@ -258,7 +267,7 @@ class ReadableCertificate(Value):
 
 
 class CertificateReader(Value):
-    """An agent that requests certificate contents, with the certificates that it may read."""
+    """An agent that requests certificate contents: its public key, and the certificates that it may read."""
 
     sealing_key: bytes
     """Public key of the agent's session; empty if the session has none, so that the agent may read nothing."""
@@ -267,7 +276,7 @@ class CertificateReader(Value):
 
 
 class NewCertificate(Value):
-    """A certificate, or CA certificates, as an operator submits it for a key manager."""
+    """A certificate, CA certificates or a revocation list, as an operator submits it for a key manager."""
 
     project_id: ProjectId
     name: str
@@ -282,7 +291,9 @@ class NewCertificate(Value):
 
 
 class KeptCertificate(Value):
-    """A certificate in a key manager, as operators see it."""
+    """A certificate stored in a key manager, as operators see it: without its content. ``changed_at``: time
+    of the last change.
+    """
 
     reference: str
     """The reference that listeners and pools use."""

@@ -28,7 +28,7 @@ DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
 
 class TlsRules(Value):
     """TLS versions and ciphers that an operator forbids (Octavia's ``minimum_tls_version`` and
-    ``tls_cipher_prohibit_list``).
+    ``tls_cipher_prohibit_list``). ``minimum_version`` None: every version is allowed.
     """
 
     minimum_version: TlsVersion | None = None
@@ -37,13 +37,13 @@ class TlsRules(Value):
 
     @property
     def default_versions(self) -> tuple[TlsVersion, ...]:
-        """Return Octavia's default versions that are allowed, and have an allowed cipher; may be empty."""
+        """Octavia's default versions that are allowed, and have an allowed cipher; may be empty."""
         forbidden = (*self.forbidden_versions(DEFAULT_VERSIONS), *self._versions_without_cipher())
         return tuple(version for version in DEFAULT_VERSIONS if version not in forbidden)
 
     @property
     def default_ciphers(self) -> str:
-        """Return Octavia's default ciphers that are allowed; may be empty."""
+        """Octavia's default ciphers that are allowed, as an OpenSSL cipher string; may be empty."""
         return ":".join(name for name in DEFAULT_CIPHERS.split(":") if name not in self.prohibited_ciphers)
 
     def forbidden_versions(self, versions: Collection[TlsVersion]) -> tuple[TlsVersion, ...]:
@@ -58,8 +58,9 @@ class TlsRules(Value):
         return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
 
     def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
-        """Return the forbidden ciphers that would be used although the cipher string does not name them, sorted:
-        ciphers of older versions do not limit TLS 1.3.
+        """Return the prohibited TLS 1.3 ciphers that would be used although the cipher string does not name
+        them, sorted: a string that names only ciphers of older versions does not limit TLS 1.3. Empty if
+        ``versions`` does not contain TLS 1.3.
         """
         if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
             return ()
@@ -101,8 +102,8 @@ def _is_known(name: str, context: ssl.SSLContext) -> bool:
 
 @lru_cache(maxsize=1024)
 def enabled_ciphers(ciphers: str) -> frozenset[str]:
-    """Return the ciphers that an OpenSSL cipher string names, and the members of its groups that the local OpenSSL
-    supports.
+    """Return the words of an OpenSSL cipher string, and the ciphers that it enables in the local OpenSSL,
+    with the members of groups; TLS 1.3 ciphers only if they are named.
     """
     named = frozenset(ciphers.split(":"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -17,7 +17,7 @@ __all__ = ["ALLOWED_WORDS", "PatternLimits", "PatternRefused", "check_pattern", 
 
 
 def check_pattern(text: str) -> None:
-    """Check that an expression is accepted. Raises :class:`PatternRefused` with the problem; :data:`ALLOWED_WORDS`
-    lists what is allowed.
+    """Check that a tenant's regular expression is accepted: its syntax, its size and its cost. Raises
+    :class:`PatternRefused` with the problem; :data:`ALLOWED_WORDS` lists what is allowed.
     """
     check_costs(parse(text))

@@ -1,9 +1,9 @@
 """Upper bound of the steps of a backtracking matcher for the worst request.
 
-The bound follows from the tree alone. A repetition of a set of characters *chooses* its length if what follows it may
-begin with one of the set: then every length has to be tried. Otherwise only one length is possible, which PCRE detects,
-too; and of several such repetitions each scans characters that no other does. The ways of a sequence multiply, the ways
-of alternatives add.
+The bound follows from the syntax tree alone. A repetition of a set of characters *chooses* its length if what
+follows it may begin with one of the set: then every length has to be tried. Otherwise only one length is
+possible, which PCRE detects, too; and of several such repetitions each scans characters that no other does.
+The ways of a sequence multiply, the ways of alternatives add.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,9 @@ SIZE_MAX = 5_000
 
 
 class After(NamedTuple):
-    """Parts of the expression that may follow a node in the expression."""
+    """Parts of an expression that may follow a node in it. ``first``: bit mask of the characters with which
+    they may begin.
+    """
 
     first: int
     may_end: bool
@@ -45,15 +47,19 @@ class After(NamedTuple):
 
 
 class Before(NamedTuple):
-    """Parts of the expression that may precede a node in the expression."""
+    """Parts of an expression that may precede a node in it. ``last``: bit mask of the characters with which
+    they may end.
+    """
 
     last: int
     chosen: bool
-    """True: a part of what precedes the node may be matched in several ways."""
+    """True: a part of the text before the node may be matched in several ways."""
 
 
 def check_costs(tree: Node) -> None:
-    """Check size and cost of an expression. Raises :class:`PatternRefused`."""
+    """Check that the size and the cost of an expression are below :data:`SIZE_MAX` and :data:`WAYS_MAX`.
+    Raises :class:`PatternRefused`.
+    """
     if size_of(tree) > SIZE_MAX:
         raise PatternRefused(f"with its repetitions written out it has more than {SIZE_MAX} characters")
     if ways_of(tree) > WAYS_MAX:
@@ -61,12 +67,16 @@ def check_costs(tree: Node) -> None:
 
 
 def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
-    """Return the upper bound of ways to match a request of ``subject_bytes``, from one starting position."""
+    """Return an upper bound of the number of ways to match a request of ``subject_bytes`` bytes, from one
+    starting position; large bounds are cut.
+    """
     return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
 
 
 def size_of(node: Node) -> int:
-    """Return the number of characters of the node, with all repetitions expanded."""
+    """Return the number of characters and assertions of the node, with all counted repetitions expanded; a
+    repetition without limit counts its minimum, at least once.
+    """
     match node:
         case Quantifier():
             return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
@@ -80,7 +90,9 @@ def size_of(node: Node) -> int:
 
 
 def nullable(node: Node) -> bool:
-    """Whether the node may match the empty text at every position."""
+    """Whether the node may match the empty text. False for assertions and look-aheads, which hold only at
+    some positions.
+    """
     match node:
         case Quantifier():
             return node.minimum == 0 or nullable(node.body)
@@ -92,8 +104,8 @@ def nullable(node: Node) -> bool:
 
 
 def first_of(node: Node) -> int:
-    """Return the characters, as a bit mask, with which a match of the node may begin; for a node that consumes none,
-    those that may come next.
+    """Return the characters, as a bit mask, with which a match of the node may begin; for an assertion those
+    that may come next, for a look-ahead all.
     """
     match node:
         case CharacterClass() | Assertion():
@@ -117,8 +129,8 @@ def _first_of_row(items: tuple[Node, ...]) -> int:
 
 
 def last_of(node: Node) -> int:
-    """Return the characters, as a bit mask, with which a match of the node may end; for a node that consumes none,
-    unknown except at a beginning or an end.
+    """Return the characters, as a bit mask, with which a match of the node may end; all for a lone assertion
+    or look-ahead.
     """
     match node:
         case CharacterClass():
@@ -148,7 +160,7 @@ def _union_of_masks(masks: Iterable[int]) -> int:
 
 
 class _Ways:
-    """Counts the ways to match a node, for one length of requests."""
+    """Counts the ways to match a node, for requests of ``subject_bytes`` bytes; counts above a limit are cut."""
 
     def __init__(self, subject_bytes: int) -> None:
         self._subject_bytes = subject_bytes

@@ -21,8 +21,8 @@ class PatternLimits(Value):
 
 
 def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:
-    """Yield the parts of an expression that are beyond the limits. Raises :class:`PatternRefused` for an expression
-    that the API does not accept.
+    """Yield error texts about the parts of an expression that are beyond the limits of a device type. Raises
+    :class:`PatternRefused` for an expression that the API does not accept.
     """
     tree = parse(text)
     nodes = list(_all_nodes(tree))

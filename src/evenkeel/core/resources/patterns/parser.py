@@ -1,4 +1,6 @@
-"""Parser of an expression into a tree: the subset of PCRE's syntax that all engines interpret alike."""
+"""Parser of regular expressions into syntax trees: for the subset of PCRE's syntax that all engines interpret
+alike.
+"""
 
 import re
 import string
@@ -38,7 +40,9 @@ _CLASSES |= {letter.upper(): ANY & ~mask for letter, mask in tuple(_CLASSES.item
 
 
 def parse(text: str) -> Node:
-    """Parse an expression into its syntax tree. Raises :class:`PatternRefused`."""
+    """Parse an expression into its syntax tree; ``(?i)`` at its beginning is skipped. Raises
+    :class:`PatternRefused` for syntax that is not allowed, or a length out of range.
+    """
     if not 1 <= len(text) <= CHARACTERS_MAX:
         raise PatternRefused(f"it has {len(text)} characters; 1 to {CHARACTERS_MAX} are allowed")
     # The only option that is accepted; the sets below have both cases of each letter anyway.
@@ -59,7 +63,9 @@ def both_cases_mask(character: str) -> int:
 
 
 class _Parser:
-    """A recursive descent parser of regular expressions."""
+    """A recursive descent parser of regular expressions. Every method raises :class:`PatternRefused` for
+    syntax that is not allowed.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -67,14 +73,14 @@ class _Parser:
 
     @property
     def ended(self) -> bool:
-        """Whether the text is consumed."""
+        """True if the text is consumed."""
         return self._at >= len(self._text)
 
     def _peek_character(self, ahead: int = 1) -> str:
         return self._text[self._at : self._at + ahead]
 
     def _skip_if_next(self, what: str) -> bool:
-        """Skip ``what`` if it is next. Returns whether it was."""
+        """Skip ``what`` if it is next in the text; return whether it was."""
         if not self._text.startswith(what, self._at):
             return False
         self._at += len(what)
@@ -179,7 +185,9 @@ class _Parser:
         return ANY & ~mask if negated else mask
 
     def _parse_range(self) -> int:
-        """Parse one character, one named class, or one range in a character class."""
+        """Parse one character, one named class, or one range in a character class; return its characters as a
+        bit mask.
+        """
         low = self._class_character()
         if isinstance(low, int):
             return low
@@ -195,7 +203,9 @@ class _Parser:
         return found
 
     def _class_character(self) -> str | int:
-        """Parse one character in a character class, or an escape, which may stand for a set of characters."""
+        """Parse one character in a character class; return it, or the bit mask of an escape that stands for a
+        set of characters.
+        """
         character = self._peek_character()
         self._at += 1
         if character != "\\":

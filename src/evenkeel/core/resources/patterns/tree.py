@@ -24,7 +24,7 @@ class PatternRefused(ValueError):
 
 
 class CharacterClass(Value):
-    """One character of a set."""
+    """One character out of a set. ``mask``: the set, a bit for each byte."""
 
     mask: int
 
@@ -36,7 +36,7 @@ class Assertion(Value):
 
 
 class Quantifier(Value):
-    """A repetition of a node. ``maximum`` None: without limit."""
+    """A repetition of a node, ``minimum`` to ``maximum`` times; ``maximum`` None: without limit."""
 
     body: "Node"
     minimum: int
@@ -50,13 +50,13 @@ class Sequence(Value):
 
 
 class Alternation(Value):
-    """Alternative nodes, one of which matches."""
+    """Alternative nodes, of which one matches."""
 
     branches: tuple["Node", ...]
 
 
 class Lookahead(Value):
-    """A positive or negative look-ahead."""
+    """A positive or negative look-ahead: a condition on the text that follows, which consumes no character."""
 
     body: "Node"
 

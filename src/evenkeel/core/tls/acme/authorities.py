@@ -1,4 +1,4 @@
-"""Selection of the certificate authority of a request. Pure."""
+"""Selection of the certificate authority for a request. Pure."""
 
 from collections.abc import Sequence
 
@@ -11,22 +11,26 @@ DEFAULT_AUTHORITY = "default"
 
 
 class AuthorityScope(Value):
-    """A configured authority, and the projects that may use it."""
+    """A configured certificate authority, and the projects that may use it."""
 
     name: str
     projects: tuple[ProjectId, ...] = ()
-    """Projects that may use it, and do unless a request names another one; none: it is for all projects."""
+    """Projects that may use the authority, and do unless a request names another one; none: the authority is for all
+    projects.
+    """
 
 
 def may_use(project_id: ProjectId, name: str, scopes: Sequence[AuthorityScope]) -> bool:
-    """Whether the authority is configured, and for the project."""
+    """Whether an authority with this name is configured, and the project may use it."""
     return any(each.name == name and (not each.projects or project_id in each.projects) for each in scopes)
 
 
 def authority_for(project_id: ProjectId, wanted: str | None, scopes: Sequence[AuthorityScope]) -> str:
-    """Return the name of the authority for a request of the project. ``wanted``: the authority that the request names.
+    """Return the name of the authority for a request of the project: ``wanted``, the authority that the
+    request names; or (None) the project's own, the default one, or the only one for all projects.
 
-    Raises :class:`Invalid` for one that the project may not use, and :class:`Unsupported` if there is none for it.
+    Raises :class:`Invalid` for one that the project may not use, and :class:`Unsupported` if ``wanted`` is
+    None and none of these exists.
     """
     own = [each.name for each in scopes if project_id in each.projects]
     shared = [each.name for each in scopes if not each.projects]

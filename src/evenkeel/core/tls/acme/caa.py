@@ -1,4 +1,4 @@
-"""Whether CAA records allow an authority to issue (RFC 8659, RFC 8657). Pure."""
+"""CAA records: whether they allow an authority to issue (RFC 8659, RFC 8657). Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ _SHOWN_CHARACTERS = 200
 
 
 class CaaRecord(NamedTuple):
-    """One CAA record."""
+    """A CAA record: flags, tag (the property) and value, as in DNS."""
 
     flags: int
     tag: str
@@ -17,22 +17,27 @@ class CaaRecord(NamedTuple):
 
 
 class Issuer(NamedTuple):
-    """An authority as CAA records name it."""
+    """A certificate authority and an account, as CAA records name them."""
 
     identities: tuple[str, ...]
-    """Domain names that stand for the authority, in lower case; none: unknown, and nothing is checked."""
+    """Domain names of the authority, in lower case; none: unknown, and nothing is checked."""
     account_url: str
     """URL of the account; empty: unknown, and records for one account are not compared."""
 
 
 def names_to_ask(name: str) -> tuple[str, ...]:
-    """Return the name and its parents, whose first records found count (RFC 8659, 3)."""
+    """Return the name and its parents up to the top-level domain, in the order of lookup: the CAA records of
+    the first one that has any count (RFC 8659, 3).
+    """
     labels = name.split(".")
     return tuple(".".join(labels[number:]) for number in range(len(labels)))
 
 
 def caa_problem(records: Sequence[CaaRecord], issuer: Issuer, *, method: str, wildcard: bool = False) -> str:
-    """Return why the records do not allow the issuance; empty if they do. ``method``: that of the validation."""
+    """Return why the CAA records do not allow the authority to issue (human-readable); empty if they do.
+    ``method``: validation method, such as ``http-01``; ``wildcard``: whether the certificate's name is a
+    wildcard.
+    """
     unknown = [each.tag for each in records if each.flags & CRITICAL and each.tag.lower() not in KNOWN_TAGS]
     if unknown:
         return f"they have the critical property {unknown[0][:_SHOWN_CHARACTERS]}, which is unknown"

@@ -1,4 +1,4 @@
-"""DNS names that a certificate may be requested for (RFC 8555, 7.1.3). Pure."""
+"""DNS names for which a certificate may be requested (RFC 8555, 7.1.3). Pure."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ RULE = (
     "no IP addresses, and '*.' before a name only in a DNS zone that is configured for the project"
 )
 WILDCARD = "*."
-"""Beginning of a name that stands for all names with one label more (RFC 8555, 7.1.3)."""
+"""Beginning of a wildcard: a name that stands for all names with one label more (RFC 8555, 7.1.3)."""
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # The last label has a letter, so that no IPv4 address is taken for a name.
@@ -20,7 +20,9 @@ _SHOWN_CHARACTERS = 100
 
 
 def without_wildcard(name: str) -> str:
-    """Return the name that is validated for a name: itself, or what follows the wildcard."""
+    """Return the name that an authority validates for a certificate's name: the name itself, or what follows
+    ``*.``.
+    """
     return name.removeprefix(WILDCARD)
 
 
@@ -30,8 +32,11 @@ def is_zone_name(text: str) -> bool:
 
 
 def checked_names(names: Sequence[str], *, names_max: int, wildcards: bool = False) -> tuple[str, ...]:
-    """Return the names in their order. ``names``: ASCII in lower case. ``wildcards``: whether these may be among them.
-    Raises :class:`Invalid` naming the value.
+    """Return the names of a certificate request unchanged, in their order. ``names``: ASCII in lower case;
+    ``wildcards``: whether names with ``*.`` are allowed.
+
+    Raises :class:`Invalid`, naming the value, for more than ``names_max`` names or none, a name of another
+    form, and repetitions.
     """
     if not 1 <= len(names) <= names_max:
         raise Invalid(

@@ -13,7 +13,7 @@ any        :class:`Issued`              renewal, or check after two thirds of th
 renewal    :class:`RenewalSuggested`    renewal, later, but not after the suggested time
 renewal    :class:`RenewalDue`          check, at once
 revoke     :class:`Revoked`             check, at once
-revoke     :class:`RevocationRefused`   renewal or check, at once
+revoke     :class:`RevocationRefused`   renewal or check, later
 any        :class:`OrderRefused`        check, after a growing delay
 any        :class:`OrderLost`           check, later
 any        :class:`StepInterrupted`     the same, later
@@ -34,9 +34,9 @@ from evenkeel.core.tls.certificates import DAY_SECONDS
 ORDER_SECONDS = 3600.0
 """Time after which an order that is not finished is given up."""
 RETRY_AFTER_SECONDS_MAX = 7 * DAY_SECONDS
-"""Longest delay that an authority may ask for."""
+"""Longest delay, in seconds, that an authority may request."""
 LEAST_RENEWAL_SECONDS = 60.0
-"""Least time between two orders of a certificate, for lifetimes of minutes."""
+"""Shortest interval, in seconds, between two orders of a certificate, for lifetimes of minutes."""
 PROBLEM_CHARACTERS_MAX = 1000
 
 # Quick at first: a load balancer that is created with the request is soon on a device.
@@ -56,82 +56,91 @@ _LOOKS_SECONDS = (60.0, DAY_SECONDS)
 
 
 class NamesUnproven(Value):
-    """A name cannot be proven now."""
+    """Event: a DNS name of the certificate cannot be proven now, for ``reason``."""
 
     reason: str
 
 
 class OrderMade(Value):
-    """The authority has a new order."""
+    """Event: the authority has made a new order, at ``url``."""
 
     url: str
 
 
 class NotApplied(Value):
-    """Devices do not have the challenges yet."""
+    """Event: devices or name servers do not have the challenges yet, for ``reason``."""
 
     reason: str
 
 
 class ChallengesApplied(Value):
-    """All devices have the challenges."""
+    """Event: all devices and name servers have the challenges."""
 
 
 class Answered(Value):
-    """The authority knows that it may validate."""
+    """Event: the authority was requested to validate the challenges."""
 
 
 class OrderOpen(Value):
-    """The authority is still validating or issuing."""
+    """Event: the authority is still validating or issuing. ``retry_after_seconds``: delay that the authority
+    requests; 0: none.
+    """
 
     retry_after_seconds: float = 0.0
 
 
 class Issued(Value):
-    """The key manager has the new certificate. Times in seconds since the epoch."""
+    """Event: the key manager has the newly issued certificate. ``not_before``, ``not_after``: its validity,
+    in seconds since the epoch; ``certificate_id``: its identifier for the authority's renewal information,
+    empty: none.
+    """
 
     not_before: float
     not_after: float
     certificate_id: str = ""
     window: RenewalWindow | None = None
-    """The authority's suggestion for the renewal; None: it has none."""
+    """The authority's suggestion for the renewal; None: the authority suggests nothing."""
 
 
 class RenewalSuggested(Value):
-    """The authority suggests a time for the renewal."""
+    """Event: the authority suggests a time for the renewal of the certificate."""
 
     window: RenewalWindow
 
 
 class RenewalDue(Value):
-    """The time of the renewal has come."""
+    """Event: the time of the certificate's renewal has come."""
 
 
 class Revoked(Value):
-    """The authority has revoked the issued certificate."""
+    """Event: the authority has revoked the issued certificate."""
 
 
 class RevocationRefused(Value):
-    """The authority does not revoke the issued certificate."""
+    """Event: the authority does not revoke the issued certificate, for the reason ``problem``."""
 
     problem: str
 
 
 class OrderRefused(Value):
-    """The authority refused the order, or what it returned is not what was ordered."""
+    """Event: the authority refused the order, or returned another certificate than the ordered one.
+    ``retry_after_seconds``: delay that the authority requests; 0: none.
+    """
 
     problem: str
     retry_after_seconds: float = 0.0
 
 
 class OrderLost(Value):
-    """The authority does not know the order any more."""
+    """Event: the authority does not have the order any more, for ``reason``."""
 
     reason: str
 
 
 class StepInterrupted(Value):
-    """The authority or another service did not answer, or not as it should."""
+    """Event: the authority or another service did not answer, or not as it should, so the step has to be
+    repeated. ``retry_after_seconds``: delay that the authority requests; 0: none.
+    """
 
     problem: str
     retry_after_seconds: float = 0.0
@@ -156,7 +165,9 @@ Event = (
 
 
 class Advance(NamedTuple):
-    """The next progress, the delay in seconds until its step, and an event for operators: kind and text, or None."""
+    """Result of a step: the next progress, the delay in seconds until its step (0: at once), and ``told``:
+    kind and text of an event for operators, None if there is none.
+    """
 
     progress: AcmeProgress
     delay_seconds: float
@@ -164,7 +175,10 @@ class Advance(NamedTuple):
 
 
 def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> Advance:
-    """Return what follows from an event of the current step. ``at``: the time in seconds since the epoch."""
+    """Return the progress that follows from an event of the current step, with the delay until the next step.
+    ``now``: the present progress; ``at``: the time, in seconds since the epoch; ``uniform``: source of
+    randomness for delays.
+    """
     if now.order_url and at > now.order_until and not isinstance(event, Issued | OrderRefused | OrderLost):
         minutes = round(ORDER_SECONDS / 60)
         event = OrderRefused(
@@ -258,7 +272,9 @@ def _advance_issued(event: Issued, at: float, uniform: Uniform) -> Advance:
 
 
 def _advance_to_suggested_window(now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform) -> Advance:
-    """A moment of the window, which stays as long as it is in the window (RFC 9773, 4.2)."""
+    """Return the renewal at a moment of the authority's window, or at :data:`_LATEST_PART` of the remaining
+    lifetime if that is earlier. A known moment stays as long as it is in the window (RFC 9773, 4.2).
+    """
     start, end = window.start, max(window.start, window.end)
     # A certificate is not left to expire, whatever is suggested.
     latest = at + ((now.not_after or at) - at) * _LATEST_PART
@@ -283,12 +299,12 @@ def _advance_refused(now: AcmeProgress, problem: str, wanted_seconds: float, at:
 
 
 def _kept_state(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:
-    """ISSUED while the key manager has a certificate that is valid; else the state."""
+    """Return ISSUED while the key manager has a certificate that is valid at ``at``; else ``state``."""
     return AcmeState.ISSUED if now.not_after is not None and now.not_after > at else state
 
 
 def _failure_reason(event: Event) -> str:
-    """Why a step did not succeed; empty if the event does not say it."""
+    """Return why a step did not succeed; empty if the event does not contain a reason."""
     match event:
         case NamesUnproven(reason=text) | NotApplied(reason=text) | StepInterrupted(problem=text):
             return text

@@ -1,8 +1,9 @@
-"""References of the form ``acme://NAME[,NAME…][?self_signed]``, which request the certificate that they name. Pure.
+"""References of the form ``acme://NAME[,NAME…][?self_signed]``, which request the certificate that they name.
+Pure.
 
-As they are stored, ``AUTHORITY@`` before the names is the authority that the load balancer's flavor names; tenants
-neither write nor see it. So certificates of two authorities are two, and another flavor does not change one that is
-served.
+In the database, ``AUTHORITY@`` before the names is the authority that the load balancer's flavor names;
+tenants neither write nor see it. So certificates of two authorities are two, and another flavor does not
+change one that is served.
 """
 
 import hashlib
@@ -19,8 +20,8 @@ RULE = f"{SCHEME}NAME[,NAME…], with {SELF_SIGNED} for a self-signed certificat
 
 
 class AcmeReference(Value):
-    """A listener's reference to a certificate that an ACME authority issues for DNS names. ``self_signed``: a
-    self-signed certificate is served until one is issued.
+    """A listener's reference to a certificate that an ACME authority issues for DNS names. ``self_signed``:
+    whether a self-signed certificate is served until one is issued.
     """
 
     names: tuple[str, ...]
@@ -30,7 +31,7 @@ class AcmeReference(Value):
 
     @property
     def bare(self) -> str:
-        """The reference without parameters, which identifies the request."""
+        """The reference without parameters, as stored, which identifies the request."""
         return by_authority(SCHEME + ",".join(self.names), self.authority)
 
     @property
@@ -40,12 +41,14 @@ class AcmeReference(Value):
 
 
 def is_acme_reference(reference: str) -> bool:
-    """Whether the reference has this form, valid or not."""
+    """Whether the reference begins with ``acme://``, valid or not."""
     return reference.startswith(SCHEME)
 
 
 def parse_reference(reference: str, *, names_max: int = NAMES_MAX) -> AcmeReference:
-    """Parse a reference. Raises :class:`Invalid`."""
+    """Parse a reference ``acme://…``; names become lower-case. Raises :class:`Invalid`, naming the reference,
+    for names that cannot be requested, or more than ``names_max``.
+    """
     authority, _, text = reference.removeprefix(SCHEME).rpartition(_AT)
     bare = text.removesuffix(SELF_SIGNED)
     try:
@@ -63,8 +66,8 @@ def shown_reference(reference: str) -> str:
 
 
 def by_authority(reference: str, authority: str) -> str:
-    """Return a tenant's reference as it is stored for a flavor that names the authority; empty: it names none. Other
-    references are returned unchanged.
+    """Return a tenant's reference ``acme://…`` as it is stored for a flavor that names the authority. An
+    empty ``authority`` (the flavor names none) and other references leave it unchanged.
     """
     if not authority or not is_acme_reference(reference):
         return reference
@@ -72,5 +75,7 @@ def by_authority(reference: str, authority: str) -> str:
 
 
 def references_to_request(bare: str) -> tuple[str, ...]:
-    """Return the references of listeners that lead to the request of this bare reference; none if it is empty."""
+    """Return the references of listeners that lead to the request of this bare reference: without and with
+    ``?self_signed``; none if it is empty.
+    """
     return (bare, bare + SELF_SIGNED) if bare else ()

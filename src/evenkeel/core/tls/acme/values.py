@@ -1,4 +1,6 @@
-"""Values of certificates by ACME: requests, orders at the authority, and load balancers for challenges."""
+"""Values of certificates by ACME: requests and their progress, orders at the authority, and load balancers
+for challenges.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +18,7 @@ class AcmeState(StrEnum):
     """State of a requested certificate, as operators and tenants see it."""
 
     WAITING = "waiting"
-    """Nothing was ordered yet, because a name cannot be proven; the problem says why."""
+    """Nothing was ordered yet, because a name cannot be proven; the problem states the reason."""
     ORDERING = "ordering"
     ISSUED = "issued"
     """The key manager has the issued certificate, which is renewed in time."""
@@ -25,22 +27,22 @@ class AcmeState(StrEnum):
 
 
 class AcmeStep(StrEnum):
-    """The next thing that a controller does for a requested certificate."""
+    """Next step of a controller for a requested certificate."""
 
     CHECK = "check"
     """Check that all names can be proven, and make an order."""
     PLACE = "place"
-    """Put the challenges on these load balancers, and into DNS zones, until devices and name servers have them."""
+    """Put the challenges on load balancers and into DNS zones, until devices and name servers have them."""
     ANSWER = "answer"
-    """Let the authority validate the challenges."""
+    """Request that the authority validates the challenges."""
     COLLECT = "collect"
-    """Finalize the order once it is ready, and store the certificate."""
+    """Finalize the order when the order is ready, and store the certificate."""
     RENEWAL = "renewal"
-    """Read when the authority suggests the renewal (RFC 9773), until that time has come."""
+    """Read at intervals when the authority suggests the renewal (RFC 9773), until that time has come."""
     REVOKE = "revoke"
     """Revoke the issued certificate, and order another one."""
     REMOVE = "remove"
-    """Remove the challenges and then the request itself: it was deleted."""
+    """Remove the challenges, and then the request itself, which was deleted."""
 
 
 ORDERED_STEPS = (AcmeStep.PLACE, AcmeStep.ANSWER, AcmeStep.COLLECT)
@@ -48,12 +50,12 @@ ORDERED_STEPS = (AcmeStep.PLACE, AcmeStep.ANSWER, AcmeStep.COLLECT)
 
 
 class AcmeProgress(Value):
-    """Progress of one requested certificate."""
+    """Progress of one requested certificate: its next step, its state, and the order and certificate so far."""
 
     step: AcmeStep = AcmeStep.CHECK
     state: AcmeState = AcmeState.WAITING
     problem: str = ""
-    """Why it waits, or what the last failure was; empty if there is none."""
+    """Reason why the certificate waits, or text of the last failure (human-readable); empty if there is none."""
     order_url: str = ""
     """URL of the order at the authority; empty unless the step is one of :data:`ORDERED_STEPS`."""
     order_until: float = 0.0
@@ -65,15 +67,17 @@ class AcmeProgress(Value):
     not_after: float | None = None
     """End of the issued certificate, in seconds since the epoch; None: none was issued yet."""
     certificate_id: str = ""
-    """Identifier of the issued certificate for the authority's renewal information; empty: the authority has none."""
+    """Identifier of the issued certificate for the authority's renewal information; empty: the authority has no renewal
+    information.
+    """
     renew_at: float = 0.0
     """Time of the renewal within the window that the authority suggests; 0: none is known."""
     revocation: str = ""
-    """Name of the reason with which the issued certificate is to be revoked; empty: it is not."""
+    """Name of the reason with which the issued certificate is to be revoked; empty: no revocation is requested."""
 
 
 class TxtRecord(Value):
-    """One TXT record by which a name is proven to an authority."""
+    """A TXT record in a DNS zone, by which a name is proven to an authority (dns-01)."""
 
     zone: str
     """Name of the DNS zone."""
@@ -83,7 +87,9 @@ class TxtRecord(Value):
 
 
 class AcmeCertificate(Value):
-    """A certificate that was requested by names."""
+    """A certificate that was requested by its DNS names, as stored, with its progress. ``created_at``:
+    seconds since the epoch.
+    """
 
     id: str
     project_id: ProjectId
@@ -92,23 +98,27 @@ class AcmeCertificate(Value):
     names: tuple[str, ...]
     """DNS names of the certificate."""
     authority: str
-    """Name of the authority that is asked, also for renewals."""
+    """Name of the authority from which the certificate is requested, also for renewals."""
     progress: AcmeProgress
     turn: int
-    """Increases whenever a controller takes the certificate: results of an earlier turn are not stored."""
+    """Number that grows whenever a controller takes the certificate: results of an earlier turn are not stored."""
     created_at: float
     next_attempt_at: float
     """Time of the next step, in seconds since the epoch."""
     reference: str = ""
-    """Reference ``acme://…`` of listeners that made the request, without parameters: it is removed when none has it any
-    more. Empty: requested by the API, and removed by it.
+    """Reference ``acme://…`` of listeners that made the request, without parameters: the request is removed when no
+    listener has the reference any more. Empty: the API made the request, and removes it.
     """
     records: tuple[TxtRecord, ...] = ()
-    """Records that may be in DNS zones: stored before they are set there, until they are removed there."""
+    """TXT records that may be in DNS zones: stored before they are added to the zones, and until they are removed from
+    the zones.
+    """
 
 
 class NewAcmeCertificate(Value):
-    """A request for a certificate by names, already checked."""
+    """A checked request for a certificate by its DNS names. ``name``: name in the project's folder of the key
+    manager; ``names``: the DNS names; ``authority``: name of the certificate authority.
+    """
 
     id: str
     project_id: ProjectId
@@ -122,7 +132,9 @@ class NewAcmeCertificate(Value):
 
 
 class AuthorizationStatus(StrEnum):
-    """Result of the validation of one name: PENDING, VALID, or INVALID for all others of RFC 8555, 7.1.6."""
+    """Status of the authority's validation of one name: PENDING, VALID, or INVALID for all other statuses of
+    RFC 8555, 7.1.6.
+    """
 
     PENDING = "pending"
     VALID = "valid"
@@ -140,25 +152,27 @@ class OrderStatus(StrEnum):
 
 
 class ChallengeMethod(StrEnum):
-    """How a name is proven, as RFC 8555 calls it."""
+    """Method by which a DNS name is proven to an authority, with the names of RFC 8555."""
 
     HTTP_01 = "http-01"
-    """By the project's load balancers, to which the name leads."""
+    """Proof by a response of the project's load balancers, to which the name leads."""
     DNS_01 = "dns-01"
-    """By a record in a DNS zone whose names belong to the project."""
+    """Proof by a TXT record in a DNS zone whose names belong to the project."""
 
 
 class Authorization(Value):
-    """The authority's validation of one name of an order."""
+    """The authority's validation of one name of an order, with the challenge that proves it. ``problem``: why
+    the validation failed; empty: it did not.
+    """
 
     name: str
-    """Name as it was ordered, also a wildcard."""
+    """Name as ordered, also a wildcard."""
     status: AuthorizationStatus
     challenge_url: str
     """URL of the challenge of this method."""
     token: str
     key_authorization: str
-    """Content that the name's web server has to return for the token by http-01. It is public."""
+    """Content that the name's web server has to return for the token by http-01; public."""
     unanswered: bool
     """True: the authority waits for the message that the challenge is in place."""
     problem: str = ""
@@ -166,7 +180,9 @@ class Authorization(Value):
 
 
 class AuthorityOrder(Value):
-    """An order at the authority."""
+    """An order for a certificate at the authority. ``finalize_url``: URL to which the certificate request is
+    sent; ``problem``: why the order failed, empty: it did not.
+    """
 
     url: str
     status: OrderStatus
@@ -176,11 +192,13 @@ class AuthorityOrder(Value):
     authorizations: tuple[Authorization, ...]
     problem: str = ""
     retry_after_seconds: float = 0.0
-    """Delay that the authority wants before it is asked again; 0: none."""
+    """Delay in seconds that the authority requests before the next read; 0: none."""
 
 
 class IssuedChain(Value):
-    """A certificate that the authority has issued, checked to belong to the key and the names of its order."""
+    """A certificate that the authority has issued, with intermediates; checked to belong to the key and the
+    names of its order.
+    """
 
     chain: bytes
     """Certificate and intermediates in PEM."""
@@ -196,7 +214,7 @@ class RenewalWindow(Value):
     start: float
     end: float
     retry_after_seconds: float
-    """Delay until the suggestion should be read again."""
+    """Delay in seconds until the suggestion should be read again."""
 
 
 REVOCATION_REASONS = {
@@ -227,14 +245,14 @@ class AcmeTarget(Value):
     admin_state_up: bool
     placed: bool
     mirrored: bool
-    """True: another system alone changes it."""
+    """True: the load balancer mirrors another system's, which alone changes it."""
 
 
 class PlacedChallenges(Value):
-    """Result of putting challenges on load balancers."""
+    """State of the challenges of one certificate on one load balancer."""
 
     load_balancer_id: LoadBalancerId
     applied: bool
-    """Whether its devices have them."""
+    """True: the devices of the load balancer have the challenges."""
     reason: str = ""
-    """Why the load balancer is not ACTIVE; empty otherwise."""
+    """Reason why the load balancer is not ACTIVE (human-readable); empty if it is."""

@@ -13,7 +13,7 @@ LABEL = "_acme-challenge"
 
 
 class ZoneScope(Value):
-    """A zone whose server controllers can change, and the projects to which its names belong."""
+    """A DNS zone whose server controllers can change, and the projects to which its names belong."""
 
     zone: str
     """Name of the zone in lower case, without a dot at the end."""
@@ -21,10 +21,11 @@ class ZoneScope(Value):
 
 
 def zone_of(project_id: ProjectId, name: str, scopes: Sequence[ZoneScope]) -> str | None:
-    """Return the zone in which the project may prove the name, with or without a wildcard; None if there is none.
+    """Return the zone in which the project may prove the name, with or without a wildcard; None if there is
+    none.
 
-    Only the most specific zone counts: a part of a zone with a section of its own does not belong to the projects of
-    the rest.
+    Only the most specific zone that contains the name counts: it does not belong to the projects of the zone
+    around it.
     """
     bare = without_wildcard(name)
     found = [each for each in scopes if bare == each.zone or bare.endswith(f".{each.zone}")]
@@ -35,22 +36,24 @@ def zone_of(project_id: ProjectId, name: str, scopes: Sequence[ZoneScope]) -> st
 
 
 def zones_of(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> Mapping[str, str]:
-    """Return the zones of the names that the project may prove by dns-01, by name; the others are left out."""
+    """Return {name: its zone} for the names that the project may prove by dns-01; the others are left out."""
     return {name: zone for name in names if (zone := zone_of(project_id, name, scopes)) is not None}
 
 
 def unproven_wildcards(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> list[str]:
-    """Return the wildcards that cannot be proven, because no zone of the project has them."""
+    """Return the wildcards out of ``names`` that cannot be proven, because no zone of the project contains
+    them.
+    """
     return [name for name in names if name.startswith(WILDCARD) and zone_of(project_id, name, scopes) is None]
 
 
 def record_name(name: str) -> str:
-    """Return the name of the records that prove a name, with or without a wildcard."""
+    """Return the name of the TXT records that prove a name, with or without a wildcard."""
     return f"{LABEL}.{without_wildcard(name)}"
 
 
 def record_of(authorization: Authorization, zone: str) -> TxtRecord:
-    """Return the record that proves the name (RFC 8555, 8.4)."""
+    """Return the TXT record in ``zone`` that proves the name of the authorization (RFC 8555, 8.4)."""
     digest = hashlib.sha256(authorization.key_authorization.encode("ascii")).digest()
     value = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
     return TxtRecord(zone=zone, name=record_name(authorization.name), value=value)
