@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.work_list import COMPLETE, TakenWork, WorkList
-from evenkeel.core.devices.service import ServiceDefinition, removal
+from evenkeel.core.devices.service import ServiceDefinition, removal_definition
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import Vip
@@ -140,8 +140,8 @@ def test_partition_can_be_removed_after_its_last_load_balancer() -> None:
     work = after_the_first_pass()
     assert not work.update_served([definition(A), definition(B)], complete=True)
     assert work.served == {A, B}
-    assert not work.update_served([removal(A, ProjectId("p"))], complete=False)
-    assert work.update_served([removal(B, ProjectId("p"))], complete=False)
+    assert not work.update_served([removal_definition(A, ProjectId("p"))], complete=False)
+    assert work.update_served([removal_definition(B, ProjectId("p"))], complete=False)
     assert not work.update_served([], complete=True), "an empty partition stays as it is"
 
 

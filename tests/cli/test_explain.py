@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.explain import NOTHING, explanation
+from evenkeel.cli.explain import NOTHING, explain_state
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
@@ -85,7 +85,7 @@ FINE: dict[str, Any] = {
     ],
 )
 def test_each_state_has_words_and_what_to_do(changed: dict[str, Any], state: str, action: str) -> None:
-    found = explanation(FINE | changed)
+    found = explain_state(FINE | changed)
     assert found.state.startswith(state) and action in found.action
 
 

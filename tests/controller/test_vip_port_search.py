@@ -17,11 +17,11 @@ class Parts:
         self.lost: list[str] = []
         self.told: list[str] = []
 
-    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
+    async def take_ports_to_check(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
         assert older_seconds == 7.0 and limit > 0
         return self.pages.pop(0) if self.pages else ()
 
-    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+    async def find_existing_ports(self, port_ids: Collection[str]) -> frozenset[str]:
         self.asked.append(list(port_ids))
         return frozenset(port_ids) - frozenset(self.gone)
 

@@ -25,10 +25,10 @@ class Store:
         self.found: tuple[str, ...] = ()
         self.reasons: dict[str, str] = {}
 
-    async def port_of(self, load_balancer_id: str) -> DuePort | None:
+    async def find_due_port(self, load_balancer_id: str) -> DuePort | None:
         return self.ports.get(load_balancer_id)
 
-    async def port_set(self, port: DuePort) -> bool:
+    async def record_port_updated(self, port: DuePort) -> bool:
         if self.ports.get(port.load_balancer_id) != port:
             return False
         del self.ports[port.load_balancer_id]
@@ -38,17 +38,17 @@ class Store:
         assert limit > 0 < backoff.initial_seconds
         return self.found
 
-    async def begin_making(self, load_balancer_id: str) -> bool:
+    async def begin_recreation(self, load_balancer_id: str) -> bool:
         return load_balancer_id in self.ports
 
-    async def found_again(self, port: DuePort) -> None:
+    async def record_found_port(self, port: DuePort) -> None:
         self.ports[port.load_balancer_id] = replace(port, lost=None)
 
-    async def made_again(self, port: DuePort, port_id: str) -> bool:
+    async def record_new_port(self, port: DuePort, port_id: str) -> bool:
         self.ports[port.load_balancer_id] = replace(port, port_id=port_id, lost=None)
         return True
 
-    async def not_made(self, load_balancer_id: str, reason: str) -> None:
+    async def record_recreation_failure(self, load_balancer_id: str, reason: str) -> None:
         self.reasons[load_balancer_id] = reason
 
 
@@ -62,10 +62,10 @@ class Network:
         self.taken = False
         self.there: frozenset[str] = frozenset()
 
-    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+    async def find_existing_ports(self, port_ids: Collection[str]) -> frozenset[str]:
         return frozenset(port_ids) & self.there
 
-    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
         if self.taken:
             raise Conflict("another port has its address now: 10.0.0.9")
         return f"again-{lost.mark.name}"
@@ -158,12 +158,12 @@ async def test_a_port_that_was_only_not_shown_for_a_while_is_kept() -> None:
 
 async def test_a_port_that_was_meanwhile_made_for_nobody_is_not_set() -> None:
     class Gone(Store):
-        async def made_again(self, port: DuePort, port_id: str) -> bool:
+        async def record_new_port(self, port: DuePort, port_id: str) -> bool:
             del self.ports[port.load_balancer_id]
             return False
 
     class Deleted(Store):
-        async def begin_making(self, load_balancer_id: str) -> bool:
+        async def begin_recreation(self, load_balancer_id: str) -> bool:
             return False
 
     for made in (Gone, Deleted):

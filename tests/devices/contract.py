@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.devices.service import removal
+from evenkeel.core.devices.service import removal_definition
 from evenkeel.core.kit.errors import GuardLost, StaleOwner
 from evenkeel.core.kit.ids import LoadBalancerId, SessionId
 from evenkeel.core.ports import Device
@@ -289,7 +289,7 @@ class DeviceContract:
         outcome = await agent.apply(replace(batch(service(2), complete=True), keeps_orphans=True))
         assert outcome.orphans == ("lb-1",) and await rig.content() == both
         assert [one.load_balancer_id for one in outcome.outcomes] == ["lb-2"] and not errors(outcome)
-        gone_now = removal(LoadBalancerId("lb-1"), PROJECT)
+        gone_now = removal_definition(LoadBalancerId("lb-1"), PROJECT)
         outcome = await agent.apply(batch(gone_now, service(2), complete=True))
         assert outcome.orphans == () and await rig.content() == alone
         outcome = await agent.apply(replace(batch(service(2), complete=True), keeps_orphans=True))

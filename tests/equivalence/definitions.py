@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from evenkeel.api.usecases import l7_rules, rules, tls_rules
-from evenkeel.core.devices.capabilities import Capabilities, definition_problems, pair_problems
+from evenkeel.core.devices.capabilities import Capabilities, definition_problems, listener_pool_problems
 from evenkeel.core.devices.service import (
     NO_VIP,
     ServiceCertificate,
@@ -181,7 +181,7 @@ def _pair_problem(tree: ServiceDefinition, table: Capabilities) -> str:
             if name not in pools:
                 return f"no pool {name}"
             pool = pools[name]
-            for found in pair_problems(table, listener.protocol, pool.protocol, pool.session_persistence):
+            for found in listener_pool_problems(table, listener.protocol, pool.protocol, pool.session_persistence):
                 return found
     return ""
 

@@ -18,7 +18,7 @@ from evenkeel.api.usecases.l7_requests import L7PolicyNew, L7RuleNew
 from evenkeel.api.usecases.pool_requests import HealthMonitorNew, MemberNew, PoolNew
 from evenkeel.api.usecases.requests import ListenerNew
 from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.resources.attributes import CHANGEABLE, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.attributes import CHANGEABLE, attribute_shape, defaults_of, fields_of
 from evenkeel.core.resources.model import (
     AlpnProtocol,
     HealthMonitor,
@@ -152,7 +152,7 @@ def values_of(kind: str, name: str) -> Sequence[Any]:
         return ()
     spec, _, request = KINDS[kind]
     field = fields_of(spec)[name]
-    shape = shape_of(field.type)
+    shape = attribute_shape(field.type)
     found = _of_type(shape.node, _bounds(request, name), defaults_of(spec).get(name))
     return (*((None,) if shape.optional else ()), *found)
 

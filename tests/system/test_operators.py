@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from evenkeel.core.control.agent_state import AgentState, agent_state, why_away
+from evenkeel.core.control.agent_state import AgentState, agent_state, away_reason
 from evenkeel.core.control.scheduling import DueWork
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.resources.statuses import FailbackMode
@@ -136,7 +136,7 @@ async def test_manual_failback_waits_to_be_requested(world: World, monkeypatch: 
     await world.store.operators.set_agent_admin_state(first, True)
     await looked_for_homes(world, monkeypatch, 10)  # settled: nothing may ever move
     assert await all_with(world, second)
-    assert "was not requested" in why_away(await world.store.operators.agent(first))
+    assert "was not requested" in away_reason(await world.store.operators.agent(first))
     async with never_without_an_owner(world):
         await world.store.operators.request_failback(first)
         await eventually(lambda: all_with(world, first))

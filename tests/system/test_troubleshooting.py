@@ -13,7 +13,7 @@ from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import User
-from evenkeel.cli.explain import NOTHING, explanation
+from evenkeel.cli.explain import NOTHING, explain_state
 from evenkeel.core.control.scheduling import DueWork
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.network.builtin import BuiltinNetwork
@@ -181,7 +181,7 @@ def says(cell: str, text: str) -> bool:
 
 def told_of(hosting: Any, status: Any, shown: Any) -> tuple[str, ...]:
     """The cells of a row but the last one: of ``explain``, of the tenant's view and of ``status``."""
-    explained = explanation(hosting)
+    explained = explain_state(hosting)
     tenant = f"{shown['provisioning_status']}, {shown['operating_status']}"
     if shown["status_reason"]:
         tenant += f": {shown['status_reason']}"

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.metrics.tracing import SPANS
 from evenkeel.tracing import export
-from evenkeel.tracing.export import Exporting
+from evenkeel.tracing.export import TraceExport
 from tests.services.otlp import collecting
 
 
@@ -23,13 +23,13 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "CLOSE_SECONDS", 60.0)
 
 
-def exporting(url: str) -> Exporting:
-    return Exporting(url, service="evenkeel-test", instance="host-1", share=1.0)
+def exporting(url: str) -> TraceExport:
+    return TraceExport(url, service="evenkeel-test", instance="host-1", share=1.0)
 
 
-def request(made: Exporting, count: int = 1) -> None:
+def request(made: TraceExport, count: int = 1) -> None:
     for _ in range(count):
-        with made.tracer.request(str(uuid.uuid4()), "GET /x"):
+        with made.tracer.request_span(str(uuid.uuid4()), "GET /x"):
             pass
 
 

@@ -74,7 +74,7 @@ class CapacityGauge:
             return CapacityMeasurement()
         return CapacityMeasurement(
             figures=self._figures,
-            score=capacity.score(self._figures),
+            score=capacity.capacity_score(self._figures),
             seconds_ago=max(0.0, self._clock.monotonic() - self._measured_at) if self._figures else 0.0,
             unknown=not self._figures,
         )

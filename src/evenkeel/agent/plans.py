@@ -15,13 +15,19 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
-from evenkeel.core.devices.adoption import FoundNetworks, ListenerIrules, TakenNetworks, as_adopted, with_irules
+from evenkeel.core.devices.adoption import (
+    FoundNetworks,
+    ListenerIrules,
+    TakenNetworks,
+    services_after_adoption,
+    services_with_irules,
+)
 from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, limit_plans
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
 from evenkeel.core.ports import Device, IruleKeeper, NetworkAdopter, PartitionReturner
 from evenkeel.core.protocol import messages as m
-from evenkeel.core.protocol.inquiries import Inquiry, inquiry_of
+from evenkeel.core.protocol.inquiries import Inquiry, inquiry_in_hint
 
 log = structlog.get_logger(__name__)
 
@@ -62,7 +68,7 @@ class PlanService:
         adopted or given back. ``turn`` is held meanwhile, so that no pass writes definitions that it fetched
         before.
         """
-        inquiry = inquiry_of(hint)
+        inquiry = inquiry_in_hint(hint)
         self._start_answer(inquiry, self._answer_inquiry(inquiry, shard, on_adopted, turn or nullcontext()))
 
     def report_unexpected(
@@ -78,7 +84,7 @@ class PlanService:
             PlannedOperation(verb="delete", type=ORPHAN, name=id_, note=f"{unexpected[id_]:.0f}") for id_ in longest
         )
         plan = DevicePlan(device=", ".join(self._device.facts.endpoints), operations=operations)
-        inquiry = inquiry_of(hint)
+        inquiry = inquiry_in_hint(hint)
         self._start_answer(inquiry, self._send_answer(inquiry, shard, (plan,)))
 
     def _start_answer(self, inquiry: Inquiry, answer: Coroutine[Any, Any, None]) -> None:
@@ -192,12 +198,13 @@ class PlanService:
         if found is not None:
             # A preview: nothing is stored yet, and the plan is computed as if the networks were adopted.
             batch = replace(
-                batch, services=as_adopted(batch.services, await self._adopt_networks(found, shard, apply=False))
+                batch,
+                services=services_after_adoption(batch.services, await self._adopt_networks(found, shard, apply=False)),
             )
         irules: tuple[ListenerIrules, ...] = ()
         if keep_irules and isinstance(self._device, IruleKeeper):
             irules = await self._device.found_irules(batch)
-            batch = replace(batch, services=with_irules(batch.services, irules))
+            batch = replace(batch, services=services_with_irules(batch.services, irules))
         plans = await self._plan_batch(batch)
         for plan in plans:
             if found is not None and plan.refusal:

@@ -27,10 +27,10 @@ from evenkeel.agent.standbys import mark_unconfirmed_standbys
 from evenkeel.agent.waiting_reasons import WaitingReasons
 from evenkeel.agent.work_list import TakenWork, WorkList
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.devices.service import ServiceDefinition, removal
+from evenkeel.core.devices.service import ServiceDefinition, removal_definition
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.kit.request_context import request_ids, writing
+from evenkeel.core.kit.request_context import request_ids_for_devices, request_ids_text
 from evenkeel.core.kit.tracing import DeferredSpan, tracer
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.protocol import messages as m
@@ -121,7 +121,7 @@ class Reconciler:
         if self.stopping:
             return NOTHING_MISSING
         new = self._work.unconfirmed
-        span.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in new})
+        span.set_changes({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in new})
         # A complete pass without definitions still removes what is left on the devices, unless _prepare_definitions has
         # just removed the partition and its guard.
         if not services and (not taken.complete or not self._guarded):
@@ -259,7 +259,7 @@ class Reconciler:
             certificates=certificates or {},
         )
         new = (service.change_id for service in services if service.load_balancer_id in self._work.unconfirmed)
-        with writing(request_ids(new)), tracer().span("apply to devices"):
+        with request_ids_for_devices(request_ids_text(new)), tracer().span("apply to devices"):
             return mark_unconfirmed_standbys(services, await self._device.apply(batch))
 
     async def _remove_judged_orphans(
@@ -276,7 +276,7 @@ class Reconciler:
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
         # The lease may have run short during the call.
         if removed and self._session.may_write():
-            gone = tuple(removal(one, self._project_id) for one in sorted(removed))
+            gone = tuple(removal_definition(one, self._project_id) for one in sorted(removed))
             removal_outcome = await self._apply_to_devices((*gone, *services), complete=True)
             if self._is_common:  # load balancers may use the network still
                 left += failed_removals(removal_outcome, removed)
@@ -360,7 +360,7 @@ class Reconciler:
                     "load balancer refused",
                     load_balancer=outcome.load_balancer_id,
                     error=outcome.error,
-                    request_id=request_ids((outcome.change_id,)),
+                    request_id=request_ids_text((outcome.change_id,)),
                 )
             else:
                 if outcome.load_balancer_id in self._work.unconfirmed:
@@ -368,7 +368,7 @@ class Reconciler:
                         "load balancer applied",
                         load_balancer=outcome.load_balancer_id,
                         revision=outcome.revision,
-                        request_id=request_ids((outcome.change_id,)),
+                        request_id=request_ids_text((outcome.change_id,)),
                     )
                 self._reasons.forget((outcome.load_balancer_id,))
             self._work.outcome_known(outcome, now)

@@ -366,7 +366,7 @@ def _begin_request_span(scope: HTTPScope, route: str) -> AbstractContextManager[
         return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
     client = next((value for name, value in scope["headers"] if name == _TRACE_HEADER), b"")
-    return tracer().request(
+    return tracer().request_span(
         scope["state"]["request_id"].removeprefix(PREFIX),
         f"{method} {route}",
         attributes={"http.request.method": method, "http.route": route},

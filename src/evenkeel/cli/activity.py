@@ -9,7 +9,7 @@ from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.series import LINE_COLUMNS, FigureLine, trend_rows
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 POINT_COLUMNS = (
     "at",
@@ -57,11 +57,11 @@ def activity_summary(activity: Mapping[str, Any]) -> Iterator[str]:
     the reason. ``activity``: the API's answer.
     """
     requests, times = activity["requests"], activity["time_to_active"]
-    yield f"since {activity['since']} UTC: {counted(requests['count'], 'request')}, {requests['failed']} failed"
+    yield f"since {activity['since']} UTC: {count_with_noun(requests['count'], 'request')}, {requests['failed']} failed"
     if times["count"]:
         yield (
-            f"{counted(times['count'], 'change')} became ACTIVE, half of them within {times['median_seconds']:g} s, "
-            f"95 % within {times['p95_seconds']:g} s"
+            f"{count_with_noun(times['count'], 'change')} became ACTIVE, half of them within"
+            f" {times['median_seconds']:g} s, 95 % within {times['p95_seconds']:g} s"
         )
     if activity["reason"]:
         yield f"no points: {activity['reason']}"

@@ -7,7 +7,7 @@ from typing import Any
 from evenkeel.cli.base import ShowCommand, print_problems, warn_of_halted_environments
 from evenkeel.cli.columns import Columns, object_table, object_title
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
-from evenkeel.core.control.explanation import NOTHING, explanation
+from evenkeel.core.control.explanation import NOTHING, explain_state
 
 
 class ExplainLoadBalancer(ShowCommand):
@@ -22,7 +22,7 @@ class ExplainLoadBalancer(ShowCommand):
         path = load_balancer_path(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{path}/agent")["hosting"]
         warn_of_halted_environments(self, [hosting])
-        explained = explanation(hosting)
+        explained = explain_state(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:
             title = object_title(hosting.get("name", ""), hosting["load_balancer_id"])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from evenkeel.cli.client import API, ApiRefused, Client
-from evenkeel.core.kit.similar import similar
+from evenkeel.core.kit.similar import similar_names
 
 Options = ArgumentParser | _MutuallyExclusiveGroup
 
@@ -56,6 +56,6 @@ def name_suggestion(name: str, known: Iterable[str]) -> str:
     as the end of a sentence; empty if none does.
     """
     texts = [text for text in known if text]
-    found = similar(name, texts, most=NEAR_MAX)
+    found = similar_names(name, texts, most=NEAR_MAX)
     found += [text for text in texts if name.lower() in text.lower() and text not in found]
     return f"; did you mean {', '.join(found[:NEAR_MAX])}?" if found else ""

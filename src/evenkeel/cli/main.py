@@ -53,7 +53,7 @@ from evenkeel.cli.moving_in.switching.command import SwitchOver
 from evenkeel.cli.progress import WAIT_OPTION
 from evenkeel.cli.terminal import EscapedStream
 from evenkeel.cli.top.command import ShowTop
-from evenkeel.core.kit.similar import similar
+from evenkeel.core.kit.similar import similar_names
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
@@ -249,7 +249,7 @@ def similar_commands(typed: str, names: Sequence[str]) -> str:
     first, *others = typed.split() or [""]
     first = SHORT_FORMS.get(first, first)
     of_group = [name for name in names if name.split()[0] == first]
-    like = similar(" ".join((first, *others)), names, most=3) if others or not of_group else []
+    like = similar_names(" ".join((first, *others)), names, most=3) if others or not of_group else []
     found = like or of_group
     return f"; did you mean {', '.join(found)}?" if found else ""
 

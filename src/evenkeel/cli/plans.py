@@ -9,7 +9,7 @@ from evenkeel.cli.base import ApiCommand, print_problems
 from evenkeel.cli.client import API, ApiRefused, quote_segment
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
@@ -107,7 +107,7 @@ def plan_lines(plans: Mapping[str, Any]) -> Iterator[str]:
             for attribute in step["attributes"]:
                 yield f"    {attribute['name']}: {_attribute_change(step, attribute)}"
         if plan["more"]:
-            yield f"  and {counted(plan['more'], 'more operation')}"
+            yield f"  and {count_with_noun(plan['more'], 'more operation')}"
         yield from (f"  stays, no load balancer needs it: {thing}" for thing in plan["left"])
 
 
@@ -122,7 +122,7 @@ def _plan_summary(plan: Mapping[str, Any]) -> str:
     count = len(plan["operations"]) + plan["more"]
     if plan["problem"] and not count:
         return "no plan"
-    return counted(count, "operation") if count else "nothing to change"
+    return count_with_noun(count, "operation") if count else "nothing to change"
 
 
 def _attribute_change(step: Mapping[str, Any], attribute: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkeel.cli.client import API, Client, Unfinished, Unreachable, quote_segment
 from evenkeel.cli.columns import Row
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 LOOK_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
@@ -54,7 +54,7 @@ class Progress:
 
     def line(self, agent: Row) -> str:
         """Format the progress of an agent's handovers as one line."""
-        left = counted(agent[self.count], self.count.replace("_", " ").removesuffix("s"))
+        left = count_with_noun(agent[self.count], self.count.replace("_", " ").removesuffix("s"))
         line = f"{agent['host']}: {agent['state']}, {left} left"
         if agent["handing_over"]:
             line += f", {agent['handing_over']} being handed over"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.base import ListCommand
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 POINT_COLUMNS = (
     "at",
@@ -62,7 +62,7 @@ class ShowSeries(ListCommand):
             return list_table(POINT_COLUMNS, points)
         if points:
             self.app.stderr.write(
-                f"from {points[0]['at']} to {points[-1]['at']} UTC, {counted(len(points), 'point')}\n"
+                f"from {points[0]['at']} to {points[-1]['at']} UTC, {count_with_noun(len(points), 'point')}\n"
             )
         return list_table(LINE_COLUMNS, trend_rows(points, series["interval"]))
 

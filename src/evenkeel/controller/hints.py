@@ -16,7 +16,7 @@ from evenkeel.core.kit.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.tracing import Origin, tracer
 from evenkeel.core.ports import Bus
-from evenkeel.core.protocol.inquiries import Inquiry, hint_of
+from evenkeel.core.protocol.inquiries import Inquiry, hint_for_inquiry
 from evenkeel.core.protocol.messages import (
     ApplyHint,
     AssignmentsHint,
@@ -111,7 +111,7 @@ class Hints:
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._bus.send(queue, hint_of(inquiry, owner.shard_id))
+                await self._bus.send(queue, hint_for_inquiry(inquiry, owner.shard_id))
         except TimeoutError as error:
             raise BusUnavailable(f"the message bus did not take a message for {queue}") from error
 
@@ -144,7 +144,7 @@ class Hints:
             await self._send_now(queue, hint, origin)
 
     async def _send_now(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None) -> None:
-        with tracer().after(origin, "send hint", attributes={"messaging.destination.name": queue}) as span:
+        with tracer().following_span(origin, "send hint", attributes={"messaging.destination.name": queue}) as span:
             try:
                 async with asyncio.timeout(SEND_SECONDS):
                     await self._bus.send(queue, hint)

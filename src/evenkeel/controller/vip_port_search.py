@@ -32,10 +32,10 @@ class VipPortSearch:
         :class:`StoreUnavailable`.
         """
         older_seconds = self._settings.port_search_seconds
-        while page := await self._ports.take_ports_to_look_for(older_seconds=older_seconds, limit=PORTS_PER_PAGE):
+        while page := await self._ports.take_ports_to_check(older_seconds=older_seconds, limit=PORTS_PER_PAGE):
             # The page was taken before: two controllers never query the same ports, and a failed page waits for the
             # next search.
-            there = await self._network.ports_there([each.port_id for each in page])
+            there = await self._network.find_existing_ports([each.port_id for each in page])
             lost = [each for each in page if each.port_id not in there]
             for load_balancer_id in await self._ports.note_lost(lost):
                 log.warning("a VIP's port was deleted at the network service", load_balancer=load_balancer_id)

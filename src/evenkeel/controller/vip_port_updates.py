@@ -57,7 +57,7 @@ class VipPortUpdates:
 
     async def _update_port(self, load_balancer_id: LoadBalancerId) -> None:
         for _ in range(ROUNDS):
-            port = await self._ports.port_of(load_balancer_id)
+            port = await self._ports.find_due_port(load_balancer_id)
             if port is None:
                 return
             if port.lost is not None:
@@ -69,7 +69,7 @@ class VipPortUpdates:
             except Conflict as error:
                 log.warning("VIP port not updated; trying again", load_balancer=load_balancer_id, reason=str(error))
                 return
-            if told is None or await self._ports.port_set(told):
+            if told is None or await self._ports.record_port_updated(told):
                 return
 
     async def _recreate_port(self, port: DuePort, lost: LostPort) -> bool:
@@ -78,25 +78,25 @@ class VipPortUpdates:
         """
         id_ = port.load_balancer_id
         # Looked for once more: the search may have been wrong, for example by a policy that hid the port.
-        if await self._network.ports_there([port.port_id]):
+        if await self._network.find_existing_ports([port.port_id]):
             log.warning(
                 "VIP port is there again; does Neutron show this controller's user all ports?", port=port.port_id
             )
-            await self._lost.found_again(port)
+            await self._lost.record_found_port(port)
             return True
         # Stored before the port is created: if this process dies in between, the claim's marks find the port.
-        if not await self._lost.begin_making(id_):
+        if not await self._lost.begin_recreation(id_):
             return False
         try:
-            port_id = await self._network.make_vip_again(lost, port.options)
+            port_id = await self._network.recreate_vip_port(lost, port.options)
         except Conflict as error:
             log.warning("VIP port not recreated; trying again", load_balancer=id_, reason=str(error))
             reason = (
                 f"port {port.port_id} of its VIP was deleted at the network service, and is not made again: {error}"
             )
-            await self._lost.not_made(id_, reason)
+            await self._lost.record_recreation_failure(id_, reason)
             return False
-        if not await self._lost.made_again(port, port_id):
+        if not await self._lost.record_new_port(port, port_id):
             return False
         log.info("VIP port recreated", load_balancer=id_, port=port_id, instead_of=port.port_id)
         return True
@@ -112,7 +112,7 @@ class VipPortUpdates:
         async def read_options() -> PortOptions | None:
             nonlocal latest
             # Read at the last moment: of two changes in quick succession the port gets the newer options.
-            latest = await self._ports.port_of(port.load_balancer_id)
+            latest = await self._ports.find_due_port(port.load_balancer_id)
             return None if latest is None else latest.options
 
         await self._network.set_options(port.port_id, read_options)

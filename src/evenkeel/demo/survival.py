@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
@@ -35,7 +35,7 @@ async def kill_and_restart_daemon(
 
     await wait_until(has_enough_requests, "requests without the daemon")
     meanwhile, lost = counts.sent - sent, counts.failed - failed
-    say(f"{counted(meanwhile, 'request')} without it, {lost} failed")
+    say(f"{count_with_noun(meanwhile, 'request')} without it, {lost} failed")
     await side.start()
     say(
         f"the daemon is back and has found HAProxy, process ids {_pid_list(await asyncio.to_thread(side.haproxy_pids))}"

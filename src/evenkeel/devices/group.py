@@ -24,7 +24,7 @@ from evenkeel.core.devices.device import (
     Observation,
     Repair,
     Retirement,
-    repair,
+    limited_repair,
     service_outcome,
 )
 from evenkeel.core.devices.plans import DevicePlan
@@ -333,7 +333,7 @@ def build_repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -
     """
     every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
     for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
-        yield repair(load_balancer_id, device, texts)
+        yield limited_repair(load_balancer_id, device, texts)
 
 
 def maximum_by_metric(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -38,14 +38,14 @@ def choose_subnets(
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
         subnet = _find_subnet(visible, subnet_id, network_id)
-        return permitted.allowed_of([subnet], "vip_subnet_id", subnet_id)
+        return permitted.select_allowed([subnet], "vip_subnet_id", subnet_id)
     if network_id:
         return _network_subnets(visible, network_id, wanted, permitted)
     if wanted is None:
         raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
     holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
     if len(holding) == 1:
-        return permitted.allowed_of(holding, "vip_address", str(wanted))
+        return permitted.select_allowed(holding, "vip_address", str(wanted))
     which = "more than one subnet holds it" if holding else "no subnet holds it"
     raise Invalid(
         f"Invalid input for field/attribute vip_address. Value: '{wanted}'. {which}; "
@@ -80,7 +80,7 @@ def _network_subnets(
         raise NotFound("Network", network_id)
     if wanted is not None:
         subnets = [subnet for subnet in subnets if wanted in ip_network(subnet.cidr)] or subnets
-    subnets = permitted.allowed_of(subnets, "vip_network_id", network_id)
+    subnets = permitted.select_allowed(subnets, "vip_network_id", network_id)
     if wanted is None:
         return subnets[:SUBNETS_TRIED]
     # If no subnet contains the address, the first one is returned: the check that follows names its CIDR in the

@@ -135,7 +135,7 @@ class BuiltinNetwork:
         for each in additional:
             wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
             (subnet,) = await self._find_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
-            permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
+            permitted.select_allowed([subnet], ADDITIONAL_SUBNET, subnet.id)
             found.append((subnet, wanted))
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
@@ -162,11 +162,11 @@ class BuiltinNetwork:
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
         """Do nothing, because the built-in network has no ports."""
 
-    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+    async def find_existing_ports(self, port_ids: Collection[str]) -> frozenset[str]:
         """Return all given ids: ports are only names in the built-in network, so none can be lost."""
         return frozenset(port_ids)
 
-    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
         """Always raise :class:`Conflict`: the built-in network has no ports that could be lost."""
         raise Conflict(f"{lost.mark.name} has no port")
 

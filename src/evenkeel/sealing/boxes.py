@@ -45,7 +45,7 @@ class BoxContext(Value):
         return b"evenkeel certificate 1\n" + msgspec.json.encode(self)
 
 
-class _Inside(Wire):
+class _BoxContent(Wire):
     """The plaintext of a sealed box. Fields may be added, as in messages: unknown ones are ignored."""
 
     kind: CertificateKind
@@ -96,7 +96,7 @@ def seal(content: CertificateContent, public_key: bytes, purpose: BoxContext) ->
     if content.sha256 != purpose.sha256:
         raise SealingError(f"content {content.sha256} is not {purpose.sha256}")
     inside = _encoder.encode(
-        _Inside(
+        _BoxContent(
             kind=content.kind,
             certificates=content.certificates,
             private_key=content.private_key,
@@ -125,4 +125,4 @@ def _decode_private_key(kind: type, text: Any) -> PrivateKey:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_encode_private_key)
-_decoder = msgspec.json.Decoder(_Inside, dec_hook=_decode_private_key)
+_decoder = msgspec.json.Decoder(_BoxContent, dec_hook=_decode_private_key)

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 
 import evenkeel
 from evenkeel.metrics.tracing import SPANS
-from evenkeel.tracing.ids import ChangeIds, ShareOfTraces
+from evenkeel.tracing.ids import ChangeIdGenerator, TraceShareSampler
 from evenkeel.tracing.tracer import OpenTelemetryTracer
 
 log = structlog.get_logger(__name__)
@@ -69,7 +69,7 @@ class CountingExporter(SpanExporter):
         return True
 
 
-class Exporting:
+class TraceExport:
     """A tracer whose spans are sent to a collector, and the sending thread."""
 
     def __init__(self, endpoint: str, *, service: str, instance: str, share: float) -> None:
@@ -77,7 +77,7 @@ class Exporting:
         traces. ``share``: share of the traces that are kept, 0 to 1.
         """
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # CountingExporter logs the loss of traces, once
-        sampler = ShareOfTraces(share)
+        sampler = TraceShareSampler(share)
         self._provider = TracerProvider(
             sampler=sampler,
             resource=Resource(
@@ -87,7 +87,7 @@ class Exporting:
                     "service.version": evenkeel.__version__,
                 }
             ),
-            id_generator=ChangeIds(),
+            id_generator=ChangeIdGenerator(),
             span_limits=LIMITS,
             shutdown_on_exit=False,
         )

@@ -21,18 +21,18 @@ _RANDOM_BITS = 56
 """Number of the lowest bits of a UUID that are random: as many as W3C Trace Context requires of a trace id."""
 
 
-class FirstIds(NamedTuple):
+class FirstSpanIds(NamedTuple):
     """Ids of the first span of a change's trace: trace id (128 bits) and span id (64 bits)."""
 
     trace_id: int
     span_id: int
 
 
-next_ids: ContextVar[FirstIds | None] = ContextVar("next_trace_ids", default=None)
+next_ids: ContextVar[FirstSpanIds | None] = ContextVar("next_trace_ids", default=None)
 """Ids for the next span to be started; None: random ids."""
 
 
-def first_ids(change_id: str) -> FirstIds | None:
+def first_span_ids(change_id: str) -> FirstSpanIds | None:
     """Derive the ids of the first span of a change's trace; None if ``change_id`` is no UUID, or would give
     the invalid span id 0.
     """
@@ -40,10 +40,10 @@ def first_ids(change_id: str) -> FirstIds | None:
         return None
     number = int(change_id.replace("-", ""), 16)
     # A span id of zero is invalid (W3C Trace Context).
-    return FirstIds(number, number & _LOWER_64_BITS) if number & _LOWER_64_BITS else None
+    return FirstSpanIds(number, number & _LOWER_64_BITS) if number & _LOWER_64_BITS else None
 
 
-def remote_span_context(ids: FirstIds) -> SpanContext:
+def remote_span_context(ids: FirstSpanIds) -> SpanContext:
     """Return the context of a trace's first span, as sampled, for spans of other processes."""
     return SpanContext(ids.trace_id, ids.span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
@@ -66,7 +66,7 @@ def format_traceparent(context: SpanContext) -> str:
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & TraceFlags.SAMPLED:02x}"
 
 
-class ChangeIds(IdGenerator):
+class ChangeIdGenerator(IdGenerator):
     """Generator of ids of spans and traces: those in :data:`next_ids` if they are set, else random ones."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class ChangeIds(IdGenerator):
         return self._random.generate_trace_id() if ids is None else ids.trace_id
 
 
-class ShareOfTraces(Sampler):
+class TraceShareSampler(Sampler):
     """Sampler that keeps a share of the traces, by the trace id alone: all processes with the same share keep the same
     traces.
     """

@@ -19,9 +19,9 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from evenkeel.core.kit.request_context import PREFIX, REQUEST_IDS_MAX
 from evenkeel.core.kit.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, DeferredSpan, Origin, Span
 from evenkeel.tracing.ids import (
-    FirstIds,
-    ShareOfTraces,
-    first_ids,
+    FirstSpanIds,
+    TraceShareSampler,
+    first_span_ids,
     format_traceparent,
     next_ids,
     parse_traceparent,
@@ -87,7 +87,7 @@ class OpenDeferredSpan:
     ended until then.
     """
 
-    def __init__(self, tracer: trace.Tracer, share: ShareOfTraces, name: str, attributes: Attributes) -> None:
+    def __init__(self, tracer: trace.Tracer, share: TraceShareSampler, name: str, attributes: Attributes) -> None:
         self._tracer = tracer
         self._share = share
         self._name = name
@@ -98,13 +98,15 @@ class OpenDeferredSpan:
         self._token: Token[Context] | None = None
         self.known = False
 
-    def concerns(self, changes: Changes) -> None:
+    def set_changes(self, changes: Changes) -> None:
         """Start a span in the trace of each of these changes (at most :data:`REQUEST_IDS_MAX`) whose trace is
         kept. Steps so far, and later spans of this task, become children of the first one. Changes whose
         id is no UUID are left out.
         """
         self.known = True
-        kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._is_sampled(ids)]
+        kept = [
+            (change_id, ids) for change_id in changes if (ids := first_span_ids(change_id)) and self._is_sampled(ids)
+        ]
         for change_id, ids in kept[:REQUEST_IDS_MAX]:
             # The steps are in the trace of the first change only, so the spans in the other traces link to it.
             links = [Link(span.get_span_context()) for span in self._spans[:1]]
@@ -128,7 +130,7 @@ class OpenDeferredSpan:
                 self._record_step(step, inside)
         self._steps.clear()
 
-    def _is_sampled(self, ids: FirstIds) -> bool:
+    def _is_sampled(self, ids: FirstSpanIds) -> bool:
         return self._share.is_kept(ids.trace_id)
 
     def _record_step(self, step: _EndedStep, inside: Context) -> None:
@@ -173,12 +175,12 @@ class OpenTelemetryTracer:
 
     on = True
 
-    def __init__(self, provider: TracerProvider, share: ShareOfTraces) -> None:
+    def __init__(self, provider: TracerProvider, share: TraceShareSampler) -> None:
         self._tracer = provider.get_tracer("evenkeel")
         self._share = share
 
     @contextmanager
-    def request(
+    def request_span(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> Iterator[Span]:
         linked = parse_traceparent(client) if client else None
@@ -187,7 +189,7 @@ class OpenTelemetryTracer:
         with self._current_span(self._root_span(change_id, name, named, links)) as span:
             yield span
 
-    def also(self, change_id: str) -> None:
+    def start_linked_trace(self, change_id: str) -> None:
         current = trace.get_current_span()
         if current.is_recording():
             links = [Link(current.get_span_context())]
@@ -221,7 +223,7 @@ class OpenTelemetryTracer:
         current = trace.get_current_span()
         return current.get_span_context() if current.is_recording() else None
 
-    def after(
+    def following_span(
         self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         if origin is None:
@@ -230,7 +232,7 @@ class OpenTelemetryTracer:
             self._start_child_span(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes)
         )
 
-    def received(
+    def received_span(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         sender = parse_traceparent(header) if header else None
@@ -245,7 +247,7 @@ class OpenTelemetryTracer:
         return {HEADER: format_traceparent(current.get_span_context())} if current.is_recording() else {}
 
     def _root_span(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
-        token = next_ids.set(first_ids(change_id))
+        token = next_ids.set(first_span_ids(change_id))
         try:
             # In an empty context, so that the request begins a trace of its own inside any other span.
             return self._tracer.start_span(name, Context(), SpanKind.SERVER, attributes=attributes, links=links)

@@ -8,7 +8,7 @@ from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.cli.base import ApiCommand
 from evenkeel.cli.main import COMMANDS
-from evenkeel.core.control.acts import EFFECTS, summary_of
+from evenkeel.core.control.acts import EFFECTS, act_summary
 from evenkeel.core.ports import Store
 from evenkeel.devices.noop.capabilities import CAPABILITIES as NOOP
 from evenkeel.network.builtin import BuiltinNetwork
@@ -61,7 +61,7 @@ async def test_a_tenant_is_not_informed(asked: Client) -> None:
 
 async def test_the_document_says_the_same(asked: Client) -> None:
     paths = (await asked.get("/openapi.json"))["paths"]
-    assert paths[f"{BASE}/agents/{{id}}/drain"]["put"]["summary"] == summary_of("agent_drain")
+    assert paths[f"{BASE}/agents/{{id}}/drain"]["put"]["summary"] == act_summary("agent_drain")
 
 
 def test_the_command_line_says_the_same() -> None:

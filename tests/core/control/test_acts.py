@@ -2,12 +2,12 @@
 
 import pytest
 
-from evenkeel.core.control.acts import EFFECTS, summary_of
+from evenkeel.core.control.acts import EFFECTS, act_summary
 
 SUMMARY_CHARACTERS_MAX = 100
 
 
 @pytest.mark.parametrize("act", sorted(EFFECTS))
 def test_an_act_has_a_short_summary_and_ends_like_a_sentence(act: str) -> None:
-    assert 10 < len(summary_of(act)) <= SUMMARY_CHARACTERS_MAX
+    assert 10 < len(act_summary(act)) <= SUMMARY_CHARACTERS_MAX
     assert EFFECTS[act].endswith(".")

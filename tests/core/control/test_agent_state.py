@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
+from evenkeel.core.control.agent_state import AgentState, agent_state, away_reason, waiting_reason, waiting_shards
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, PlacementReasons, ShardSnapshot
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
@@ -81,15 +81,15 @@ def test_one_word_states_how_an_agent_stands(values: dict[str, Any], state: Agen
 def test_nothing_waits_where_nothing_has_to_move() -> None:
     assert (
         waiting_shards(agent(acting_shards=3, successors=0)),
-        why_waiting(agent(acting_shards=3, successors=0)),
+        waiting_reason(agent(acting_shards=3, successors=0)),
     ) == (0, "")
-    assert why_waiting(agent(**DRAINED, successors=0)) == ""
+    assert waiting_reason(agent(**DRAINED, successors=0)) == ""
 
 
 @pytest.mark.parametrize("values", [DRAINED, SILENT, {"forced_down": True}])
 def test_shards_that_can_move_have_no_reason_to_wait(values: dict[str, Any]) -> None:
     leaving = agent(**values, acting_shards=2, unserved_shards=1)
-    assert (waiting_shards(leaving), why_waiting(leaving)) == (3, "")
+    assert (waiting_shards(leaving), waiting_reason(leaving)) == (3, "")
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_shards_that_can_move_have_no_reason_to_wait(values: dict[str, Any]) -> 
     ],
 )
 def test_waiting_shards_have_a_reason(values: dict[str, Any], reason: str) -> None:
-    assert reason in why_waiting(agent(**values, acting_shards=1))
+    assert reason in waiting_reason(agent(**values, acting_shards=1))
 
 
 def test_shards_bound_to_a_host_declared_dead_do_not_wait() -> None:
-    assert why_waiting(agent(forced_down=True, reschedule=RescheduleMode.RELOCATE, acting_shards=1)) == ""
+    assert waiting_reason(agent(forced_down=True, reschedule=RescheduleMode.RELOCATE, acting_shards=1)) == ""
 
 
 @pytest.mark.parametrize(
@@ -128,5 +128,5 @@ def test_shards_bound_to_a_host_declared_dead_do_not_wait() -> None:
     ],
 )
 def test_away_shards_have_a_reason(values: dict[str, Any], reason: str) -> None:
-    said = why_away(agent(**{"away_shards": 1} | values))
+    said = away_reason(agent(**{"away_shards": 1} | values))
     assert reason in said and bool(reason) == bool(said)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX, is_plausible, next_epoch, reachable
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX, is_one_jump_away, is_plausible, next_epoch
 
 
 @pytest.mark.parametrize("epoch", [0, 1, EPOCH_MAX])
@@ -33,7 +33,7 @@ def test_the_next_epoch_is_above_both_or_one_jump_on(current: int, seen: int, ex
 def test_a_guard_far_ahead_is_passed_in_a_few_steps() -> None:
     guard, epoch, steps = 10 * EPOCH_JUMP_MAX + 7, 1, 0
     while epoch <= guard:
-        assert reachable(epoch, next_epoch(epoch, guard))
+        assert is_one_jump_away(epoch, next_epoch(epoch, guard))
         epoch = next_epoch(epoch, guard)
         steps += 1
     assert steps == 11
@@ -44,6 +44,6 @@ def test_there_is_none_after_the_last() -> None:
 
 
 def test_one_jump_is_reachable_and_no_more() -> None:
-    assert reachable(7, 7 + EPOCH_JUMP_MAX)
-    assert not reachable(7, 8 + EPOCH_JUMP_MAX)
-    assert reachable(7, 3)
+    assert is_one_jump_away(7, 7 + EPOCH_JUMP_MAX)
+    assert not is_one_jump_away(7, 8 + EPOCH_JUMP_MAX)
+    assert is_one_jump_away(7, 3)

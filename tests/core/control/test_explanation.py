@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control.explanation import NOTHING, explanation
+from evenkeel.core.control.explanation import NOTHING, explain_state
 
 AGENT = {"id": "a-1", "host": "host-1", "alive": True}
 WELL: dict[str, Any] = {
@@ -42,6 +42,6 @@ WELL: dict[str, Any] = {
     ],
 )
 def test_the_first_rule_that_matches_explains(changes: dict[str, Any], state: str, action: str) -> None:
-    found = explanation(WELL | changes)
+    found = explain_state(WELL | changes)
     assert found.state == state
     assert found.action.startswith(action)

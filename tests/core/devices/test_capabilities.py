@@ -13,14 +13,14 @@ from evenkeel.core.devices.capabilities import (
     OPTIONS,
     Capabilities,
     definition_problems,
+    listener_pool_problems,
     listener_problems,
     member_problems,
     monitor_problems,
-    monitored_problems,
     needs_check,
-    pair_problems,
+    pool_monitor_problems,
     pool_problems,
-    refuse,
+    raise_first_problem,
     tree_problems,
 )
 from evenkeel.core.devices.service import definition_of
@@ -118,7 +118,7 @@ def test_unsupported_setting_names_field_value_and_what_is_allowed(wanted: LoadB
     assert words in problem
     assert list(tree_problems(EVERYTHING, wanted)) == []
     with pytest.raises(Unsupported, match=r"^Provider 'dmz' does not support a requested option: "):
-        refuse("dmz", tree_problems(LITTLE, wanted))
+        raise_first_problem("dmz", tree_problems(LITTLE, wanted))
 
 
 def test_a_renderer_is_told_the_object_too() -> None:
@@ -141,7 +141,7 @@ def test_supported_settings_have_no_problem() -> None:
         health_monitors=(monitor(),),
     )
     assert list(tree_problems(LITTLE, wanted)) == []
-    refuse("dmz", tree_problems(LITTLE, wanted))
+    raise_first_problem("dmz", tree_problems(LITTLE, wanted))
 
 
 def test_only_what_is_to_change_is_looked_at() -> None:
@@ -229,9 +229,9 @@ def test_exactly_the_options_that_are_used_and_not_declared_are_problems(
 def test_everything_takes_every_pair_that_the_api_takes(protocol: str, data: st.DataObject) -> None:
     pool_protocol = data.draw(st.sampled_from(sorted(POOL_PROTOCOLS_OF_LISTENER[protocol])))
     persistence = data.draw(st.sampled_from([None, COOKIE]))
-    assert list(pair_problems(EVERYTHING, protocol, pool_protocol, persistence)) == []
+    assert list(listener_pool_problems(EVERYTHING, protocol, pool_protocol, persistence)) == []
     without = replace(EVERYTHING, protocol_pairs={})
-    assert len(list(pair_problems(without, protocol, pool_protocol, None))) == 1
+    assert len(list(listener_pool_problems(without, protocol, pool_protocol, None))) == 1
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_pool_may_have_fewer_types_of_monitors_and_http_over_tls_is_https() ->
         ("PROXY", "TCP", True, False),
         ("HTTP", "HTTPS", True, False),
     ):
-        found = [*monitored_problems(table, pool_protocol, type_, over_tls=over_tls)]
+        found = [*pool_monitor_problems(table, pool_protocol, type_, over_tls=over_tls)]
         assert bool(found) is refused
         assert all("PROXY" in problem and "HTTP, TCP" in problem for problem in found)
 

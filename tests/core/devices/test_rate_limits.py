@@ -7,7 +7,7 @@ from evenkeel.core.devices.rate_limits import (
     EVERY_RATE_LIMIT,
     Counter,
     RateLimitSupport,
-    counters_of,
+    distinct_counters,
     rate_limit_problems,
 )
 from evenkeel.core.devices.service import ServiceRateLimit, ServiceRateLimitRule
@@ -25,7 +25,7 @@ def limit(*rules: dict[str, Any], **changes: Any) -> ServiceRateLimit:
 def test_rules_with_the_same_key_and_interval_share_a_counter() -> None:
     by_path = {"metric": "REQUESTS_PER_URL", "urls": ("/",)}
     limits = (limit({}, {"metric": "KBYTES"}, by_path), limit({"threshold": 9}, {"interval": 5}))
-    assert counters_of(limits) == (Counter("client", 30), Counter("url", 30), Counter("client", 5))
+    assert distinct_counters(limits) == (Counter("client", 30), Counter("url", 30), Counter("client", 5))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.kit.similar import similar
+from evenkeel.core.kit.similar import similar_names
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from evenkeel.core.kit.similar import similar
     ],
 )
 def test_similar_names_come_best_first_and_in_any_case(name: str, names: list[str], found: list[str]) -> None:
-    assert similar(name, names) == found
+    assert similar_names(name, names) == found
 
 
 def test_number_of_similar_names_is_limited() -> None:
-    assert similar("name1", [f"name{number}" for number in range(9)], most=2) == ["name1", "name8"]
+    assert similar_names("name1", [f"name{number}" for number in range(9)], most=2) == ["name1", "name8"]

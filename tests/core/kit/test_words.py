@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from evenkeel.core.kit.words import counted
     ],
 )
 def test_a_noun_agrees_with_its_number(count: int, one: str, several: str, expected: str) -> None:
-    assert counted(count, one, several) == expected
+    assert count_with_noun(count, one, several) == expected

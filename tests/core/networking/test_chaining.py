@@ -2,11 +2,11 @@
 
 import pytest
 
-from evenkeel.core.networking.chaining import can_chain
+from evenkeel.core.networking.chaining import is_chainable
 
 
 @pytest.mark.parametrize(
     ("address", "chains"), [("10.0.0.5", True), ("2001:db8::5", True), ("127.0.0.5", False), ("::1", False)]
 )
 def test_loopback_addresses_do_not_chain(address: str, chains: bool) -> None:
-    assert can_chain(address) is chains
+    assert is_chainable(address) is chains

@@ -2,7 +2,7 @@ import pytest
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.networking.vip_room import first_with_room, no_free_address
+from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address
 
 FIRST, SECOND = (VipPlan(subnet_id=name, network_id="n", port_id="") for name in ("first", "second"))
 
@@ -17,15 +17,15 @@ def take_from(*free: VipPlan):
 
 
 async def test_the_first_subnet_with_room_is_used():
-    assert await first_with_room([FIRST, SECOND], take_from(FIRST, SECOND)) == "first"
-    assert await first_with_room([FIRST, SECOND], take_from(SECOND)) == "second"
+    assert await first_with_free_address([FIRST, SECOND], take_from(FIRST, SECOND)) == "first"
+    assert await first_with_free_address([FIRST, SECOND], take_from(SECOND)) == "second"
 
 
 async def test_full_subnets_are_named_and_several_by_their_network():
     with pytest.raises(Conflict, match="Subnet first has no free VIP address"):
-        await first_with_room([FIRST], take_from())
+        await first_with_free_address([FIRST], take_from())
     with pytest.raises(Conflict, match="Network n has no free VIP address"):
-        await first_with_room([FIRST, SECOND], take_from())
+        await first_with_free_address([FIRST, SECOND], take_from())
 
 
 async def test_another_conflict_ends_the_search():
@@ -33,4 +33,4 @@ async def test_another_conflict_ends_the_search():
         raise Conflict(plan.subnet_id)
 
     with pytest.raises(Conflict, match="first"):
-        await first_with_room([FIRST, SECOND], take)
+        await first_with_free_address([FIRST, SECOND], take)

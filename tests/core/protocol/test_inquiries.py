@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
-from evenkeel.core.protocol.inquiries import Inquiry, hint_of, inquiry_of
+from evenkeel.core.protocol.inquiries import Inquiry, hint_for_inquiry, inquiry_in_hint
 from evenkeel.core.protocol.messages import AdoptionHint, PlanHint
 
 
@@ -18,7 +18,7 @@ from evenkeel.core.protocol.messages import AdoptionHint, PlanHint
     ids=["plan", "adoption", "plan of the way back", "adoption with iRules"],
 )
 def test_hint_carries_the_whole_inquiry(inquiry: Inquiry, kind: type) -> None:
-    hint = hint_of(inquiry, ShardId("shard-1"))
+    hint = hint_for_inquiry(inquiry, ShardId("shard-1"))
     assert isinstance(hint, kind)
     assert hint.shard_id == "shard-1"
-    assert inquiry_of(hint) == inquiry
+    assert inquiry_in_hint(hint) == inquiry

@@ -9,7 +9,7 @@ from msgspec import inspect
 from evenkeel.core.devices import service
 from evenkeel.core.kit.values import Value, flattened_struct
 from evenkeel.core.resources import model
-from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, attribute_shape, defaults_of, fields_of
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 
 KINDS = (LoadBalancer, Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule)
@@ -60,7 +60,7 @@ def test_shapes() -> None:
         sure: int
         unsure: tuple[str, ...] | None
 
-    sure, unsure = (shape_of(field.type) for field in msgspec.structs.fields(Some))
+    sure, unsure = (attribute_shape(field.type) for field in msgspec.structs.fields(Some))
 
     assert (sure.node, sure.optional) == (inspect.IntType(), False)
     assert isinstance(unsure.node, inspect.VarTupleType)

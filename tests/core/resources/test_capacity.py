@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from evenkeel.core.resources.capacity import (
     CapacityFigure,
     Metric,
-    amounts_of,
-    at_limit,
+    amounts_of_new_load_balancer,
     capacity_figures,
+    capacity_score,
+    metrics_at_limit,
     parse_policy,
-    score,
 )
 
 limits = st.floats(min_value=0.001, max_value=1e12)
@@ -78,9 +78,9 @@ def test_figures_leave_out_what_was_not_measured_or_not_requested() -> None:
 
 def test_the_fullest_metric_decides() -> None:
     found = {"node_count": CapacityFigure(value=1, limit=4), "tenant_count": CapacityFigure(value=9, limit=10)}
-    assert score(found) == 0.9
-    assert score(found, {"node_count": 3.0}) == 1.0
-    assert score({}, {"node_count": 3.0}) == 0.0
+    assert capacity_score(found) == 0.9
+    assert capacity_score(found, {"node_count": 3.0}) == 1.0
+    assert capacity_score({}, {"node_count": 3.0}) == 0.0
 
 
 @given(measured, amounts, amounts)
@@ -88,12 +88,12 @@ def test_the_score_grows_with_what_is_reserved(
     found: dict[str, CapacityFigure], some: dict[str, float], more: dict[str, float]
 ) -> None:
     both = {name: some.get(name, 0.0) + more.get(name, 0.0) for name in {*some, *more}}
-    assert 0.0 <= score(found) <= score(found, some) <= score(found, both)
+    assert 0.0 <= capacity_score(found) <= capacity_score(found, some) <= capacity_score(found, both)
 
 
 @given(measured, amounts)
 def test_a_group_is_full_exactly_if_a_metric_is_named(found: dict[str, CapacityFigure], some: dict[str, float]) -> None:
-    assert (score(found, some) >= 1.0) == bool(at_limit(found, some))
+    assert (capacity_score(found, some) >= 1.0) == bool(metrics_at_limit(found, some))
 
 
 def test_the_reason_tells_figure_and_limit() -> None:
@@ -102,7 +102,7 @@ def test_the_reason_tells_figure_and_limit() -> None:
         "tenant_count": CapacityFigure(value=9, limit=10),
         "vlan_count": CapacityFigure(value=1, limit=2),
     }
-    assert at_limit(found, {"tenant_count": 1.0}) == (
+    assert metrics_at_limit(found, {"tenant_count": 1.0}) == (
         "tenant_count 10 of 10",
         "throughput 1000000000.5 of 1000000000",
     )
@@ -110,7 +110,7 @@ def test_the_reason_tells_figure_and_limit() -> None:
 
 @given(st.integers(0, 20), st.booleans())
 def test_a_load_balancer_adds_its_addresses_and_its_tenant_if_that_is_new(addresses: int, new: bool) -> None:
-    added = amounts_of(addresses, new_tenant=new)
+    added = amounts_of_new_load_balancer(addresses, new_tenant=new)
     assert added.get("tenant_count", 0.0) == (1.0 if new else 0.0)
     assert added.get("node_count", 0.0) == addresses
     assert set(added) <= {"tenant_count", "node_count"}

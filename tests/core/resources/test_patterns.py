@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.resources.patterns import PatternRefused, check_pattern
-from evenkeel.core.resources.patterns.costs import size_of, ways_of
+from evenkeel.core.resources.patterns.costs import count_ways, expanded_size
 from evenkeel.core.resources.patterns.limits import PatternLimits, limit_problems
 from evenkeel.core.resources.patterns.parser import parse
 from evenkeel.core.resources.patterns.tree import (
@@ -179,12 +179,12 @@ def test_no_subject_takes_more_ways_than_were_told(text: str, subject: str) -> N
     except PatternRefused:
         return
     length = len(subject) + 1
-    ways = ways_of(tree, length)
+    ways = count_ways(tree, length)
     if ways > 20 * length:
         return  # one of those that are refused
     matcher = Matcher(subject)
     next(matcher.ends(tree, 0), None)
-    assert matcher.steps <= 4 * ways * (size_of(tree) + 2) * length
+    assert matcher.steps <= 4 * ways * (expanded_size(tree) + 2) * length
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.core.kit.errors import Invalid, QuotaMet
-from evenkeel.core.resources.catalogue import metadata, zone_group_of
+from evenkeel.core.resources.catalogue import parse_profile_data, zone_group_of
 from evenkeel.core.resources.quota import TITLES, UNLIMITED, Quotas, exceeded_quotas
 
 limits = st.integers(UNLIMITED, 5)
@@ -38,7 +38,7 @@ def test_a_refusal_reads_as_octavias() -> None:
 @pytest.mark.parametrize("text", ["", "no", "[]", "1", "null", '{"a": }', "[" * 4000])
 def test_profile_data_that_is_no_object_is_named(text: str) -> None:
     with pytest.raises(Invalid, match="is not a valid option for flavor_data"):
-        metadata("flavor_data", text)
+        parse_profile_data("flavor_data", text)
 
 
 @pytest.mark.parametrize("number", [0, -1, "1", 1.5, True, [1], 2**31])

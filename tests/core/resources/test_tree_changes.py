@@ -21,10 +21,10 @@ from evenkeel.core.resources.model import (
     Vip,
 )
 from evenkeel.core.resources.tree_changes import (
-    Insert,
-    Overwrite,
-    Remove,
-    Touch,
+    InsertObjects,
+    OverwriteObjects,
+    RemoveObjects,
+    TouchObjects,
     children_of,
     fixed_difference,
     tree_changes,
@@ -134,18 +134,18 @@ class Database:
 
     def apply(self, step: Any) -> None:
         rows = self.rows[step.kind]
-        if isinstance(step, Remove):
+        if isinstance(step, RemoveObjects):
             for id_ in step.ids:
                 assert not rows[id_].deleted
                 rows[id_] = replace(rows[id_], deleted=True)
-        elif isinstance(step, Insert):
+        elif isinstance(step, InsertObjects):
             for row in step.rows:
                 assert row.id not in rows
                 rows[row.id] = row
-        elif isinstance(step, Overwrite):
+        elif isinstance(step, OverwriteObjects):
             rows.update({row.id: replace(rows[row.id], **content(row), deleted=False) for row in step.rows})
         else:
-            assert isinstance(step, Touch)
+            assert isinstance(step, TouchObjects)
             assert all(not rows[id_].deleted for id_ in step.ids)
             self.touched |= {(step.kind, id_) for id_ in step.ids}
 
@@ -213,7 +213,7 @@ def test_every_object_above_a_difference_is_written_or_touched(
     written: set[str] = set()
     for step in tree_changes(stored, wanted).steps:
         database.apply(step)
-        if isinstance(step, Insert | Overwrite):
+        if isinstance(step, InsertObjects | OverwriteObjects):
             written |= {row.id for row in step.rows}
     reached = written | {id_ for _, id_ in database.touched}
     assert not written & {id_ for _, id_ in database.touched}
@@ -239,7 +239,7 @@ def test_two_listeners_that_swap_their_ports_are_removed_before_they_are_written
         return LoadBalancerTree(load_balancer=ROOT, listeners=tuple(rows))
 
     steps = tree_changes(listening(80, 81), listening(81, 80)).steps
-    assert [type(step) for step in steps] == [Remove, Overwrite]
+    assert [type(step) for step in steps] == [RemoveObjects, OverwriteObjects]
 
 
 @pytest.mark.parametrize(
@@ -288,4 +288,4 @@ def test_a_change_touches_its_parents_and_the_listeners_that_send_to_its_pool(
     change: dict[str, Any], touched: set[str]
 ) -> None:
     steps = tree_changes(FULL, replace(FULL, **change)).steps
-    assert {id_ for step in steps if isinstance(step, Touch) for id_ in step.ids} == touched
+    assert {id_ for step in steps if isinstance(step, TouchObjects) for id_ in step.ids} == touched

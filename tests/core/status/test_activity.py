@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.status.activity import ActivityPoint, ActivityTotals, ChangeTotals, RequestTotals, merged
+from evenkeel.core.status.activity import ActivityPoint, ActivityTotals, ChangeTotals, RequestTotals, merge_points
 
 BUCKETS = ((1.0, 2), (10.0, 4), (float("inf"), 5))
 
@@ -38,25 +38,25 @@ def point(at: float, **values: Any) -> ActivityPoint:
 
 def test_few_points_stay_as_they_are() -> None:
     points = (point(1.0), point(2.0))
-    assert merged(points, 2) == points
+    assert merge_points(points, 2) == points
 
 
 def test_means_are_weighted_by_what_they_are_means_of() -> None:
     busy = point(1.0, requests=3.0, request_seconds=0.1, changes=1, time_to_active_seconds=2.0)
     idle = point(2.0, requests=1.0, request_seconds=0.5, changes=3, time_to_active_seconds=6.0)
-    (found,) = merged((busy, idle), 1)
+    (found,) = merge_points((busy, idle), 1)
     assert (found.at, found.requests, found.changes, found.time_to_active_seconds) == (2.0, 2.0, 4, 5.0)
     assert found.request_seconds == pytest.approx(0.2)
 
 
 def test_a_mean_of_nothing_is_unknown() -> None:
-    (found,) = merged((point(1.0), point(2.0)), 1)
+    (found,) = merge_points((point(1.0), point(2.0)), 1)
     assert (found.request_seconds, found.time_to_active_seconds, found.traffic) == (None, None, None)
 
 
 @pytest.mark.parametrize("count", [1, 7, 360, 361, 1440])
 def test_every_point_is_in_one_mean_and_the_last_ends_last(count: int) -> None:
-    found = merged([point(float(at), changes=1) for at in range(count)], 360)
+    found = merge_points([point(float(at), changes=1) for at in range(count)], 360)
     assert len(found) <= 360
     assert sum(each.changes for each in found) == count
     assert found[-1].at == count - 1

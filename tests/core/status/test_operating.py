@@ -6,8 +6,8 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import (
     UNWATCHED,
     WATCHED_AGAIN,
-    first_member_status,
-    first_status,
+    member_status_after_confirmation,
+    status_after_confirmation,
     status_below,
     unobserved_status,
 )
@@ -17,22 +17,22 @@ S = OperatingStatus
 
 @pytest.mark.parametrize("was", S)
 def test_observed_status_stays_at_a_confirmation(was: OperatingStatus) -> None:
-    assert first_status(was, new=False, enabled=True, carries_traffic=True) is was
-    assert first_member_status(was, new=False, enabled=True, monitored=False) is was
+    assert status_after_confirmation(was, new=False, enabled=True, carries_traffic=True) is was
+    assert member_status_after_confirmation(was, new=False, enabled=True, monitored=False) is was
 
 
 def test_first_confirmation_makes_online_if_enabled() -> None:
-    assert first_status(S.OFFLINE, new=True, enabled=True, carries_traffic=True) is S.ONLINE
-    assert first_status(S.OFFLINE, new=True, enabled=False, carries_traffic=True) is S.OFFLINE
-    assert first_status(S.OFFLINE, new=True, enabled=True, carries_traffic=False) is S.OFFLINE
-    assert first_status(S.ERROR, new=True, enabled=True, carries_traffic=True) is S.ERROR
+    assert status_after_confirmation(S.OFFLINE, new=True, enabled=True, carries_traffic=True) is S.ONLINE
+    assert status_after_confirmation(S.OFFLINE, new=True, enabled=False, carries_traffic=True) is S.OFFLINE
+    assert status_after_confirmation(S.OFFLINE, new=True, enabled=True, carries_traffic=False) is S.OFFLINE
+    assert status_after_confirmation(S.ERROR, new=True, enabled=True, carries_traffic=True) is S.ERROR
 
 
 @pytest.mark.parametrize("was", [S.OFFLINE, S.NO_MONITOR])
 def test_a_new_member_waits_for_its_monitor_or_states_that_there_is_none(was: OperatingStatus) -> None:
-    assert first_member_status(was, new=True, enabled=True, monitored=False) is S.NO_MONITOR
-    assert first_member_status(was, new=True, enabled=True, monitored=True) is was
-    assert first_member_status(was, new=True, enabled=False, monitored=False) is S.OFFLINE
+    assert member_status_after_confirmation(was, new=True, enabled=True, monitored=False) is S.NO_MONITOR
+    assert member_status_after_confirmation(was, new=True, enabled=True, monitored=True) is was
+    assert member_status_after_confirmation(was, new=True, enabled=False, monitored=False) is S.OFFLINE
 
 
 def test_unobserved_object_is_online_if_enabled() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from emulator_tests.client import Backend, fetch, free_port
-from evenkeel.core.devices.adoption import ListenerIrules, with_irules
+from evenkeel.core.devices.adoption import ListenerIrules, services_with_irules
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from icontrol_emulator import Emulator, Fault
@@ -349,7 +349,7 @@ async def test_operators_irules_that_are_kept_act_over_adoption_changes_and_fail
     (found,) = await agent.found_irules(plain)
     kept = ("/Common/says", f"/{PARTITION}/b")
     assert (found.listener_id, found.irules) == ("listener-1", kept)
-    (wanted,) = with_irules((scene.wanted,), (found,))
+    (wanted,) = services_with_irules((scene.wanted,), (found,))
     (plan,) = await agent.plan(batch(wanted, complete=True))
     (virtual,) = [step for step in plan.operations if step.type == "ltm/virtual"]
     assert virtual.note.endswith(f"iRules that were not made by F5's agent stay: {', '.join(kept)}")
@@ -378,7 +378,9 @@ async def test_operators_irules_that_are_kept_act_over_adoption_changes_and_fail
     await asyncio.gather(*clients, return_exceptions=True)
     assert made.missed == 0 and await made.rules() == list(kept)
 
-    (detached,) = with_irules((replace(changed, revision=3),), (ListenerIrules(listener_id="listener-1", irules=()),))
+    (detached,) = services_with_irules(
+        (replace(changed, revision=3),), (ListenerIrules(listener_id="listener-1", irules=()),)
+    )
     await successor.apply(batch(detached, epoch=2))
     assert "rules" not in (await named(scene, "ltm/virtual"))["dev_listener-1"]
     head, _ = await fetch(vip(), scene.port)

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.devices.service import ServiceDefinition, network_definition, removal
+from evenkeel.core.devices.service import ServiceDefinition, network_definition, removal_definition
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
@@ -108,7 +108,7 @@ async def test_complete_batch_that_keeps_orphans_names_a_network_and_its_removal
         assert (outcome.orphans, outcome.left, outcome.writes) == (("net-1",), (), 0)
         assert (await owner.retire(COMMON_PROJECT, 1, session_of(1))).left
         assert await in_common(rig) == there_before
-        gone_too = (removal(LoadBalancerId("net-1"), COMMON_PROJECT),)
+        gone_too = (removal_definition(LoadBalancerId("net-1"), COMMON_PROJECT),)
         outcome = await owner.apply(replace(keeping, services=gone_too))
         assert outcome.orphans == () and not errors(outcome) and not await in_common(rig)
 

@@ -17,8 +17,8 @@ from evenkeel.core.networking.network import (
     VipPort,
     lbaas_v1_port,
     lbaas_v2_port,
-    mark_of,
     octavia_port,
+    port_mark,
 )
 from evenkeel.core.networking.networks import AddressUse, MemberHost
 from evenkeel.core.networking.vip_plans import VipPlan
@@ -417,16 +417,16 @@ async def test_a_lost_port_is_made_again_with_its_address(
     plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-1", marked=marked)
     others = [(await world.plan(subnet_id=world.subnet_id, load_balancer_id=f"lb-{n}")).port_id for n in (2, 3)]
     neutron.network.delete_port(plan.port_id)
-    assert await world.driver.ports_there([plan.port_id, *others]) == frozenset(others)
-    assert mark_of(marked.device_owner, marked.device_id) == marked
+    assert await world.driver.find_existing_ports([plan.port_id, *others]) == frozenset(others)
+    assert port_mark(marked.device_owner, marked.device_id) == marked
 
-    again = await world.driver.make_vip_again(lost(world, plan, marked), PortOptions(binding_host="agent-1"))
+    again = await world.driver.recreate_vip_port(lost(world, plan, marked), PortOptions(binding_host="agent-1"))
 
     port = neutron.network.get_port(again)
     assert (port.name, port.device_owner, port.device_id) == (marked.name, marked.device_owner, marked.device_id)
     assert [fixed["ip_address"] for fixed in port.fixed_ips] == [plan.address] and port.project_id == world.project_id
     # an attempt whose answer was lost is not made twice
-    assert await world.driver.make_vip_again(lost(world, plan, marked), PortOptions()) == again
+    assert await world.driver.recreate_vip_port(lost(world, plan, marked), PortOptions()) == again
 
 
 async def test_a_lost_port_whose_address_is_taken_is_a_conflict_that_names_it(
@@ -437,6 +437,6 @@ async def test_a_lost_port_whose_address_is_taken_is_a_conflict_that_names_it(
     thief = neutron.network.create_port(network_id=world.network_id, fixed_ips=[{"ip_address": plan.address}])
     mark = octavia_port(LoadBalancerId("lb-1"))
     with pytest.raises(Conflict, match=f"another port has its address now: {plan.address}"):
-        await world.driver.make_vip_again(lost(world, plan, mark), PortOptions())
+        await world.driver.recreate_vip_port(lost(world, plan, mark), PortOptions())
     neutron.network.delete_port(thief)
-    assert await world.driver.make_vip_again(lost(world, plan, mark), PortOptions())
+    assert await world.driver.recreate_vip_port(lost(world, plan, mark), PortOptions())

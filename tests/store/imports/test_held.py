@@ -55,10 +55,10 @@ async def statuses(world: World, tree: LoadBalancerTree) -> set[tuple[str, str]]
 
 async def binding(world: World, tree: LoadBalancerTree) -> Any:
     """The host that the VIP's port is to be bound to; None: the port is not to be changed."""
-    port = await world.store.ports.port_of(tree.load_balancer.id)
+    port = await world.store.ports.find_due_port(tree.load_balancer.id)
     if port is None:
         return None
-    assert await world.store.ports.port_set(port)
+    assert await world.store.ports.record_port_updated(port)
     return port.options.binding_host
 
 

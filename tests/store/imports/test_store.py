@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.control.imports import differences
+from evenkeel.core.control.imports import difference_texts
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.vip_plans import VipPlan
@@ -27,7 +27,7 @@ async def test_stored_tree_is_the_given_one_and_ids_and_addresses_are_taken_then
     change = await store.imports.create_imported(tree, PLAN)
     assert (change.revision, change.load_balancer_id) == (1, root.id)
     found = await store.imports.find_stored(root.id)
-    assert found is not None and not found.mirrored and differences(found.tree, tree) == ()
+    assert found is not None and not found.mirrored and difference_texts(found.tree, tree) == ()
     for write in (store.imports.check_creation, store.imports.create_imported):
         with pytest.raises(Conflict, match="already, and does not belong"):
             await write(tree, PLAN)

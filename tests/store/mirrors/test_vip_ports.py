@@ -7,7 +7,7 @@ from sqlalchemy import update
 from evenkeel.core.control.mirrors import ID_TAKEN, STALE_SNAPSHOT, MirrorConflict
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import NetworkUnavailable
-from evenkeel.core.networking.network import DueClaim, PortClaim, borrowed_port
+from evenkeel.core.networking.network import DueClaim, PortClaim, borrowed_port_claim
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.store.engine.clock import db_now
@@ -45,7 +45,7 @@ async def move_due(store: SqlStore, seconds: float) -> None:
 
 def plan_of(what: LoadBalancerTree) -> VipPlan:
     """The plan of a put, which does not know who made the port."""
-    return replace(PLAN, claim=borrowed_port(what.load_balancer.id, PLAN.port_id))
+    return replace(PLAN, claim=borrowed_port_claim(what.load_balancer.id, PLAN.port_id))
 
 
 async def test_kept_port_outlives_the_grace_of_its_claim(store: SqlStore) -> None:
@@ -106,14 +106,14 @@ async def test_port_of_a_placed_load_balancer_is_bound_and_its_changed_options_a
     await kept(store, id_)
     change = await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
     assert change is not None and change.tell_network
-    bound = await store.ports.port_of(id_)
+    bound = await store.ports.find_due_port(id_)
     assert bound is not None and bound.options.binding_host == f"host-of-{AGENT}"
-    assert await store.ports.port_set(bound)
+    assert await store.ports.record_port_updated(bound)
 
     changed = replace(what, load_balancer=replace(what.load_balancer, vip_qos_policy_id="gold", vip_sg_ids=("web",)))
     change = await store.mirrors.put_mirrored(changed, plan_of(what), mark(2.0))
     assert change is not None and change.tell_network
-    wanted = await store.ports.port_of(id_)
+    wanted = await store.ports.find_due_port(id_)
     assert wanted is not None
     assert (wanted.options.qos_policy_id, wanted.options.security_group_ids) == ("gold", ("web",))
 
@@ -124,7 +124,7 @@ async def test_options_of_a_port_made_elsewhere_are_not_set(store: SqlStore) -> 
     changed = replace(what, load_balancer=replace(what.load_balancer, vip_qos_policy_id="gold"))
     change = await store.mirrors.put_mirrored(changed, plan_of(what), mark(2.0))
     assert change is not None and not change.tell_network
-    assert await store.ports.port_of(what.load_balancer.id) is None
+    assert await store.ports.find_due_port(what.load_balancer.id) is None
 
 
 async def test_put_with_a_port_that_is_being_deleted_is_repeated(store: SqlStore) -> None:

@@ -250,10 +250,10 @@ async def test_port_is_bound_to_the_new_host_before_the_old_devices_remove_anyth
     assert await step(world, lb) is MoveStep.DRAINING
     await world.store.scheduling.advance_moves(limit=10)
     assert await step(world, lb) is MoveStep.DRAINING
-    port = await world.store.ports.port_of(lb.id)
+    port = await world.store.ports.find_due_port(lb.id)
     assert port is not None
     assert port.options.binding_host == "host-of-b1"
-    assert await world.store.ports.port_set(port)
+    assert await world.store.ports.record_port_updated(port)
     await world.store.scheduling.advance_moves(limit=10)
     assert await step(world, lb) is MoveStep.CLEANING
 

@@ -9,7 +9,11 @@ from sqlalchemy import Connection, Table, create_engine, insert, select
 
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.core.status.operating import first_member_status, first_status, unobserved_status
+from evenkeel.core.status.operating import (
+    member_status_after_confirmation,
+    status_after_confirmation,
+    unobserved_status,
+)
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.reports.applied import _first_operating_status
@@ -71,7 +75,7 @@ def test_listeners_and_pools(connection: Connection, table: Table, make: Any, ca
     written = stored(connection, table, children, carries_traffic=carries_traffic)
     for child in children:
         new = child.provisioning_status in NEW
-        expected = first_status(
+        expected = status_after_confirmation(
             child.operating_status, new=new, enabled=child.admin_state_up, carries_traffic=carries_traffic
         )
         assert written[child.id] == expected
@@ -83,7 +87,7 @@ def test_members(connection: Connection, pool_id: str) -> None:
     written = stored(connection, schema.member, children, carries_traffic=True)
     for child in children:
         new = child.provisioning_status in NEW
-        expected = first_member_status(
+        expected = member_status_after_confirmation(
             child.operating_status, new=new, enabled=child.admin_state_up, monitored=pool_id == WATCHED
         )
         assert written[child.id] == expected

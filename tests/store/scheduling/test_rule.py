@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
+from evenkeel.core.control.agent_state import AgentState, agent_state, away_reason, waiting_reason, waiting_shards
 from evenkeel.core.placement import (
     AgentSnapshot,
     Assign,
@@ -122,7 +122,7 @@ def test_operators_are_informed_why_nothing_moves_if_and_only_if_the_rule_has_no
     group = in_time(rule_world.everything())
     views, moving = by_id(group), steps(group)
     for agent in rule_world.run(rule_world.store.operators.agents()):
-        told = why_waiting(agent)
+        told = waiting_reason(agent)
         waiting = [
             shard
             for shard in group.shards
@@ -155,7 +155,7 @@ def test_operators_are_informed_why_shards_are_away_if_and_only_if_the_rule_does
         assert agent.away_shards == len(away)
         coming = {shard.id for shard in away if under_way(shard, views) and shard.handover_to == agent.id}
         stay = [shard for shard in away if shard.id not in coming and going.get(shard.id) != agent.id]
-        assert bool(why_away(agent)) == bool(stay)
+        assert bool(away_reason(agent)) == bool(stay)
 
 
 # -- what commits check

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import Chained, ChainQuery, PlacedAddress
+from evenkeel.core.networking.chaining import ChainedAddresses, ChainQuery, PlacedAddress
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Member
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
@@ -47,24 +47,24 @@ async def there(store: SqlStore, **values: Any) -> LoadBalancerTree:
     return await create(store, tree, address=VIP)
 
 
-BOTH = Chained(members=(VIP,), vips=(MEMBER,))
+BOTH = ChainedAddresses(members=(VIP,), vips=(MEMBER,))
 
 
 async def test_addresses_of_the_project_on_the_same_devices_chain(store: SqlStore) -> None:
     await placed(store)
     made = await there(store)
-    assert await store.tenants.chained(query()) == BOTH
+    assert await store.tenants.find_chained(query()) == BOTH
     own = LoadBalancerId(made.load_balancer.id)
-    assert await store.tenants.chained(query(load_balancer_id=own)) == BOTH
-    assert await store.tenants.chained(query(vips=())) == Chained(members=(VIP,))
-    assert await store.tenants.chained(query(members=())) == Chained(vips=(MEMBER,))
+    assert await store.tenants.find_chained(query(load_balancer_id=own)) == BOTH
+    assert await store.tenants.find_chained(query(vips=())) == ChainedAddresses(members=(VIP,))
+    assert await store.tenants.find_chained(query(members=())) == ChainedAddresses(vips=(MEMBER,))
 
 
 async def test_additional_vip_counts(store: SqlStore) -> None:
     await placed(store)
     root = LoadBalancerTree(load_balancer=load_balancer())
     await create(store, root, address="10.0.0.7", additional=(vip(address=VIP),))
-    assert await store.tenants.chained(query()) == Chained(members=(VIP,))
+    assert await store.tenants.find_chained(query()) == ChainedAddresses(members=(VIP,))
 
 
 @pytest.mark.parametrize(
@@ -79,31 +79,31 @@ async def test_additional_vip_counts(store: SqlStore) -> None:
 async def test_addresses_elsewhere_do_not_chain(store: SqlStore, change: dict[str, Any]) -> None:
     await placed(store)
     await there(store)
-    assert await store.tenants.chained(query(**change)) == Chained()
+    assert await store.tenants.find_chained(query(**change)) == ChainedAddresses()
 
 
 async def test_other_projects_addresses_in_the_same_subnet_chain(store: SqlStore) -> None:
     await placed(store)
     await there(store)
-    assert await store.tenants.chained(query(project_id=OTHER, subnet_id="subnet-1")) == BOTH
+    assert await store.tenants.find_chained(query(project_id=OTHER, subnet_id="subnet-1")) == BOTH
 
 
 async def test_addresses_behind_another_device_group_do_not_chain(store: SqlStore) -> None:
     await placed(store)
     await there(store)
     await add_shard(store, "shard-2", project_id=OTHER, group_number=2)
-    assert await store.tenants.chained(query(project_id=OTHER, subnet_id="subnet-1")) == Chained()
+    assert await store.tenants.find_chained(query(project_id=OTHER, subnet_id="subnet-1")) == ChainedAddresses()
     await add_shard(store, "shard-3", project_id=OTHER, group_number=1)
-    assert await store.tenants.chained(query(project_id=OTHER, subnet_id="subnet-1")) == BOTH
+    assert await store.tenants.find_chained(query(project_id=OTHER, subnet_id="subnet-1")) == BOTH
 
 
 async def test_addresses_that_go_do_not_chain(store: SqlStore) -> None:
     await placed(store)
     made = await there(store)
     await store.tenants.delete_child(Member, made.members[0].id, project_id=None)
-    assert await store.tenants.chained(query()) == Chained(members=(VIP,))
+    assert await store.tenants.find_chained(query()) == ChainedAddresses(members=(VIP,))
     await store.tenants.delete_load_balancer(made.load_balancer.id, cascade=True, project_id=None)
-    assert await store.tenants.chained(query()) == Chained()
+    assert await store.tenants.find_chained(query()) == ChainedAddresses()
     assert isinstance(made.load_balancer, LoadBalancer)
 
 
@@ -112,7 +112,7 @@ async def test_both_directions_are_found_by_indexes(store: SqlStore) -> None:
     await there(store)
     for one, index in ((query(vips=()), "ix_vip_address_address"), (query(members=()), "ix_member_address")):
 
-        async def run(one: ChainQuery = one) -> Chained:
-            return await store.tenants.chained(one)
+        async def run(one: ChainQuery = one) -> ChainedAddresses:
+            return await store.tenants.find_chained(one)
 
         assert index in await plan_of(store, run)

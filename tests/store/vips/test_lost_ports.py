@@ -40,7 +40,7 @@ def port_of(root: LoadBalancer) -> VipPortId:
 
 
 async def page(store: SqlStore, limit: int = 10, older_seconds: float = FAR) -> tuple[VipPortId, ...]:
-    return await store.lost_ports.take_ports_to_look_for(older_seconds=older_seconds, limit=limit)
+    return await store.lost_ports.take_ports_to_check(older_seconds=older_seconds, limit=limit)
 
 
 async def due(store: SqlStore) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ async def test_of_several_controllers_one_gets_a_page(store: SqlStore) -> None:
 async def lost(store: SqlStore) -> tuple[LoadBalancer, DuePort]:
     root = await with_port(store)
     assert await store.lost_ports.note_lost([port_of(root)]) == (root.id,)
-    found = await store.ports.port_of(root.id)
+    found = await store.ports.find_due_port(root.id)
     assert found is not None
     return root, found
 
@@ -95,11 +95,11 @@ async def test_a_lost_port_is_due_and_states_how_to_make_it_again(store: SqlStor
     assert await page(store) == () == await page(store)
     assert await store.lost_ports.note_lost([port_of(root)]) == ()
     # and not forgotten because other options of the port were set
-    assert not await store.ports.port_set(found)
+    assert not await store.ports.record_port_updated(found)
 
     assert await said(store, root) == await store.operators.port_problem(root.id)
 
-    await store.lost_ports.not_made(root.id, "another port has its address")
+    await store.lost_ports.record_recreation_failure(root.id, "another port has its address")
     assert await said(store, root) == "another port has its address"
     assert await store.operators.port_problem(root.id) == "another port has its address"
 
@@ -110,16 +110,16 @@ async def said(store: SqlStore, root: LoadBalancer) -> str:
 
 async def test_the_new_port_takes_the_place_of_the_lost_one_and_is_bound(store: SqlStore) -> None:
     root, found = await lost(store)
-    assert await store.lost_ports.begin_making(root.id)
-    assert await store.lost_ports.made_again(found, "new-port")
+    assert await store.lost_ports.begin_recreation(root.id)
+    assert await store.lost_ports.record_new_port(found, "new-port")
 
     assert (await store.tenants.get(LoadBalancer, root.id, project_id=None)).vip.port_id == "new-port"
-    again = await store.ports.port_of(root.id)
+    again = await store.ports.find_due_port(root.id)
     assert again is not None and (again.port_id, again.lost) == ("new-port", None)
     assert (await said(store, root), await store.operators.port_problem(root.id)) == ("", "")
     assert len(await events(store, "vip_port_made_again")) == 1
-    assert not await store.lost_ports.made_again(found, "another"), "of two controllers one has made it"
-    assert not await store.lost_ports.begin_making(root.id)
+    assert not await store.lost_ports.record_new_port(found, "another"), "of two controllers one has made it"
+    assert not await store.lost_ports.begin_recreation(root.id)
     # released with the load balancer
     await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
     (released,) = await store.claims.take_due_claims(limit=9, backoff=Backoff(initial_seconds=9.0, max_seconds=9.0))
@@ -128,11 +128,11 @@ async def test_the_new_port_takes_the_place_of_the_lost_one_and_is_bound(store: 
 
 async def test_a_port_of_a_load_balancer_that_goes_meanwhile_is_found_by_its_marks(store: SqlStore) -> None:
     root, found = await lost(store)
-    assert await store.lost_ports.begin_making(root.id)
+    assert await store.lost_ports.begin_recreation(root.id)
     await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
 
-    assert not await store.lost_ports.made_again(found, "new-port")
-    assert not await store.lost_ports.begin_making(root.id)
+    assert not await store.lost_ports.record_new_port(found, "new-port")
+    assert not await store.lost_ports.begin_recreation(root.id)
     (released,) = await store.claims.take_due_claims(limit=9, backoff=Backoff(initial_seconds=9.0, max_seconds=9.0))
     assert released.claim == claim(root.id) and released.age_seconds < 600
 
@@ -144,11 +144,11 @@ async def test_a_tenants_own_port_that_is_lost_is_made_again_as_ours(store: SqlS
     assert not change.tell_network
     assert await store.lost_ports.note_lost([VipPortId(load_balancer_id=id_, port_id="own")]) == (id_,)
 
-    found = await store.ports.port_of(id_)
+    found = await store.ports.find_due_port(id_)
     assert found is not None and found.lost is not None
     assert found.lost.mark == VipPort(name=f"octavia-lb-{id_}", device_owner="Octavia", device_id=f"lb-{id_}")
 
-    assert await store.lost_ports.begin_making(id_)
+    assert await store.lost_ports.begin_recreation(id_)
     await store.tenants.delete_load_balancer(id_, cascade=True, project_id=None)
     (released,) = await store.claims.take_due_claims(limit=9, backoff=Backoff(initial_seconds=9.0, max_seconds=9.0))
     assert released.claim == claim(id_)
@@ -159,12 +159,12 @@ async def test_a_tenants_own_port_that_is_there_after_all_stays_the_tenants(stor
     own = PortClaim(claim_id=id_, device_owner="", device_id="", port_id="own")
     await store.tenants.create_load_balancer(bare(id=id_), vip(address="10.0.0.9", port_id="own", claim=own))
     await store.lost_ports.note_lost([VipPortId(load_balancer_id=id_, port_id="own")])
-    found = await store.ports.port_of(id_)
+    found = await store.ports.find_due_port(id_)
     assert found is not None
 
-    await store.lost_ports.found_again(found)
+    await store.lost_ports.record_found_port(found)
 
-    again = await store.ports.port_of(id_)
+    again = await store.ports.find_due_port(id_)
     assert again is not None and (again.port_id, again.lost) == ("own", None)
     assert await store.operators.port_problem(id_) == ""
     await store.tenants.delete_load_balancer(id_, cascade=True, project_id=None)
@@ -188,35 +188,35 @@ async def test_a_tenants_own_port_is_let_go_with_its_load_balancer(store: SqlSto
 @pytest.mark.parametrize(("binding_host", "expected"), [("", HOST), ("bigips", "bigips")])
 async def test_the_port_is_bound_when_it_is_known_where(store: SqlStore, binding_host: str, expected: str) -> None:
     root = await with_port(store)
-    assert await store.ports.port_of(root.id) is None
+    assert await store.ports.find_due_port(root.id) is None
     await place(store, root)
     await set_layout(store, NetworkLayout(binding_host=binding_host))
 
-    found = await store.ports.port_of(root.id)
+    found = await store.ports.find_due_port(root.id)
     assert found is not None and found.options.binding_host == expected and await due(store) == (root.id,)
-    assert await store.ports.port_set(found) and await store.ports.port_of(root.id) is None
+    assert await store.ports.record_port_updated(found) and await store.ports.find_due_port(root.id) is None
 
 
 async def test_a_load_balancer_that_is_placed_while_its_port_is_set_is_bound_afterwards(store: SqlStore) -> None:
     root = await with_port(store)
     await store.tenants.update_load_balancer(root.id, {"vip_qos_policy_id": "gold"}, project_id=None, tell_network=True)
-    read = await store.ports.port_of(root.id)
+    read = await store.ports.find_due_port(root.id)
     assert read is not None and read.options.binding_host is None
     await place(store, root)
 
-    assert not await store.ports.port_set(read)
-    found = await store.ports.port_of(root.id)
+    assert not await store.ports.record_port_updated(read)
+    found = await store.ports.find_due_port(root.id)
     assert found is not None and found.options.binding_host == HOST
 
 
 async def test_a_load_balancer_that_is_placed_when_it_is_made_has_its_port_bound(store: SqlStore) -> None:
     await placed(store)
     root = await with_port(store)
-    found = await store.ports.port_of(root.id)
+    found = await store.ports.find_due_port(root.id)
     assert found is not None and found.options.binding_host == HOST
     # without a port at the network service there is nothing to bind
     change = await store.tenants.create_load_balancer(bare(), vip(address="10.0.0.99"))
-    assert not change.tell_network and await store.ports.port_of(change.load_balancer_id) is None
+    assert not change.tell_network and await store.ports.find_due_port(change.load_balancer_id) is None
 
 
 async def place(store: SqlStore, root: LoadBalancer) -> None:

@@ -37,12 +37,12 @@ async def now_and_due(store: SqlStore) -> tuple[float, float | None]:
 
 async def test_a_change_states_what_the_port_is_to_have(store: SqlStore) -> None:
     root = (await create(store)).load_balancer
-    assert await store.ports.port_of(root.id) is None
+    assert await store.ports.find_due_port(root.id) is None
 
     change = await changed(store, root.id, vip_qos_policy_id="gold")
 
     assert change.tell_network and change.resources[0].vip_qos_policy_id == "gold"
-    assert await store.ports.port_of(root.id) == DuePort(
+    assert await store.ports.find_due_port(root.id) == DuePort(
         load_balancer_id=root.id,
         revision=2,
         port_id=root.vip.port_id,
@@ -55,27 +55,27 @@ async def test_groups_that_changed_once_are_reported_until_that_was_done(store: 
     await changed(store, root.id, vip_sg_ids=("web", "ssh"))
     await changed(store, root.id, vip_qos_policy_id="gold")
 
-    port = await store.ports.port_of(root.id)
+    port = await store.ports.find_due_port(root.id)
     assert port is not None and port.revision == 3
     assert port.options == PortOptions(qos_policy_id="gold", security_group_ids=("web", "ssh"))
-    assert await store.ports.port_set(port)
+    assert await store.ports.record_port_updated(port)
     await changed(store, root.id, vip_qos_policy_id=None)
-    port = await store.ports.port_of(root.id)
+    port = await store.ports.find_due_port(root.id)
     assert port is not None and port.options == PortOptions(security_group_ids=None)
 
 
 async def test_a_change_that_came_while_the_network_was_told_is_still_to_be_told(store: SqlStore) -> None:
     root = (await create(store)).load_balancer
     await changed(store, root.id, vip_sg_ids=("a",))
-    told = await store.ports.port_of(root.id)
+    told = await store.ports.find_due_port(root.id)
     assert told is not None
     await changed(store, root.id, vip_sg_ids=("b",))
 
-    assert not await store.ports.port_set(told)
-    port = await store.ports.port_of(root.id)
+    assert not await store.ports.record_port_updated(told)
+    port = await store.ports.find_due_port(root.id)
     assert port is not None and port.options.security_group_ids == ("b",)
-    assert await store.ports.port_set(port) and await store.ports.port_of(root.id) is None
-    assert not await store.ports.port_set(port)
+    assert await store.ports.record_port_updated(port) and await store.ports.find_due_port(root.id) is None
+    assert not await store.ports.record_port_updated(port)
 
 
 async def test_changes_that_are_none_of_the_ports_and_networks_without_ports_write_nothing_down(
@@ -83,7 +83,7 @@ async def test_changes_that_are_none_of_the_ports_and_networks_without_ports_wri
 ) -> None:
     root = (await create(store)).load_balancer
     change = await store.tenants.update_load_balancer(root.id, {"vip_sg_ids": ("a",), "name": "n"}, project_id=None)
-    assert not change.tell_network and await store.ports.port_of(root.id) is None
+    assert not change.tell_network and await store.ports.find_due_port(root.id) is None
 
 
 async def test_a_new_load_balancer_on_a_port_that_is_there_is_reported_too(store: SqlStore) -> None:
@@ -91,7 +91,7 @@ async def test_a_new_load_balancer_on_a_port_that_is_there_is_reported_too(store
     change = await store.tenants.create_load_balancer(tree, vip(tell_network=True))
 
     assert change.tell_network
-    port = await store.ports.port_of(change.load_balancer_id)
+    port = await store.ports.find_due_port(change.load_balancer_id)
     assert port is not None and port.options.security_group_ids == ("web",)
 
 
@@ -117,4 +117,4 @@ async def test_port_change_is_deleted_with_its_load_balancer(store: SqlStore) ->
     await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
 
     rows = await store.database.read(lambda connection: connection.execute(select(schema.vip_port_change)).fetchall())
-    assert rows == [] and await store.ports.port_of(root.id) is None
+    assert rows == [] and await store.ports.find_due_port(root.id) is None

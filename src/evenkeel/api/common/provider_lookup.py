@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenkeel.core.control.environments import Environment, ServedBy
-from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities, refuse
+from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities, raise_first_problem
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.ports import OperatorStore, TenantStore
 from evenkeel.core.resources.enhanced_services import EnhancedService, usable_services
-from evenkeel.core.resources.model import LoadBalancer, one_family
+from evenkeel.core.resources.model import LoadBalancer, vip_of_one_family
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
 OBJECTS_REMEMBERED = 10_000
@@ -36,7 +36,7 @@ class ServedObject:
 
     def raise_first_problem(self, problems: Iterable[str]) -> None:
         """Raise :class:`Unsupported` for the first of the problems; return if there is none."""
-        refuse(self.by.provider, problems)
+        raise_first_problem(self.by.provider, problems)
 
 
 class ProviderLookup:
@@ -112,7 +112,7 @@ class ProviderLookup:
         if found is None or scope not in (None, found.project_id) or asyncio.get_running_loop().time() >= until:
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
             self._remember_found((kind, object_id), found)
-        return ServedObject(found, self.capabilities_of(found.device_driver).of_path(found.data_path))
+        return ServedObject(found, self.capabilities_of(found.device_driver).for_data_path(found.data_path))
 
     def remember_load_balancer(self, root: LoadBalancer, device_driver: str) -> None:
         """Cache the provider of a new load balancer, because the next requests mostly concern this load balancer."""
@@ -123,7 +123,7 @@ class ProviderLookup:
             device_driver=device_driver,
             vip_address=None
             if root.vip is None or root.root_pool_id is not None
-            else one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
+            else vip_of_one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
             data_path=root.data_path,
         )
         self._remember_found((LoadBalancer, root.id), found)

@@ -8,7 +8,7 @@ from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import CertificateNotIssued, Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import AcmeStore, CertificateStore
-from evenkeel.core.tls.acme.authorities import authority_for, may_use
+from evenkeel.core.tls.acme.authorities import authority_for, may_use_authority
 from evenkeel.core.tls.acme.references import (
     SELF_SIGNED,
     AcmeReference,
@@ -106,7 +106,7 @@ def _choose_authority(acme: AcmeRequests, reference: AcmeReference, project_id: 
     """Return the name of the authority for a request: the reference's, or else the project's. Raises
     :class:`Invalid` if the project cannot use the reference's authority.
     """
-    if reference.authority and not may_use(project_id, reference.authority, acme.authorities):
+    if reference.authority and not may_use_authority(project_id, reference.authority, acme.authorities):
         raise Invalid(
             f"Validation failure: the load balancer's flavor names the certificate authority {reference.authority},"
             " which is not configured, or for other projects."

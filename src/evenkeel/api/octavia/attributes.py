@@ -12,7 +12,7 @@ from msgspec import inspect
 
 from evenkeel.api.http.call import parse_bool
 from evenkeel.api.http.lists import Filters, Parse, parse_integer, parse_number, parse_optional, parse_text, parse_time
-from evenkeel.core.resources.attributes import HIDDEN, LINKS, fields_of, shape_of
+from evenkeel.core.resources.attributes import HIDDEN, LINKS, attribute_shape, fields_of
 
 V = TypeVar("V", bound=msgspec.Struct)
 
@@ -112,7 +112,7 @@ def full_view_function(view: type[Any], full: Callable[..., V]) -> Callable[...,
 
 
 def _view_type(annotation: Any) -> Any:
-    node, may_be_none = shape_of(annotation)
+    node, may_be_none = attribute_shape(annotation)
     kind = _value_for_type(_VIEW_TYPES, node)
     return kind | None if may_be_none else kind
 
@@ -159,7 +159,7 @@ def derive_filters(
     the derived parsers. An empty value of a nullable attribute matches null.
     """
     shapes = {
-        name: shape_of(field.type)
+        name: attribute_shape(field.type)
         for name, field in shown_fields(kind).items()
         if name not in _ATTRIBUTES_FILTERED_ELSEWHERE and name not in without
     }

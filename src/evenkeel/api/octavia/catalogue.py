@@ -29,7 +29,7 @@ from evenkeel.api.octavia.resources import list_page_type
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases.acme_references import check_authority
 from evenkeel.api.usecases.enhanced_services import flavor_names, offered_services
-from evenkeel.core.devices.capabilities import metadata_problems, path_problems, refuse
+from evenkeel.core.devices.capabilities import data_path_problems, metadata_problems, raise_first_problem
 from evenkeel.core.resources.catalogue import (
     ZONE_GROUP,
     AvailabilityZone,
@@ -39,7 +39,7 @@ from evenkeel.core.resources.catalogue import (
     FlavorProfile,
     acme_authority_of,
     data_path_of,
-    metadata,
+    parse_profile_data,
     zone_group_of,
 )
 
@@ -181,9 +181,9 @@ async def check_profile(services: Services, row: Any) -> None:
     group; :class:`Unsupported` for data that the provider's device type does not support.
     """
     if isinstance(row, FlavorProfile):
-        field, data = "flavor_data", metadata("flavor_data", row.flavor_data)
+        field, data = "flavor_data", parse_profile_data("flavor_data", row.flavor_data)
     elif isinstance(row, AvailabilityZoneProfile):
-        field, data = "availability_zone_data", metadata("availability_zone_data", row.availability_zone_data)
+        field, data = "availability_zone_data", parse_profile_data("availability_zone_data", row.availability_zone_data)
         zone_group_of(data)
     else:
         return
@@ -192,12 +192,12 @@ async def check_profile(services: Services, row: Any) -> None:
     if field != "flavor_data":
         # Zones of every device type may name a device group, so the tables of the device types do not.
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}
-    refuse(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
+    raise_first_problem(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
     if isinstance(row, FlavorProfile):
-        refuse(row.provider_name, path_problems(table, data_path_of(data)))
+        raise_first_problem(row.provider_name, data_path_problems(table, data_path_of(data)))
         check_authority(services, acme_authority_of(data))
     if isinstance(row, FlavorProfile) and table.offers_services:
-        offered = await offered_services(services, row.provider_name, table.of_path(data_path_of(data)))
+        offered = await offered_services(services, row.provider_name, table.for_data_path(data_path_of(data)))
         offered.check_flavor(flavor_names(row.flavor_data))
 
 

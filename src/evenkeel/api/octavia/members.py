@@ -14,7 +14,7 @@ from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.members import check_sriov
 from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.writes import read_all_children
-from evenkeel.core.devices.capabilities import member_problems, version_problems
+from evenkeel.core.devices.capabilities import ip_version_problems, member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
@@ -39,7 +39,7 @@ async def replace_members(services: Services, call: Call, body: change_requests.
     served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
         served.raise_first_problem(member_problems(served.table, asdict(row)))
-    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
+    served.raise_first_problem(ip_version_problems(served.table, served.by.vip_address, pool.protocol, rows))
     await check_sriov(services, pool.load_balancer_id, body.members)
     await check_subnets(services, call.caller.scope, rows)
     there = {member.address for member in before}

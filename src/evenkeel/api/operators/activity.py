@@ -11,7 +11,7 @@ from evenkeel.api.operators.series import DECIMALS, TrafficView, traffic_figures
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.kit.values import Value
-from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, merged
+from evenkeel.core.status.activity import Activity, ActivityPoint, ActivityTotals, merge_points
 from evenkeel.core.status.traffic import BusyLoadBalancer
 
 SECONDS_DECIMALS = 6
@@ -137,7 +137,9 @@ def _activity_view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: 
         interval=known.interval_seconds,
         requests=_requests_view(known.totals),
         time_to_active=_time_to_active_view(known.totals),
-        points=[_point_view(point) for point in merged([each for each in known.points if each.at > since], points_max)],
+        points=[
+            _point_view(point) for point in merge_points([each for each in known.points if each.at > since], points_max)
+        ],
         busiest=[_busy_view(each) for each in busiest],
         reason=known.reason,
     )

@@ -1,7 +1,7 @@
 """Views of an agent for operators."""
 
 from evenkeel.api.responses.timestamps import format_time, format_time_or_none
-from evenkeel.core.control.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
+from evenkeel.core.control.agent_state import AgentState, agent_state, away_reason, waiting_reason, waiting_shards
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.kit.values import Value
@@ -139,8 +139,8 @@ def agent_view(agent: Agent) -> AgentView:
         load_balancers=agent.load_balancers,
         handing_over=agent.handing_over,
         waiting_shards=waiting_shards(agent),
-        waiting_reason=why_waiting(agent),
+        waiting_reason=waiting_reason(agent),
         away_shards=agent.away_shards,
-        away_reason=why_away(agent),
+        away_reason=away_reason(agent),
         created_at=format_time(agent.created_at),
     )

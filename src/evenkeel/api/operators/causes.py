@@ -25,7 +25,7 @@ from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.values import Value
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.placement.reach import ReachKind
 from evenkeel.core.resources.statuses import PENDING
 
@@ -45,7 +45,7 @@ class _Consequence(NamedTuple):
 
     def count_text(self, count: int) -> str:
         """Return the text of the consequence with the number of its objects."""
-        return counted(count, self.one, self.several)
+        return count_with_noun(count, self.one, self.several)
 
 
 _NOT_SERVED = _Consequence("shard is not served", "shards are not served")
@@ -269,5 +269,5 @@ def _agent_objects(silent: Sequence[AgentLiveness]) -> tuple[ProblemObject, ...]
 def _silent_hosts(silent: Sequence[AgentLiveness]) -> str:
     hosts = sorted(row.host for row in silent)
     more = " and more" if len(hosts) > OBJECTS_NAMED_MAX else ""
-    silent_agents = counted(len(hosts), "agent is silent", "agents are silent")
+    silent_agents = count_with_noun(len(hosts), "agent is silent", "agents are silent")
     return f"{silent_agents}: {', '.join(hosts[:OBJECTS_NAMED_MAX])}{more}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from evenkeel.core.control.orphans import OrphanSummary
 from evenkeel.core.kit.countdowns import Countdowns
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 
 def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:
@@ -21,14 +21,14 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
                 if seconds is None
                 else f"the first is removed in {duration_text(seconds)}"
             )
-            lacking = counted(count, f"{what} on devices is", f"{what}s on devices are")
+            lacking = count_with_noun(count, f"{what} on devices is", f"{what}s on devices are")
             yield f"{lacking} not in the database; {when}: evenkeel orphan list"
     yield from _unused_port_texts(others)
     if others.events and others.events >= others.events_kept:
         age = duration_text(others.oldest_event_seconds)
         yield f"each new event removes the oldest of {others.events_kept}, which is {age} old: evenkeel events"
     if devices_away and others.forgotten and others.forgotten_in_seconds is not None:
-        deleted = counted(others.forgotten, "deleted load balancer is", "deleted load balancers are")
+        deleted = count_with_noun(others.forgotten, "deleted load balancer is", "deleted load balancers are")
         yield (
             f"{deleted} forgotten within a day, the first in"
             f" {duration_text(others.forgotten_in_seconds)}: on a device that is away until then it is an orphan"
@@ -44,7 +44,7 @@ def _unused_port_texts(others: Countdowns) -> Iterator[str]:
             else f"the first is deleted in {duration_text(seconds)}"
         )
         command = f"openstack port list --device-id {others.port_device_id}"
-        ports = counted(others.ports, "port at the network service is", "ports at the network service are")
+        ports = count_with_noun(others.ports, "port at the network service is", "ports at the network service are")
         yield f"{ports} used by nothing; {when}: {command}"
 
 

@@ -15,7 +15,7 @@ from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, unissued_certifica
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import GroupReach
-from evenkeel.core.control.explanation import explanation
+from evenkeel.core.control.explanation import explain_state
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
@@ -41,7 +41,7 @@ async def show_hosting(services: Services, call: Call) -> Answer:
         shown = replace(shown, operating_reason=problem)
     shown = replace(shown, moving=await _move_step(services, root.id))
     shown = await _explanation_with_remedy(services, root, shard, shown)
-    state, action = explanation(to_builtins(shown))
+    state, action = explain_state(to_builtins(shown))
     return json_answer({"hosting": replace(shown, explanation=views.ExplanationView(state=state, action=action))})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.tls.own_certificates import OwnCertificate
 
 CERTIFICATES_NAMED_MAX = 10
@@ -99,7 +99,7 @@ def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds
         )
     left = len(certificates) - CERTIFICATES_NAMED_MAX
     if left > 0:
-        text = counted(left, "more certificate expires", "more certificates expire")
+        text = count_with_noun(left, "more certificate expires", "more certificates expire")
         yield SystemProblem("own_certificates", text, "renew the named certificates first")
 
 

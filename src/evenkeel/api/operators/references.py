@@ -15,7 +15,7 @@ from evenkeel.api.responses.timestamps import format_time
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
 
@@ -200,7 +200,7 @@ def _reference_problem(
 def _count_text(rows: Sequence[ReferencedCertificate]) -> str:
     if len(rows) >= REFERENCES_MAX:
         return f"{len(rows)} or more certificates in use are"
-    return counted(len(rows), "certificate in use is", "certificates in use are")
+    return count_with_noun(len(rows), "certificate in use is", "certificates in use are")
 
 
 def _reference_names(rows: Sequence[ReferencedCertificate]) -> str:

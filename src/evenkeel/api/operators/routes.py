@@ -45,7 +45,7 @@ from evenkeel.api.operators.mirror.routes import TREE_BYTES_MAX
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule, own_rules
 from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
-from evenkeel.core.control.acts import summary_of
+from evenkeel.core.control.acts import act_summary
 
 
 def _object_routes(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
@@ -88,17 +88,19 @@ _AGENTS = (
     _AGENT.put_operation(
         "drain",
         agents.admin_state_handler(False),
-        summary_of("agent_drain"),
+        act_summary("agent_drain"),
         act="agent_drain",
     ),
-    _AGENT.put_operation("undrain", agents.admin_state_handler(True), summary_of("agent_undrain"), act="agent_undrain"),
     _AGENT.put_operation(
-        "failback", agents.request_failback, summary_of("agent_failback"), act="agent_failback", errors=(409,)
+        "undrain", agents.admin_state_handler(True), act_summary("agent_undrain"), act="agent_undrain"
+    ),
+    _AGENT.put_operation(
+        "failback", agents.request_failback, act_summary("agent_failback"), act="agent_failback", errors=(409,)
     ),
     _AGENT.put_operation(
         "force-down",
         agents.force_agent_down,
-        summary_of("agent_force_down"),
+        act_summary("agent_force_down"),
         act="agent_force_down",
         rule="force_down",
         body=requests.ForceDownBody,
@@ -106,7 +108,7 @@ _AGENTS = (
     _AGENT.put_operation(
         "rebind",
         agents.rebind_agent,
-        summary_of("agent_rebind"),
+        act_summary("agent_rebind"),
         act="agent_rebind",
         rule="rebind",
         body=requests.RebindBody,
@@ -115,7 +117,7 @@ _AGENTS = (
     ),
     _AGENT.delete_operation(
         agents.delete_agent,
-        summary_of("agent_delete"),
+        act_summary("agent_delete"),
         act="agent_delete",
         parameters=(
             Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
@@ -143,7 +145,7 @@ _ENVIRONMENTS = (
     _ENVIRONMENT.create_operation(
         environments.create_environment,
         requests.EnvironmentNewBody,
-        summary_of("environment_create"),
+        act_summary("environment_create"),
         act="environment_create",
         errors=(409,),
     ),
@@ -151,14 +153,14 @@ _ENVIRONMENTS = (
     _ENVIRONMENT.change_operation(
         environments.change_environment,
         requests.EnvironmentChangeBody,
-        summary_of("environment_update"),
+        act_summary("environment_update"),
         act="environment_update",
     ),
     _ENVIRONMENT.put_operation(
-        "resume", environments.resume_environment, summary_of("environment_resume"), act="environment_resume"
+        "resume", environments.resume_environment, act_summary("environment_resume"), act="environment_resume"
     ),
     _ENVIRONMENT.delete_operation(
-        environments.delete_environment, summary_of("environment_delete"), act="environment_delete", errors=(409,)
+        environments.delete_environment, act_summary("environment_delete"), act="environment_delete", errors=(409,)
     ),
 )
 
@@ -186,7 +188,7 @@ _SYSTEM = (
         method="POST",
         path="/database/new-history",
         handle=database.begin_new_history,
-        summary=summary_of("database_new_history"),
+        summary=act_summary("database_new_history"),
         act="database_new_history",
         rule=own_rule("database", "new_history"),
         answer=_DATABASE,
@@ -195,7 +197,7 @@ _SYSTEM = (
         method="POST",
         path="/database/histories/{id}/accept",
         handle=database.accept_history,
-        summary=summary_of("database_accept_history"),
+        summary=act_summary("database_accept_history"),
         act="database_accept_history",
         rule=own_rule("database", "accept_history"),
         answer=_DATABASE,
@@ -255,7 +257,7 @@ _SYSTEM = (
         method="DELETE",
         path="/orphans/{id}",
         handle=plans.remove_orphan,
-        summary=summary_of("orphan_delete"),
+        summary=act_summary("orphan_delete"),
         act="orphan_delete",
         rule=own_rule("orphan", "delete"),
         status=204,
@@ -332,7 +334,7 @@ _LISTENERS = (
     _LISTENER.put_operation(
         "irules",
         irules.put_irules,
-        summary_of("listener_set_irules"),
+        act_summary("listener_set_irules"),
         act="listener_set_irules",
         rule="set_irules",
         body=requests.IrulesBody,
@@ -353,7 +355,7 @@ _SHARDS = (
     _SHARD.put_operation(
         "rebind",
         shards.rebind_shard,
-        summary_of("shard_rebind"),
+        act_summary("shard_rebind"),
         act="shard_rebind",
         rule="rebind",
         body=requests.RebindBody,
@@ -409,13 +411,13 @@ _MOVES = (
     _MOVE.put_operation(
         "finish",
         moves.finish_move,
-        summary_of("move_finish"),
+        act_summary("move_finish"),
         act="move_finish",
         rule="update",
         errors=(409,),
     ),
     _MOVE.put_operation(
-        "back", moves.move_back, summary_of("move_back"), act="move_back", rule="update", errors=(409,)
+        "back", moves.move_back, act_summary("move_back"), act="move_back", rule="update", errors=(409,)
     ),
 )
 
@@ -423,16 +425,16 @@ _SUBNET = _object_routes("subnet", views.SubnetView)
 _SUBNETS = (
     _SUBNET.list_operation(subnets.list_subnets, "List address pools"),
     _SUBNET.create_operation(
-        subnets.create_subnet, requests.SubnetNewBody, summary_of("subnet_create"), act="subnet_create", errors=(409,)
+        subnets.create_subnet, requests.SubnetNewBody, act_summary("subnet_create"), act="subnet_create", errors=(409,)
     ),
     _SUBNET.change_operation(
         subnets.change_subnet,
         requests.SubnetChangeBody,
-        summary_of("subnet_update"),
+        act_summary("subnet_update"),
         act="subnet_update",
         errors=(409,),
     ),
-    _SUBNET.delete_operation(subnets.delete_subnet, summary_of("subnet_delete"), act="subnet_delete", errors=(409,)),
+    _SUBNET.delete_operation(subnets.delete_subnet, act_summary("subnet_delete"), act="subnet_delete", errors=(409,)),
 )
 
 _NETWORK = _object_routes("network", views.NetworkView)
@@ -441,7 +443,7 @@ _NETWORKS = (
     _NETWORK.create_operation(
         networks.create_network,
         requests.NetworkNewBody,
-        summary_of("network_create"),
+        act_summary("network_create"),
         act="network_create",
         errors=(409,),
     ),
@@ -449,12 +451,12 @@ _NETWORKS = (
     _NETWORK.change_operation(
         networks.change_network,
         requests.NetworkChangeBody,
-        summary_of("network_update"),
+        act_summary("network_update"),
         act="network_update",
         errors=(409,),
     ),
     _NETWORK.delete_operation(
-        networks.delete_network, summary_of("network_delete"), act="network_delete", errors=(409,)
+        networks.delete_network, act_summary("network_delete"), act="network_delete", errors=(409,)
     ),
 )
 
@@ -469,7 +471,7 @@ _CERTIFICATES = (
     _CERTIFICATE.create_operation(
         certificates.add_certificate,
         requests.CertificateNewBody,
-        summary_of("certificate_create"),
+        act_summary("certificate_create"),
         act="certificate_create",
         errors=(409, 501),
     ),
@@ -483,7 +485,7 @@ _CERTIFICATES = (
         errors=(409, 501),
     ),
     _CERTIFICATE.delete_operation(
-        certificates.delete_certificate, summary_of("certificate_delete"), act="certificate_delete", errors=(501,)
+        certificates.delete_certificate, act_summary("certificate_delete"), act="certificate_delete", errors=(501,)
     ),
 )
 
@@ -502,7 +504,7 @@ _REFERENCES = (
         method="POST",
         path="/references/refresh",
         handle=references.refresh_references,
-        summary=summary_of("reference_refresh"),
+        summary=act_summary("reference_refresh"),
         act="reference_refresh",
         rule=own_rule("reference", "refresh"),
         body=requests.RefreshBody,
@@ -527,7 +529,7 @@ _IMPORTS = (
         method="PUT",
         path="/imports/loadbalancers/{id}/held",
         handle=imports.put_held,
-        summary=summary_of("loadbalancer_import"),
+        summary=act_summary("loadbalancer_import"),
         act="loadbalancer_import",
         rule=own_rule("loadbalancer", "import"),
         body=HeldPut,

@@ -14,7 +14,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.catalogue import ACME_AUTHORITY, acme_authority_of
 from evenkeel.core.resources.model import Listener, LoadBalancerTree
-from evenkeel.core.tls.acme.references import RULE, by_authority, is_acme_reference, shown_reference
+from evenkeel.core.tls.acme.references import RULE, is_acme_reference, shown_reference, with_authority
 from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
 
 DEFAULT, SNI = "default_tls_container_ref", "sni_container_refs"
@@ -124,7 +124,7 @@ def _add_authority_to_references(given: Mapping[str, Any], authority: str) -> di
 def _add_authority_to_reference(field: str, reference: str, authority: str) -> str:
     if shown_reference(reference) != reference:
         raise Invalid(f"Validation failure: {field}: {reference[:REFERENCE_CHARACTERS_MAX]}: should be {RULE}.")
-    stored = by_authority(reference, authority)
+    stored = with_authority(reference, authority)
     if len(stored) > REFERENCE_CHARACTERS_MAX:
         raise Invalid(
             f"Validation failure: {field}: {reference[:REFERENCE_CHARACTERS_MAX]}: should have at most"

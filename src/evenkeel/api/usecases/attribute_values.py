@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType, inspect
 
 from evenkeel.api.usecases.parents import without_duplicates
-from evenkeel.core.resources.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.attributes import CHANGEABLE, LINKS, attribute_shape, defaults_of, fields_of
 from evenkeel.core.resources.model import L7Policy, L7Rule
 from evenkeel.core.tls.certificate_references import REFERENCES
 
@@ -96,7 +96,7 @@ def _common_attributes(request: type[Any], kind: type[Any]) -> dict[str, _Attrib
 
 
 def _converter_to(annotation: Any) -> Callable[[Any], Any]:
-    node, _ = shape_of(annotation)
+    node, _ = attribute_shape(annotation)
     if isinstance(node, inspect.IntType):
         return int  # requests may contain some numbers as text
     return without_duplicates if isinstance(node, inspect.VarTupleType) else _return_unchanged

@@ -44,7 +44,7 @@ from evenkeel.core.resources.model import (
     PoolProtocol,
     SessionPersistence,
     Vip,
-    one_family,
+    vip_of_one_family,
 )
 from evenkeel.core.resources.statuses import OperatingStatus
 
@@ -222,7 +222,7 @@ def address_of_common_family(vip: VipPlan) -> str | None:
     """
     # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
-    return one_family(near, more)
+    return vip_of_one_family(near, more)
 
 
 def tree_from_body(

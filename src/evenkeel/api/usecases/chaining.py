@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from evenkeel.api.common.provider_lookup import ServedObject
 from evenkeel.api.common.services import Services
-from evenkeel.core.devices.capabilities import Capabilities, refuse
+from evenkeel.core.devices.capabilities import Capabilities, raise_first_problem
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress, can_chain, member_problem
+from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress, is_chainable, member_problem
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree, Member, Vip
 
@@ -48,13 +48,13 @@ async def check_chaining(
     placed = tuple(
         PlacedAddress(address=each.address, subnet_id=each.subnet_id)
         for each in vips
-        if each.address and can_chain(each.address)
+        if each.address and is_chainable(each.address)
     )
-    members = [row for row in members if can_chain(row.address)]
+    members = [row for row in members if is_chainable(row.address)]
     if table.chaining or not (members or placed):
         return None
     own = {each.address for each in placed}
-    refuse(environment, (member_problem(row.address) for row in members if row.address in own))
+    raise_first_problem(environment, (member_problem(row.address) for row in members if row.address in own))
     query = ChainQuery(
         environment=environment,
         project_id=project_id,
@@ -62,7 +62,7 @@ async def check_chaining(
         members=tuple(PlacedAddress(address=row.address, subnet_id=row.subnet_id or "") for row in members),
         vips=placed,
     )
-    refuse(environment, (await services.tenants.chained(query)).problems())
+    raise_first_problem(environment, (await services.tenants.find_chained(query)).problems())
     return query
 
 

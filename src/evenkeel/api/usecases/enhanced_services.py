@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 
 from evenkeel.api.common.services import Services
-from evenkeel.core.devices.capabilities import Capabilities, refuse
+from evenkeel.core.devices.capabilities import Capabilities, raise_first_problem
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.catalogue import metadata
+from evenkeel.core.resources.catalogue import parse_profile_data
 from evenkeel.core.resources.enhanced_services import (
     FLAVOR_KEY,
     PARAMETER_FORM,
@@ -124,7 +124,9 @@ class OfferedServices:
     def _check_names(self, field: str, names: Iterable[str], prefix: str) -> None:
         for name in names:
             if not self.table.offers_services:
-                refuse(self.provider, [f"{field} '{prefix}{name}'. Allowed: none that name an enhanced service."])
+                raise_first_problem(
+                    self.provider, [f"{field} '{prefix}{name}'. Allowed: none that name an enhanced service."]
+                )
             if name not in self.names:
                 raise Invalid(
                     f"Validation failure: {field} '{prefix}{name}': provider '{self.provider}' has no enhanced service"
@@ -151,7 +153,7 @@ def flavor_names(text: str) -> tuple[str, ...]:
     """Return the names of enhanced services in a flavor's data, a JSON text. Raises :class:`Invalid` unless
     they are a list of at most :data:`PER_LISTENER_MAX` different texts.
     """
-    given = metadata("flavor_data", text).get(FLAVOR_KEY, [])
+    given = parse_profile_data("flavor_data", text).get(FLAVOR_KEY, [])
     if (
         not isinstance(given, list)
         or not all(isinstance(name, str) for name in given)

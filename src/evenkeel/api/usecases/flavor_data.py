@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.common.services import Services
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.resources.catalogue import Flavor, metadata
+from evenkeel.core.resources.catalogue import Flavor, parse_profile_data
 from evenkeel.core.resources.model import LoadBalancer
 
 
@@ -15,4 +15,4 @@ async def flavor_data_of(services: Services, load_balancer_id: LoadBalancerId) -
     """
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
-    return {} if offer is None else metadata("flavor_data", offer.data)
+    return {} if offer is None else parse_profile_data("flavor_data", offer.data)

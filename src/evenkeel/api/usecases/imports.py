@@ -18,16 +18,16 @@ from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.provider_choice import choose_place
 from evenkeel.api.usecases.rules import checked_vip_address
 from evenkeel.api.usecases.vips import checked_plan
-from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, differences
+from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, difference_texts
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.capabilities import Capabilities, refuse, tree_problems
+from evenkeel.core.devices.capabilities import Capabilities, raise_first_problem, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.network import (
     ADDITIONAL_ADDRESS,
     PortClaim,
     WantedVip,
-    borrowed_port,
+    borrowed_port_claim,
     lbaas_v2_port,
     octavia_port,
 )
@@ -58,7 +58,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
     choice = await choose_place(services, wanted)
-    offered = await offered_services(services, wanted.provider, table.of_path(choice.data_path))
+    offered = await offered_services(services, wanted.provider, table.for_data_path(choice.data_path))
     there = await services.imports.find_stored(load_balancer_id)
     place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
@@ -66,7 +66,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         result = _compare_with_stored(there, tree)
         if not (there.tree.load_balancer.held and result.differences):
             return result
-        refuse(wanted.provider, tree_problems(table, tree))
+        raise_first_problem(wanted.provider, tree_problems(table, tree))
         offered.check_tree(tree)
         _check_changeable(tree.load_balancer, result)
         await check_chaining(
@@ -85,7 +85,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     placed = structs.replace(wanted, vip_network_id=plan.network_id, vip_port_id=plan.port_id)
     tree = choice.fill_tree(mirrored_tree(placed, place))
     tree = replace(tree, load_balancer=replace(tree.load_balancer, held=body.held))
-    refuse(wanted.provider, tree_problems(table, tree))
+    raise_first_problem(wanted.provider, tree_problems(table, tree))
     offered.check_tree(tree)
     unchained = await check_chaining(
         services,
@@ -195,7 +195,7 @@ def _compare_with_stored(there: StoredLoadBalancer, given: LoadBalancerTree) -> 
         raise Conflict(f"Load balancer {root.id} exists and mirrors that of an Octavia, which alone changes it.")
     if root.deleted:
         raise Conflict(f"Load balancer {root.id} is being deleted: its devices have not confirmed that yet.")
-    found = differences(there.tree, given)
+    found = difference_texts(there.tree, given)
     return ImportResult("differs" if found else "present", found)
 
 
@@ -279,5 +279,5 @@ def _claim_on_port(port: Mapping[str, Any], load_balancer_id: LoadBalancerId) ->
         for mark in (lbaas_v2_port(load_balancer_id), octavia_port(load_balancer_id))
     }
     if (owner, device_id) not in marks:
-        return borrowed_port(load_balancer_id, str(port["id"]))
+        return borrowed_port_claim(load_balancer_id, str(port["id"]))
     return PortClaim(claim_id=load_balancer_id, device_owner=owner, device_id=device_id, port_id=str(port["id"]))

@@ -37,9 +37,9 @@ from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
     l7policy_problems,
     l7rule_problems,
+    listener_pool_problems,
     listener_problems,
     needs_check,
-    pair_problems,
 )
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.resources.enhanced_services import services_in_tags
@@ -206,7 +206,9 @@ async def check_target_pools(
         if (pool := found.get(pool_id)) is None:
             raise NotFound("Pool", pool_id)
         check_protocol_pair(protocol, pool.protocol)
-        served.raise_first_problem(pair_problems(served.table, protocol, pool.protocol, pool.session_persistence))
+        served.raise_first_problem(
+            listener_pool_problems(served.table, protocol, pool.protocol, pool.session_persistence)
+        )
 
 
 async def change_listener(

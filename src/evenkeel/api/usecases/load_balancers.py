@@ -18,7 +18,7 @@ from evenkeel.api.usecases.parents import ParentPlace, project_of
 from evenkeel.api.usecases.provider_choice import choose_flavor, choose_place
 from evenkeel.api.usecases.vips import check_port_options, plan_vip
 from evenkeel.api.usecases.writes import state_after_write
-from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import VipPort, octavia_port
@@ -47,7 +47,7 @@ async def make_load_balancer(
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
-    offered = await offered_services(services, provider, table.of_path(choice.data_path))
+    offered = await offered_services(services, provider, table.for_data_path(choice.data_path))
     load_balancer_id = LoadBalancerId(services.new_id())
     place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     marked = mark(place.load_balancer_id)
@@ -64,7 +64,7 @@ async def make_load_balancer(
     try:
         tree = choice.fill_tree(tree_from_body(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         tree = add_authority_to_tree(tree, choice.acme_authority)
-        refuse(provider, tree_problems(table, tree, address_of_common_family(vip)))
+        raise_first_problem(provider, tree_problems(table, tree, address_of_common_family(vip)))
         offered.check_tree(tree)
         await check_subnets(services, call.caller.scope, tree.members)
         vips = (vip, *vip.additional)

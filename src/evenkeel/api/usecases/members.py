@@ -14,7 +14,7 @@ from evenkeel.api.usecases.flavor_data import flavor_data_of
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.writes import state_after_write, write_changes
-from evenkeel.core.devices.capabilities import member_problems, needs_check, version_problems
+from evenkeel.core.devices.capabilities import ip_version_problems, member_problems, needs_check
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
@@ -48,7 +48,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     )
     served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.raise_first_problem(member_problems(served.table, asdict(row)))
-    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, [row]))
+    served.raise_first_problem(ip_version_problems(served.table, served.by.vip_address, pool.protocol, [row]))
     await check_sriov(services, pool.load_balancer_id, [wanted])
     await check_subnets(services, call.caller.scope, [row])
     unchained = await check_new_members(services, served, [row])

@@ -45,7 +45,7 @@ from evenkeel.core.resources.model import (
     Member,
     Pool,
     Vip,
-    one_family,
+    vip_of_one_family,
 )
 
 Pools = Mapping[str, Pool]
@@ -185,7 +185,11 @@ def _build_monitor(body: MirroredPool, place: ParentPlace) -> Iterator[HealthMon
 
 def _build_listener(body: MirroredListener, place: ParentPlace, root: LoadBalancer, pools: Pools | None) -> Listener:
     _check_target_pool("default_pool_id", body.default_pool_id, body.protocol, pools)
-    vip = None if root.vip is None else one_family(root.vip.address, (more.address for more in root.additional_vips))
+    vip = (
+        None
+        if root.vip is None
+        else vip_of_one_family(root.vip.address, (more.address for more in root.additional_vips))
+    )
     return listener_row(body, place, listener_id=body.id, default_pool_id=body.default_pool_id, vip_address=vip)
 
 

@@ -29,11 +29,11 @@ from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_protocol_pair
 from evenkeel.core.devices.capabilities import (
     Capabilities,
-    monitored_problems,
-    pair_problems,
-    refuse,
+    ip_version_problems,
+    listener_pool_problems,
+    pool_monitor_problems,
+    raise_first_problem,
     tree_problems,
-    version_problems,
 )
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -69,7 +69,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     body = _READERS_BY_KIND[check.kind].decode_body(msgspec.json.encode(check.object))
     around = await read_related_objects(services, check, body)
     root = _root_of_checked(body, around)
-    on_path = table.of_path(root.data_path)
+    on_path = table.for_data_path(root.data_path)
     offered = await offered_services(services, check.provider, on_path)
     if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
         _check_networks(await services.providers.vip_networks_of(check.provider), body)
@@ -79,12 +79,14 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
             offered.check_tree(tree)
     except (Conflict, NotFound) as error:
         raise Invalid(str(error), code=error.code) from error
-    refuse(check.provider, tree_problems(table, tree))
+    raise_first_problem(check.provider, tree_problems(table, tree))
     _check_pairs(check, tree, around)
-    refuse(check.provider, _pair_problems(on_path, check, tree, around))
+    raise_first_problem(check.provider, _pair_problems(on_path, check, tree, around))
     if around.pool is not None:
         vip_address = None if root.vip is None else root.vip.address
-        refuse(check.provider, version_problems(on_path, vip_address, around.pool.protocol, tree.members))
+        raise_first_problem(
+            check.provider, ip_version_problems(on_path, vip_address, around.pool.protocol, tree.members)
+        )
     await _check_chaining(services, check, on_path, tree, around)
 
 
@@ -155,9 +157,9 @@ def _pair_problems(
     table: Capabilities, check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
 ) -> Iterator[str]:
     for pair in _protocol_pairs_to_check(check, tree, around):
-        yield from pair_problems(table, *pair)
+        yield from listener_pool_problems(table, *pair)
     for protocol, monitor_type, over_tls in _monitored_pools(check, tree, around):
-        yield from monitored_problems(table, protocol, monitor_type, over_tls=over_tls)
+        yield from pool_monitor_problems(table, protocol, monitor_type, over_tls=over_tls)
 
 
 def _protocol_pairs_to_check(

@@ -14,12 +14,12 @@ from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_ser
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import MirrorPut
 from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, Mirrored, MirrorMark
+from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, MirrorMark, StoredMirror
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import borrowed_port
+from evenkeel.core.networking.network import borrowed_port_claim
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.catalogue import data_path_of
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
@@ -44,14 +44,14 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
     path = data_path_of(wanted.flavor_data or {})
-    offered = await offered_services(services, wanted.provider, table.of_path(path))
+    offered = await offered_services(services, wanted.provider, table.for_data_path(path))
     was = await services.mirrors.find_mirrored(load_balancer_id)
     names = offered.names | _chosen_services(was)
     place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, names)
     mark = MirrorMark(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
     with _translate_conflicts():
         tree = mirrored_tree(wanted, place)
-        refuse(wanted.provider, tree_problems(table, tree))
+        raise_first_problem(wanted.provider, tree_problems(table, tree))
         _check_services(offered, tree, was)
         root = tree.load_balancer
         unchained = await check_chaining(
@@ -117,7 +117,7 @@ def _plan_vip(services: Services, root: LoadBalancer) -> VipPlan:
     if root.vip is None:
         raise Invalid("vip_address: a mirrored load balancer needs a VIP")
 
-    claim = borrowed_port(root.id, root.vip.port_id) if services.network.has_ports else None
+    claim = borrowed_port_claim(root.id, root.vip.port_id) if services.network.has_ports else None
     return replace(_vip_plan(root.vip), claim=claim, additional=tuple(map(_vip_plan, root.additional_vips)))
 
 
@@ -125,7 +125,7 @@ def _vip_plan(vip: Vip) -> VipPlan:
     return VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
 
 
-def _changed_referrers(tree: LoadBalancerTree, was: Mirrored | None) -> list[ChangedReferrer]:
+def _changed_referrers(tree: LoadBalancerTree, was: StoredMirror | None) -> list[ChangedReferrer]:
     """Return listeners and pools, each with its stored state in ``was`` (None: nothing is stored), so that only new
     references are read.
     """
@@ -137,13 +137,13 @@ def _changed_referrers(tree: LoadBalancerTree, was: Mirrored | None) -> list[Cha
     ]
 
 
-def _chosen_services(was: Mirrored | None) -> frozenset[str]:
+def _chosen_services(was: StoredMirror | None) -> frozenset[str]:
     """Return the names of stored L7 policies that stand for enhanced services, which they keep doing."""
     policies = () if was is None else was.tree.l7policies
     return frozenset(row.name for row in policies if row.enhanced_service and not row.deleted)
 
 
-def _check_services(offered: OfferedServices, tree: LoadBalancerTree, was: Mirrored | None) -> None:
+def _check_services(offered: OfferedServices, tree: LoadBalancerTree, was: StoredMirror | None) -> None:
     """Check the names of enhanced services that ``was`` does not have. Raises :class:`Invalid` or
     :class:`Unsupported`.
     """

@@ -9,7 +9,7 @@ from evenkeel.core.devices.capabilities import Capabilities, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.placement import FULL_SCORE
 
@@ -198,7 +198,7 @@ def _move_steps(
     here, there = f"{one.environment}/{one.group_number}", f"{target.environment}/{target.group_number}"
     yield f"devices of {there} get everything, and confirm it, before anything changes on {here}"
     if one.certificates:
-        yield f"{counted(one.certificates, 'certificate is', 'certificates are')} sent to {there}"
+        yield f"{count_with_noun(one.certificates, 'certificate is', 'certificates are')} sent to {there}"
     if one.attached_networks:
         yield f"devices of {there} are attached to its networks, with addresses and SNAT addresses of their own"
     if listens:

@@ -22,14 +22,14 @@ from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
     algorithm_problems,
+    ip_version_problems,
+    listener_pool_problems,
     member_problems,
     monitor_problems,
-    monitored_problems,
     needs_check,
-    pair_problems,
     persistence_problems,
+    pool_monitor_problems,
     pool_problems,
-    version_problems,
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
@@ -100,15 +100,15 @@ def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | 
     if listener_protocol is not None:
         check_protocol_pair(listener_protocol, pool.protocol)
         served.raise_first_problem(
-            pair_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence)
+            listener_pool_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence)
         )
     for member in new.members:
         served.raise_first_problem(member_problems(served.table, asdict(member)))
-    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, new.members))
+    served.raise_first_problem(ip_version_problems(served.table, served.by.vip_address, pool.protocol, new.members))
     if new.monitor is not None:
         served.raise_first_problem(monitor_problems(served.table, asdict(new.monitor)))
         served.raise_first_problem(
-            monitored_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled)
+            pool_monitor_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled)
         )
 
 
@@ -179,7 +179,9 @@ async def _check_monitor(services: Services, call: Call, served: ServedObject, p
     monitor: HealthMonitor = await services.tenants.get(
         HealthMonitor, pool.health_monitor_id, project_id=call.caller.scope
     )
-    served.raise_first_problem(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
+    served.raise_first_problem(
+        pool_monitor_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled)
+    )
 
 
 async def _check_persistence(
@@ -195,7 +197,7 @@ async def _check_persistence(
         return
     page = await services.tenants.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))
     for listener in page.items:
-        served.raise_first_problem(pair_problems(served.table, listener.protocol, pool.protocol, persistence))
+        served.raise_first_problem(listener_pool_problems(served.table, listener.protocol, pool.protocol, persistence))
 
 
 async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
@@ -209,7 +211,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, scope)
     served.raise_first_problem(monitor_problems(served.table, asdict(row)))
-    served.raise_first_problem(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
+    served.raise_first_problem(pool_monitor_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
     await services.change_accepted(accepted)
     made: HealthMonitor = await state_after_write(services, call, HealthMonitor, accepted, row.id)

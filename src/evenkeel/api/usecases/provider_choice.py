@@ -15,7 +15,7 @@ from evenkeel.core.resources.catalogue import (
     Offer,
     acme_authority_of,
     data_path_of,
-    metadata,
+    parse_profile_data,
     vip_vnic_type,
     zone_group_of,
 )
@@ -65,7 +65,7 @@ async def choose_place(services: Services, wanted: LoadBalancerNew | ImportedLoa
     zone = _enabled_offer("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
     if zone.provider_name != choice.provider:
         raise Invalid(f"Availability zone '{name}' is not compatible with provider '{choice.provider}'")
-    group_number = zone_group_of(metadata("availability_zone_data", zone.data))
+    group_number = zone_group_of(parse_profile_data("availability_zone_data", zone.data))
     return replace(choice, availability_zone=name, zone_group_number=group_number)
 
 
@@ -85,7 +85,7 @@ async def choose_flavor(services: Services, flavor_id: str, provider: str | None
     flavor = _enabled_offer("flavor", flavor_id, await services.catalogue.offer(Flavor, flavor_id))
     if provider and flavor.provider_name != provider:
         raise Invalid(f"Flavor '{flavor_id}' is not compatible with provider '{provider}'")
-    data = metadata("flavor_data", flavor.data)
+    data = parse_profile_data("flavor_data", flavor.data)
     return ProviderChoice(
         provider=flavor.provider_name,
         flavor_id=flavor_id,

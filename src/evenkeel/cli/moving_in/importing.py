@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
 from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 REFUSED = "refused"
 """Outcome of a load balancer that cannot be imported."""
@@ -83,7 +83,7 @@ def outcome_lines(one: ImportRow) -> Iterator[str]:
 def outcome_summary(outcomes: Mapping[str, int]) -> str:
     """Return one line with the number of load balancers by outcome."""
     outcome_counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "none"
-    return f"{counted(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"
+    return f"{count_with_noun(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"
 
 
 def as_json(one: ImportRow) -> dict[str, Any]:

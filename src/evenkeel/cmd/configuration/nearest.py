@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from evenkeel.core.kit.similar import similar
+from evenkeel.core.kit.similar import similar_names
 
 
 def most_similar(name: str, names: Iterable[str]) -> str:
     """Return the most similar of ``names``, without regard to case; empty if none is similar."""
-    return next(iter(similar(name, names, most=1)), "")
+    return next(iter(similar_names(name, names, most=1)), "")
 
 
 def name_suggestion(name: str, names: Iterable[str]) -> str:

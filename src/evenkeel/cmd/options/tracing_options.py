@@ -38,12 +38,12 @@ def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
         return lambda: None
     _check_endpoint(endpoint)
     try:
-        from evenkeel.tracing.export import Exporting
+        from evenkeel.tracing.export import TraceExport
     except ImportError as error:
         raise ValueError(
             f"tracing.endpoint: traces need {error.name}, which is not installed: {pip_install('tracing')}"
         ) from error
-    exporting = Exporting(endpoint, service=service, instance=socket.gethostname(), share=conf.tracing.share)
+    exporting = TraceExport(endpoint, service=service, instance=socket.gethostname(), share=conf.tracing.share)
     use_tracer(exporting.tracer)
 
     def close() -> None:

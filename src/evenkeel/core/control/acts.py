@@ -60,7 +60,7 @@ EFFECTS: Mapping[str, str] = {
 """{name of an act, ``<kind of object>_<what is done to the object>``: its effect in words}."""
 
 
-def summary_of(act: str) -> str:
+def act_summary(act: str) -> str:
     """Return the summary of an operator's act: the first clause of its effect. ``act``: a key of
     :data:`EFFECTS`.
     """

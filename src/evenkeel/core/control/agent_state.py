@@ -43,7 +43,7 @@ def waiting_shards(agent: Agent) -> int:
     return agent.acting_shards + agent.unserved_shards
 
 
-def why_waiting(agent: Agent) -> str:
+def waiting_reason(agent: Agent) -> str:
     """Return why the agent's waiting shards (see :func:`waiting_shards`) cannot move (human-readable); empty
     if none waits, or they will move.
     """
@@ -68,7 +68,7 @@ def why_waiting(agent: Agent) -> str:
             return ""
 
 
-def why_away(agent: Agent) -> str:
+def away_reason(agent: Agent) -> str:
     """Return why shards that have the agent as home, and are served by other agents, do not return (human-readable);
     empty if there are none, or they will return.
     """

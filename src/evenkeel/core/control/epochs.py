@@ -39,14 +39,14 @@ def next_epoch(current: int, seen: int) -> int:
     return min(max(current, seen) + 1, current + EPOCH_JUMP_MAX)
 
 
-def reachable(current: int, wanted: int) -> bool:
+def is_one_jump_away(current: int, wanted: int) -> bool:
     """Whether ``wanted`` is at most :data:`EPOCH_JUMP_MAX` above ``current``, so that an owner may move there
     in one step. Another rule checks that ``wanted`` is not older.
     """
     return wanted - current <= EPOCH_JUMP_MAX
 
 
-__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "is_plausible", "next_epoch", "reachable"]
+__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "is_one_jump_away", "is_plausible", "next_epoch"]
 
 
 class ShardEpoch(Wire):

@@ -5,7 +5,7 @@ and the dashboard. Pure.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 
 CONNECTED = "connected"
 """Text for a message broker that accepts messages."""
@@ -23,7 +23,7 @@ class Explanation(NamedTuple):
     action: str
 
 
-def explanation(hosting: Mapping[str, Any]) -> Explanation:
+def explain_state(hosting: Mapping[str, Any]) -> Explanation:
     """Return the explanation of a load balancer's state by the first rule of :data:`RULES` that matches.
     ``hosting``: an answer of ``/loadbalancers/{id}/agent``.
     """
@@ -33,7 +33,7 @@ def explanation(hosting: Mapping[str, Any]) -> Explanation:
 Rule = Callable[[Mapping[str, Any]], Explanation | None]
 
 
-def _broker_gone(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_broker_outage(hosting: Mapping[str, Any]) -> Explanation | None:
     broker = hosting.get("message_broker", CONNECTED)
     if broker == CONNECTED:
         return None
@@ -43,7 +43,7 @@ def _broker_gone(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _database_refuses(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_database_outage(hosting: Mapping[str, Any]) -> Explanation | None:
     database = hosting.get("database", WRITABLE)
     if database == WRITABLE:
         return None
@@ -110,9 +110,10 @@ def _explain_waiting(hosting: Mapping[str, Any]) -> Explanation | None:
         return Explanation(
             f"waits for its agent: {reason}", f"{_remedy_or_default(hosting)}; it is retried automatically"
         )
-    # There is an acting agent: `_unserved`, an earlier rule, matches without one.
+    # There is an acting agent: `_explain_unserved`, an earlier rule, matches without one.
     return Explanation(
-        f"waits for its agent, {hosting['acting']['host']}, behind {counted(hosting['ahead'], 'other')}", NOTHING
+        f"waits for its agent, {hosting['acting']['host']}, behind {count_with_noun(hosting['ahead'], 'other')}",
+        NOTHING,
     )
 
 
@@ -135,8 +136,8 @@ def _explain_applied(hosting: Mapping[str, Any]) -> Explanation:
 
 # The order matters: an outage explains everything that the rules after it would find.
 RULES: tuple[Rule, ...] = (
-    _broker_gone,
-    _database_refuses,
+    _explain_broker_outage,
+    _explain_database_outage,
     _explain_unplaced,
     _explain_halt,
     _explain_unserved,

@@ -52,7 +52,7 @@ class StoredLoadBalancer(Value):
     """Whether the load balancer mirrors another system's, which alone may change it."""
 
 
-def differences(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str, ...]:
+def difference_texts(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple[str, ...]:
     """Return texts that name what differs between the stored load balancer and the given one, at most
     :data:`DIFFERENCES_MAX`; empty if nothing differs. Other ids of VIPs' ports are no difference.
     """

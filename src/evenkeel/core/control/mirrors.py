@@ -49,7 +49,7 @@ class MirrorMark(Value):
     """
 
 
-class Mirrored(Value):
+class StoredMirror(Value):
     """Stored state of a load balancer that mirrors another system's: the load balancer, and which state of
     the other system it shows.
     """

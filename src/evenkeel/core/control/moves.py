@@ -134,13 +134,13 @@ def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
 
 def _next_after_preparing(move: Move, lb: MovingLoadBalancer, now: float) -> Transition | None:
     if move.back_asked:
-        return _given_up(move, "an operator wanted it back")
+        return _abandon_move(move, "an operator wanted it back")
     if move.refused:
-        return _given_up(move, move.reason)
+        return _abandon_move(move, move.reason)
     if move.standby_revision == lb.revision:
         return _begin_starting(move, now) if move.source_listens else _begin_stopping(move, now)
     if _is_overdue(move, now):
-        return _given_up(move, move.reason or f"not confirmed by its devices within {PREPARING_SECONDS:g} s")
+        return _abandon_move(move, move.reason or f"not confirmed by its devices within {PREPARING_SECONDS:g} s")
     return None
 
 
@@ -152,7 +152,7 @@ def _next_after_stopping(move: Move, lb: MovingLoadBalancer, now: float) -> Tran
     # On the way back there is no other side to go to: it waits for the devices, or for an operator's "finish".
     if (move.back_asked or overdue) and not move.back:
         why = f"the devices that serve it did not confirm within {STOPPING_SECONDS:g} s that they stopped"
-        given_up = _given_up(move, why if overdue else "an operator wanted it back")
+        given_up = _abandon_move(move, why if overdue else "an operator wanted it back")
         # It has to answer for the VIP again.
         return replace(given_up, raises_revision=True)
     return None
@@ -230,7 +230,7 @@ def _swap_source_and_target(move: Move, reason: str, now: float) -> Transition:
     return Transition(move=replace(way_back, step=MoveStep.STOPPING, deadline_at=None), raises_revision=True)
 
 
-def _given_up(move: Move, reason: str) -> Transition:
+def _abandon_move(move: Move, reason: str) -> Transition:
     return _begin_cleaning(replace(move, back=True), reason)
 
 

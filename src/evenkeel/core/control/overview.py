@@ -71,7 +71,7 @@ class AgentShards(Value):
     newest_epoch: int
 
 
-class Owners(Value):
+class OwnershipOverview(Value):
     """Agents, and the shards for which they may write to devices.
 
     ``lines``: numbers of tenants' shards by device group and acting agent. ``shards``: the common shards, and

@@ -74,7 +74,9 @@ class TakenNetworks(Value):
     """Ports at the network service that belong to the shard from now on."""
 
 
-def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -> tuple[ServiceDefinition, ...]:
+def services_after_adoption(
+    services: Iterable[ServiceDefinition], adoption: TakenNetworks
+) -> tuple[ServiceDefinition, ...]:
     """Return the service definitions as they will be after the adoption of the networks: with the adopted
     numbers of route domains and the adopted addresses. Networks that projects share stay as they are.
     """
@@ -99,7 +101,7 @@ def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -
     return tuple(replace(service, networks=tuple(map(network, service.networks))) for service in services)
 
 
-def with_irules(
+def services_with_irules(
     services: Iterable[ServiceDefinition], found: Iterable[ListenerIrules]
 ) -> tuple[ServiceDefinition, ...]:
     """Return the service definitions as they will be after these iRules were stored with their listeners;

@@ -35,7 +35,7 @@ from evenkeel.core.resources.model import (
     SessionPersistence,
     TlsVersion,
     Vip,
-    one_family,
+    vip_of_one_family,
 )
 from evenkeel.core.resources.patterns import PatternLimits, PatternRefused, limit_problems
 
@@ -181,7 +181,7 @@ class Capabilities(Value):
     other_metadata: bool = False
     """True: the data of profiles may contain keys that are not listed."""
 
-    def of_path(self, data_path: str) -> "Capabilities":
+    def for_data_path(self, data_path: str) -> "Capabilities":
         """Return the capabilities for load balancers with this data path; the table itself if it has no
         separate one for the path.
         """
@@ -204,7 +204,7 @@ EVERYTHING = Capabilities(carries_traffic=False, rate_limits=EVERY_RATE_LIMIT)
 """Capabilities of a driver without a table: the renderer of such a driver refuses what it does not support."""
 
 
-def refuse(provider: str, problems: Iterable[str]) -> None:
+def raise_first_problem(provider: str, problems: Iterable[str]) -> None:
     """Raise :class:`Unsupported`, in Octavia's words, for the first of the problems; return if there is none.
     ``provider``: name of the environment.
     """
@@ -220,7 +220,7 @@ def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attribu
         yield from _value_problems(field, name, known or ())
 
 
-def path_problems(table: Capabilities, data_path: str) -> Iterator[str]:
+def data_path_problems(table: Capabilities, data_path: str) -> Iterator[str]:
     """Yield an error text if the device type does not have the data path."""
     yield from _value_problems(DATA_PATH, data_path, ("proxy", *table.data_paths))
 
@@ -293,7 +293,7 @@ def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str
         yield "request_sriov True. Allowed: False."
 
 
-def version_problems(
+def ip_version_problems(
     table: Capabilities, vip_address: str | None, protocol: str, members: Iterable[MemberSpec]
 ) -> Iterator[str]:
     """Yield an error text for each member whose IP version no VIP has, in pools of protocols for which the
@@ -320,7 +320,9 @@ def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[st
             yield f"{name} {value}. Allowed: {least} to {greatest}."
 
 
-def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: str, *, over_tls: bool) -> Iterator[str]:
+def pool_monitor_problems(
+    table: Capabilities, pool_protocol: str, monitor_type: str, *, over_tls: bool
+) -> Iterator[str]:
     """Yield an error text if a pool of this protocol cannot have a health monitor of this type. ``over_tls``:
     the pool's members use TLS.
     """
@@ -354,7 +356,7 @@ def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str
         yield from _pattern_problems(table.pattern_limits, attributes["value"])
 
 
-def pair_problems(
+def listener_pool_problems(
     table: Capabilities, listener_protocol: str, pool_protocol: str, persistence: SessionPersistence | None
 ) -> Iterator[str]:
     """Yield error texts if a listener of this protocol cannot send to a pool of this protocol, with this
@@ -374,14 +376,14 @@ def pair_problems(
 
 def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str | None = None) -> Iterator[str]:
     """Yield error texts for everything in a whole new load balancer that the device type does not support;
-    rate limits are not checked. ``vip_address``: see :func:`version_problems`; None: taken from the tree's
+    rate limits are not checked. ``vip_address``: see :func:`ip_version_problems`; None: taken from the tree's
     VIPs, if it has any.
     """
     root = tree.load_balancer
-    yield from path_problems(table, root.data_path)
-    table = table.of_path(root.data_path)
+    yield from data_path_problems(table, root.data_path)
+    table = table.for_data_path(root.data_path)
     if vip_address is None and root.vip is not None:
-        vip_address = one_family(root.vip.address, (vip.address for vip in root.additional_vips))
+        vip_address = vip_of_one_family(root.vip.address, (vip.address for vip in root.additional_vips))
     yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
     pools = {pool.id: pool for pool in tree.pools}
     for pool in tree.pools:
@@ -389,15 +391,15 @@ def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str 
     for member in tree.members:
         yield from member_problems(table, asdict(member))
         if found := pools.get(member.pool_id):
-            yield from version_problems(table, vip_address, found.protocol, [member])
+            yield from ip_version_problems(table, vip_address, found.protocol, [member])
     for monitor in tree.health_monitors:
         yield from monitor_problems(table, asdict(monitor))
         if checked := pools.get(monitor.pool_id):
-            yield from monitored_problems(table, checked.protocol, monitor.type, over_tls=checked.tls_enabled)
+            yield from pool_monitor_problems(table, checked.protocol, monitor.type, over_tls=checked.tls_enabled)
     for listener in tree.listeners:
         yield from listener_problems(table, asdict(listener))
         if found := pools.get(listener.default_pool_id or ""):
-            yield from pair_problems(table, listener.protocol, found.protocol, found.session_persistence)
+            yield from listener_pool_problems(table, listener.protocol, found.protocol, found.session_persistence)
     yield from _policy_tree_problems(table, tree)
 
 
@@ -409,7 +411,9 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
             continue  # the action of a policy that stands for an enhanced service has no effect
         yield from l7policy_problems(table, asdict(policy))
         if found := pools.get(policy.redirect_pool_id or ""):
-            yield from pair_problems(table, protocols[policy.listener_id], found.protocol, found.session_persistence)
+            yield from listener_pool_problems(
+                table, protocols[policy.listener_id], found.protocol, found.session_persistence
+            )
     for rule in tree.l7rules:
         yield from l7rule_problems(table, asdict(rule))
 
@@ -418,18 +422,18 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
     """Yield error texts for everything in a service definition that the device type does not support, for
     renderers: they receive definitions from any controller.
     """
-    yield from path_problems(table, service.data_path)
-    table = table.of_path(service.data_path)
+    yield from data_path_problems(table, service.data_path)
+    table = table.for_data_path(service.data_path)
     yield from load_balancer_problems(table, service.additional_vips)
-    vip_address = one_family(service.vip.address, (vip.address for vip in service.additional_vips))
+    vip_address = vip_of_one_family(service.vip.address, (vip.address for vip in service.additional_vips))
     for pool in service.pools:
         found = [*pool_problems(table, asdict(pool))]
-        found += version_problems(table, vip_address, pool.protocol, pool.members)
+        found += ip_version_problems(table, vip_address, pool.protocol, pool.members)
         for member in pool.members:
             found += member_problems(table, asdict(member))
         if pool.monitor is not None:
             found += monitor_problems(table, asdict(pool.monitor))
-            found += monitored_problems(table, pool.protocol, pool.monitor.type, over_tls=pool.tls_enabled)
+            found += pool_monitor_problems(table, pool.protocol, pool.monitor.type, over_tls=pool.tls_enabled)
         yield from (f"pool {pool.id}: {problem}" for problem in found)
     for listener in service.listeners:
         yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))
@@ -487,11 +491,11 @@ def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterato
 def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Iterator[str]:
     for version in versions:
         yield from _value_problems("tls_versions", version, table.tls_versions)
-    if version_gap(versions) and not table.tls_version_gaps:
+    if has_version_gap(versions) and not table.tls_version_gaps:
         yield f"tls_versions {_value_text(tuple(versions))}. Allowed: versions that follow one another."
 
 
-def version_gap(versions: Collection[str]) -> bool:
+def has_version_gap(versions: Collection[str]) -> bool:
     """Whether a TLS version between the oldest and the newest of ``versions`` is missing; unknown versions
     are ignored.
     """

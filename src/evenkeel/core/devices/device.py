@@ -80,7 +80,7 @@ FINDING_CHARACTERS_MAX = 200
 class Repair(Value):
     """A difference on a device that a pass found and corrected, although no change had been requested.
     ``found``: human-readable texts, such as ``member 10.0.0.5:80 of pool p was missing; put back``; they
-    contain no values read from the device. Made by :func:`repair`, which limits the size.
+    contain no values read from the device. Made by :func:`limited_repair`, which limits the size.
     """
 
     load_balancer_id: LoadBalancerId
@@ -88,7 +88,7 @@ class Repair(Value):
     found: tuple[str, ...]
 
 
-def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
+def limited_repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
     """Build a :class:`Repair` of limited size: at most :data:`FINDINGS_MAX` texts of at most
     :data:`FINDING_CHARACTERS_MAX` characters; the last one counts the rest.
     """
@@ -188,6 +188,6 @@ __all__ = [
     "PartitionBatch",
     "PartitionOutcome",
     "Repair",
-    "repair",
+    "limited_repair",
     "service_outcome",
 ]

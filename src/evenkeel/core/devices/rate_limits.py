@@ -46,12 +46,12 @@ def counter_of(rule: ServiceRateLimitRule) -> Counter:
     return Counter("url" if rule.metric == "REQUESTS_PER_URL" else "client", rule.interval)
 
 
-def counters_of(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
+def distinct_counters(limits: Iterable[ServiceRateLimit]) -> tuple[Counter, ...]:
     """Return the different counters that the rules of these policies need, in order of first use."""
     return tuple(dict.fromkeys(counter_of(rule) for limit in limits for rule in limit.rules))
 
 
-def named_counters(counters: Iterable[Counter]) -> str:
+def counters_text(counters: Iterable[Counter]) -> str:
     """Return the counters as text, joined by commas (``client in 10 s``), for the error about more counters
     than a device supports.
     """
@@ -72,10 +72,10 @@ def rate_limit_problems(
         yield from _unsupported_value_texts(support, "action", limit.action, support.actions)
         for rule in limit.rules:
             yield from _unsupported_value_texts(support, "metric", rule.metric, support.metrics)
-    counters = counters_of(limits)
+    counters = distinct_counters(limits)
     if support.counters_max is not None and len(counters) > support.counters_max:
         yield (
-            f"{len(counters)} different counters of a listener's rate limits ({named_counters(counters)})."
+            f"{len(counters)} different counters of a listener's rate limits ({counters_text(counters)})."
             f" Allowed: {support.counters_max}; rules with the same interval share one."
         )
 

@@ -179,7 +179,7 @@ def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bo
     )
 
 
-def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
+def removal_definition(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
     """Return the definition by which devices remove a load balancer that the database does not contain:
     revision 0, without a VIP.
     """
@@ -286,7 +286,7 @@ def refers_to_certificates(tree: LoadBalancerTree) -> bool:
     return any(references_of(row) for row in rows if not row.deleted)
 
 
-def _converter_to(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
+def _attribute_converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     """Return a function that makes ``cls`` from a stored object: from the object's attributes of ``spec``,
     then its arguments ``more``, the other fields of ``cls`` in their order.
     """
@@ -298,14 +298,14 @@ def _converter_to(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     return make
 
 
-_listener = _converter_to(ListenerSpec, ServiceListener)
-_pool = _converter_to(PoolSpec, ServicePool)
-_member = _converter_to(MemberSpec, ServiceMember)
-_monitor = _converter_to(HealthMonitorSpec, ServiceMonitor)
-_policy = _converter_to(L7PolicySpec, ServiceL7Policy)
-_rule = _converter_to(L7RuleSpec, ServiceL7Rule)
-_rate_limit = _converter_to(RateLimitPolicySpec, ServiceRateLimit)
-_rate_limit_rule = _converter_to(RateLimitRuleSpec, ServiceRateLimitRule)
+_listener = _attribute_converter(ListenerSpec, ServiceListener)
+_pool = _attribute_converter(PoolSpec, ServicePool)
+_member = _attribute_converter(MemberSpec, ServiceMember)
+_monitor = _attribute_converter(HealthMonitorSpec, ServiceMonitor)
+_policy = _attribute_converter(L7PolicySpec, ServiceL7Policy)
+_rule = _attribute_converter(L7RuleSpec, ServiceL7Rule)
+_rate_limit = _attribute_converter(RateLimitPolicySpec, ServiceRateLimit)
+_rate_limit_rule = _attribute_converter(RateLimitRuleSpec, ServiceRateLimitRule)
 
 
 def _service_listener(

@@ -110,7 +110,7 @@ def new_change_id() -> str:
         return str(uuid4())
     if not request.change_id:
         another = str(uuid4())
-        tracer().also(another)
+        tracer().start_linked_trace(another)
         return another
     change_id, request.change_id = request.change_id, ""
     return change_id
@@ -123,13 +123,13 @@ def note_statement() -> None:
         request.statements += 1
 
 
-def statements() -> int:
+def statement_count() -> int:
     """Return the number of SQL statements of the current request; 0 outside of a request."""
     request = _request.get()
     return 0 if request is None else request.statements
 
 
-def request_ids(change_ids: Iterable[str]) -> str:
+def request_ids_text(change_ids: Iterable[str]) -> str:
     """Return the ids of the requests that made these changes, sorted, at most :data:`REQUEST_IDS_MAX`,
     separated by commas for a log or a header. Empty change ids are left out.
 
@@ -141,9 +141,9 @@ def request_ids(change_ids: Iterable[str]) -> str:
 
 
 @contextmanager
-def writing(ids: str) -> Iterator[None]:
-    """Set the text of :func:`request_ids` that accompanies requests to devices, for this task and tasks that it starts,
-    until the block ends.
+def request_ids_for_devices(ids: str) -> Iterator[None]:
+    """Set the text of request ids (see :func:`request_ids_text`) that accompanies requests to devices, for
+    this task and tasks that it starts, until the block ends.
     """
     token = _written.set(ids)
     try:
@@ -152,12 +152,12 @@ def writing(ids: str) -> Iterator[None]:
         _written.reset(token)
 
 
-def written_ids() -> str:
-    """Return the request ids set by :func:`writing`; empty outside of its block."""
+def request_ids_of_write() -> str:
+    """Return the text set by :func:`request_ids_for_devices`; empty outside of its block."""
     return _written.get()
 
 
-def read_header(text: str) -> tuple[str, ...]:
+def parse_request_ids(text: str) -> tuple[str, ...]:
     """Return the request ids in a client's header, in order, at most :data:`REQUEST_IDS_MAX`; entries that
     are no valid ids are left out.
     """

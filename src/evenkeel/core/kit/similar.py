@@ -7,7 +7,7 @@ SIMILARITY_MIN = 0.7
 """Minimum ratio by :mod:`difflib` of a name that is suggested: that of one mistyped letter in four."""
 
 
-def similar(name: str, names: Iterable[str], *, most: int = 5) -> list[str]:
+def similar_names(name: str, names: Iterable[str], *, most: int = 5) -> list[str]:
     """Return those of ``names`` that are similar to ``name`` without regard to case, most similar first, at
     most ``most``; empty if none is.
     """

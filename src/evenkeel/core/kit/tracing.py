@@ -38,7 +38,7 @@ class DeferredSpan(Protocol):
     the step is dropped.
     """
 
-    def concerns(self, changes: Changes) -> None:
+    def set_changes(self, changes: Changes) -> None:
         """Add the span to the trace of each of these changes; without changes the span is dropped. Must be
         called once, before the span ends. Spans inside the span belong to the first change's trace.
         """
@@ -57,7 +57,7 @@ class Tracer(Protocol):
         """True if the tracer makes spans; otherwise callers need not gather attributes."""
         ...
 
-    def request(
+    def request_span(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> AbstractContextManager[Span]:
         """Begin the first span of a trace: an API request that may make a change with the id ``change_id``.
@@ -66,7 +66,7 @@ class Tracer(Protocol):
         """
         ...
 
-    def also(self, change_id: str) -> None:
+    def start_linked_trace(self, change_id: str) -> None:
         """Begin the trace of a further change that the current request makes, with a link to the request's
         trace; nothing without a current span.
         """
@@ -90,7 +90,7 @@ class Tracer(Protocol):
         """Return a reference to the current span; None if there is none."""
         ...
 
-    def after(
+    def following_span(
         self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         """Begin a step that follows from the span ``origin``, which may have ended; nothing is traced if
@@ -98,7 +98,7 @@ class Tracer(Protocol):
         """
         ...
 
-    def received(
+    def received_span(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         """Begin a step for a request of another process of this project; ``header``: the request's
@@ -128,7 +128,7 @@ class _Nothing:
     def fail(self, reason: str) -> None:
         """Do nothing: the span is not recorded."""
 
-    def concerns(self, changes: Changes) -> None:
+    def set_changes(self, changes: Changes) -> None:
         """Do nothing: the span is not recorded."""
 
 
@@ -141,12 +141,12 @@ class NoTracer:
 
     on = False
 
-    def request(
+    def request_span(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> _Nothing:
         return NOTHING
 
-    def also(self, change_id: str) -> None:
+    def start_linked_trace(self, change_id: str) -> None:
         """Do nothing: the change is not traced."""
 
     def span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False) -> _Nothing:
@@ -158,10 +158,10 @@ class NoTracer:
     def origin(self) -> Origin | None:
         return None
 
-    def after(self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+    def following_span(self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
         return NOTHING
 
-    def received(self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+    def received_span(self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
         return NOTHING
 
     def headers(self) -> Mapping[str, str]:

@@ -1,7 +1,7 @@
 """Numbers with their nouns in human-readable texts."""
 
 
-def counted(count: int, one: str, several: str = "") -> str:
+def count_with_noun(count: int, one: str, several: str = "") -> str:
     """Return a number with the singular or plural of its noun: ``1 agent is silent``, ``2 agents are silent``.
 
     ``several``: the plural; empty: ``one`` with an s.

@@ -91,7 +91,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def in_brackets(host: str) -> str:
+def bracket_ipv6(host: str) -> str:
     """Return an IPv6 address in brackets, so that a port can follow; a host name or IPv4 address unchanged.
     Every text with a colon counts as an IPv6 address.
     """
@@ -100,7 +100,7 @@ def in_brackets(host: str) -> str:
 
 def host_and_port(host: str, port: int) -> str:
     """Join host and port like in URLs: an IPv6 address in brackets."""
-    return f"{in_brackets(host)}:{port}"
+    return f"{bracket_ipv6(host)}:{port}"
 
 
 class AddressRange(NamedTuple):

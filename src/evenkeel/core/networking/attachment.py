@@ -86,7 +86,7 @@ class TakenAddress(Value):
     claim: PortClaim
 
 
-class Needs(Value):
+class NetworkNeeds(Value):
     """Requests to the network service that have to be answered before devices can be attached: facts to read
     and ports to create. False if there are none.
     """
@@ -132,7 +132,7 @@ class CommonNetwork(Value):
     """Reason why the last attempt to attach the devices failed; empty if it did not."""
 
 
-class Attached(Value):
+class AttachedNetworks(Value):
     """Networks, addresses and hosts of members that are allocated and known for one tenant's shard."""
 
     route_domains: Mapping[str, int] = {}
@@ -215,11 +215,11 @@ def subnets_to_attach(
         if each.subnet.network_id not in layout.common_network_ids:
             found.append(each)
             _check_subnet(each, layout, project_id)
-    _check_crossing(uses, found, layout)
+    _check_network_combination(uses, found, layout)
     return tuple(found)
 
 
-def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
+def _check_network_combination(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
     """Check that a load balancer's networks may be combined.
 
     It may be in the common route domain and in one of its project's, unless route domains are strict. It may not have
@@ -320,7 +320,7 @@ def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) ->
 def service_networks(
     subnets: Iterable[KnownSubnet],
     layout: NetworkLayout,
-    attached: Attached,
+    attached: AttachedNetworks,
     project_id: ProjectId,
     members: Collection[tuple[str, str]] = (),
 ) -> tuple[ServiceNetwork, ...]:
@@ -337,7 +337,7 @@ def service_networks(
         if each.network is None or each.network.id not in attached.route_domains:
             raise NotAllocated
         if is_common(each.network, layout):
-            found = _common_subnet(each, layout, attached, project_id)
+            found = _shared_service_subnet(each, layout, attached, project_id)
         else:
             found = _service_subnet(each.subnet, layout, attached, project_id)
             found = replace(found, hosts=_member_hosts(each.subnet, attached, members))
@@ -351,7 +351,7 @@ def service_networks(
         )
     # After the check above: a load balancer that can never be attached is refused instead of waiting.
     for id_ in sorted(networks.keys() - own.keys()):
-        _check_ready(id_, attached)
+        _check_shared_network_ready(id_, attached)
     return tuple(
         service_network(
             network,
@@ -388,7 +388,7 @@ def service_network(
     )
 
 
-def _check_ready(network_id: str, attached: Attached) -> None:
+def _check_shared_network_ready(network_id: str, attached: AttachedNetworks) -> None:
     """Raise :class:`NotReady` or :class:`NotAttachable` unless the devices have everything that the shard needs of a
     shared network.
     """
@@ -401,8 +401,8 @@ def _check_ready(network_id: str, attached: Attached) -> None:
     raise NotReady(f"the devices are being attached to network {network_id}, which projects share")
 
 
-def _common_subnet(
-    each: KnownSubnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId
+def _shared_service_subnet(
+    each: KnownSubnet, layout: NetworkLayout, attached: AttachedNetworks, project_id: ProjectId
 ) -> ServiceSubnet:
     """Return a subnet of a shared network, with the SNAT addresses of the project's traffic group only.
     Raises :class:`NotAllocated` if the network is not in the common route domain, or an address is
@@ -421,7 +421,9 @@ def _common_subnet(
     return replace(found, addresses=tuple(mine))
 
 
-def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId) -> ServiceSubnet:
+def _service_subnet(
+    subnet: Subnet, layout: NetworkLayout, attached: AttachedNetworks, project_id: ProjectId
+) -> ServiceSubnet:
     wanted = tuple(wanted_addresses(layout, project_id))
     found = allocated_subnet(subnet, attached.addresses.get(subnet.id, ()), wanted)
     if len(found.addresses) < len(wanted):
@@ -444,7 +446,9 @@ def allocated_subnet(
     )
 
 
-def _member_hosts(subnet: Subnet, attached: Attached, members: Collection[tuple[str, str]]) -> tuple[MemberHost, ...]:
+def _member_hosts(
+    subnet: Subnet, attached: AttachedNetworks, members: Collection[tuple[str, str]]
+) -> tuple[MemberHost, ...]:
     here = ip_network(subnet.cidr)
     known = (attached.hosts.get(each) for each in sorted(members) if each[0] == subnet.network_id)
     return tuple(host for host in known if host is not None and host.mac_address and ip_address(host.address) in here)

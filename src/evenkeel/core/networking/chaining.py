@@ -28,7 +28,7 @@ class ChainQuery(Value):
     vips: tuple[PlacedAddress, ...] = ()
 
 
-class Chained(Value):
+class ChainedAddresses(Value):
     """Addresses of a :class:`ChainQuery` that would chain its load balancer to another one."""
 
     members: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def member_problem(address: str) -> str:
     return f"address {address} of a member is a VIP of the same devices. Allowed: addresses that are no VIPs of theirs."
 
 
-def can_chain(address: str) -> bool:
+def is_chainable(address: str) -> bool:
     """Whether a member and a VIP with this same address would be chained load balancers. False for a loopback
     address, which demonstrations and tests may use: it is a whole host with servers of its own.
     """

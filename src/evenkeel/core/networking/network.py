@@ -47,7 +47,7 @@ def device_port(claim_id: str, name: str) -> VipPort:
     return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
 
 
-def mark_of(device_owner: str, device_id: str) -> VipPort:
+def port_mark(device_owner: str, device_id: str) -> VipPort:
     """Return name, owner and device id of the port of a VIP that was created with this owner and device id;
     the name is that of Octavia, LBaaS v1 or LBaaS v2 (any other owner).
     """
@@ -142,7 +142,7 @@ class PortClaim(Value):
         return not self.device_owner
 
 
-def borrowed_port(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
+def borrowed_port_claim(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
     """Return a claim on a VIP's port that its tenant created: the port is bound to the devices, and unbound with the
     end of the load balancer, not deleted.
     """

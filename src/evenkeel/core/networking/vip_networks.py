@@ -27,7 +27,7 @@ class VipNetworks(Value):
         place = {network_id, subnet_id}
         return place.isdisjoint(self.denied) and (not self.allowed or not place.isdisjoint(self.allowed))
 
-    def allowed_of(self, subnets: Sequence[Subnet], field: str, value: str) -> list[Subnet]:
+    def select_allowed(self, subnets: Sequence[Subnet], field: str, value: str) -> list[Subnet]:
         """Return the subnets out of ``subnets`` that VIPs may be on, in their order; empty if there are no
         ``subnets``. Raises :class:`Invalid` with code :data:`NOT_ALLOWED`, naming ``field`` and its
         ``value``, if all are refused.

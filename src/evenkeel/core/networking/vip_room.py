@@ -17,7 +17,7 @@ def no_free_address(plan: VipPlan) -> Conflict:
     return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code=FULL)
 
 
-async def first_with_room(plans: Sequence[VipPlan], take: Callable[[VipPlan], Awaitable[T]]) -> T:
+async def first_with_free_address(plans: Sequence[VipPlan], take: Callable[[VipPlan], Awaitable[T]]) -> T:
     """Return the result of ``take`` for the first plan whose subnet has a free address. ``plans``: at least
     one.
 

@@ -5,7 +5,7 @@ A shard is one tenant on one device group; its *home* is the agent that serves i
 that serves it now. Two levels: a tenant is placed on a device group and stays there, because its configuration is on
 those devices (:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`), and homes are evened out
 (:mod:`.balance`). :mod:`.records` makes snapshots from stored rows. Three modules derive from these rules:
-:mod:`.candidates` selects shards that may need a step, :mod:`.guards` holds the conditions under which a step is
+:mod:`.candidate_agents` selects shards that may need a step, :mod:`.guards` holds the conditions under which a step is
 committed, :mod:`.reasons` explains to operators why there is no step.
 
 ``tie`` chooses among equals and is injected, so that tests and the simulation are deterministic.
@@ -13,7 +13,7 @@ committed, :mod:`.reasons` explains to operators why there is no step.
 
 from evenkeel.core.placement.agents import fit_agents
 from evenkeel.core.placement.balance import plan_balance, skewed_homes
-from evenkeel.core.placement.candidates import Candidates, candidates
+from evenkeel.core.placement.candidates import CandidateAgents, candidate_agents
 from evenkeel.core.placement.groups import choose_group, choose_home
 from evenkeel.core.placement.guards import may_assign, may_receive, may_start_handover
 from evenkeel.core.placement.reasons import PlacementReasons
@@ -41,7 +41,7 @@ from evenkeel.core.placement.views import (
     GroupView,
     Handover,
     ShardSnapshot,
-    Tie,
+    TieBreaker,
 )
 
 __all__ = [
@@ -51,17 +51,17 @@ __all__ = [
     "AgentRecord",
     "AgentSnapshot",
     "Assign",
-    "Candidates",
+    "CandidateAgents",
     "GroupSnapshot",
     "GroupView",
     "Handover",
     "PlacementBlocker",
     "PlacementReasons",
     "ShardSnapshot",
-    "Tie",
+    "TieBreaker",
     "agent_view",
     "assign_unserved",
-    "candidates",
+    "candidate_agents",
     "choose_group",
     "choose_home",
     "ended_handovers",

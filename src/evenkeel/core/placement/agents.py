@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.placement.views import AgentSnapshot, Tie
+from evenkeel.core.placement.views import AgentSnapshot, TieBreaker
 
 REPORT_AGE_SECONDS = 6.0
 """Maximum age of an agent's report of its devices: the interval of status reports."""
@@ -31,19 +31,19 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
     return more and both_reported_at >= differ_since + REPORT_AGE_SECONDS
 
 
-def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
+def came_back_after(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
     """Whether ``agent`` is fresh, and its session began only after that of the agent ``silent`` expired: both
     may have been cut off together, and ``silent`` may be about to come back.
     """
     return agent.fresh and agent.live_since >= silent.live_until
 
 
-class Loads:
+class AgentLoads:
     """Number of shards that each fit agent serves, and the choice of an agent by it. :meth:`count_shard`
     updates a number after each decision, so that the next decision counts it.
     """
 
-    def __init__(self, agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> None:
+    def __init__(self, agents: Iterable[AgentSnapshot], tie: TieBreaker[AgentSnapshot]) -> None:
         self.fit = {agent.id: agent for agent in fit_agents(agents)}
         self._load = {agent.id: agent.shards for agent in self.fit.values()}
         self._tie = tie
@@ -58,7 +58,7 @@ class Loads:
         together with it is not chosen: after an outage of the bus or the database the first agent back must
         not get all shards.
         """
-        barred = {id_ for id_, agent in self.fit.items() if silent and back_first(agent, silent)} | {other_than}
+        barred = {id_ for id_, agent in self.fit.items() if silent and came_back_after(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least_loaded(barred)
 

@@ -2,16 +2,16 @@
 shards.
 
 Agents are few and shards many. Every shard for which :mod:`.shards` has a step refers to an agent in one of
-the lists of :class:`Candidates`, in the way that the list states. The reverse is not true, so the caller
+the lists of :class:`CandidateAgents`, in the way that the list states. The reverse is not true, so the caller
 evaluates the rule for each shard found.
 """
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.placement.shards import Rule, min_id
+from evenkeel.core.placement.shards import PlacementRule, agent_with_min_id
 from evenkeel.core.placement.views import GroupSnapshot
 
 
-class Candidates(Value):
+class CandidateAgents(Value):
     """Ids of agents whose shards may need a step, by condition."""
 
     not_acting: tuple[str, ...] = ()
@@ -28,16 +28,16 @@ class Candidates(Value):
     """Ids of agents to which handovers must be cancelled."""
 
 
-def candidates(group: GroupSnapshot) -> Candidates:
+def candidate_agents(group: GroupSnapshot) -> CandidateAgents:
     """Return the agents of a device group whose shards may need a step, by the group's agents and settings;
     ``group.shards`` is not used.
     """
-    rule = Rule(group, min_id)
-    fit, movable = rule.loads.fit, rule.why_fixed() is None and bool(rule.loads.fit)
+    rule = PlacementRule(group, agent_with_min_id)
+    fit, movable = rule.loads.fit, rule.movement_blocker() is None and bool(rule.loads.fit)
     agents = rule.agents.values()
-    return Candidates(
+    return CandidateAgents(
         not_acting=tuple(agent.id for agent in agents if not agent.acts),
-        takeable=tuple(agent.id for agent in agents if agent.acts or (fit and rule.tied_to_home(agent) is None)),
+        takeable=tuple(agent.id for agent in agents if agent.acts or (fit and rule.home_only_blocker(agent) is None)),
         leaving=tuple(agent.id for agent in agents if movable and agent.acts and agent.id not in fit),
         returning=tuple(agent.id for agent in agents if rule.failback_blocker(agent.id) is None),
         movable=tuple(agent.id for agent in agents if movable),

@@ -5,10 +5,10 @@ home agent.
 from collections.abc import Iterable
 
 from evenkeel.core.placement.agents import fit_agents
-from evenkeel.core.placement.views import AgentSnapshot, GroupView, Tie
+from evenkeel.core.placement.views import AgentSnapshot, GroupView, TieBreaker
 
 
-def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
+def choose_group(groups: Iterable[GroupView], tie: TieBreaker[GroupView]) -> GroupView | None:
     """Choose the device group for a tenant's new load balancer: a group that the tenant is on and that has
     capacity, else an eligible one; of several, one with the lowest capacity score, by ``tie``. None: no
     group qualifies.
@@ -24,7 +24,7 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
     return tie([group for group in preferred if group.capacity_score == lowest])
 
 
-def choose_home(agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> AgentSnapshot | None:
+def choose_home(agents: Iterable[AgentSnapshot], tie: TieBreaker[AgentSnapshot]) -> AgentSnapshot | None:
     """Choose the home of a new shard: the fit agent that is home to the fewest shards, of several the one
     that serves the fewest, then by ``tie``. None if no agent is fit.
     """

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.placement.shards import PlacementBlocker, Rule, min_id
+from evenkeel.core.placement.shards import PlacementBlocker, PlacementRule, agent_with_min_id
 from evenkeel.core.placement.views import AgentSnapshot, GroupSnapshot, ShardSnapshot
 
 _POSITIONS_OF_BLOCKERS = {blocker: position for position, blocker in enumerate(PlacementBlocker)}
@@ -21,7 +21,7 @@ class PlacementReasons:
     """
 
     def __init__(self, group: GroupSnapshot) -> None:
-        self._rule = Rule(group_after_waiting(group), min_id)
+        self._rule = PlacementRule(group_after_waiting(group), agent_with_min_id)
         self._acted: dict[AgentId | None, list[ShardSnapshot]] = {}
         self._homed: dict[AgentId, list[ShardSnapshot]] = {}
         for shard in self._rule.group.shards:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from enum import Enum
 
 from evenkeel.core.kit.ids import AgentId, ShardId
-from evenkeel.core.placement.agents import Loads, back_first
-from evenkeel.core.placement.views import AgentSnapshot, Assign, GroupSnapshot, Handover, ShardSnapshot, Tie
+from evenkeel.core.placement.agents import AgentLoads, came_back_after
+from evenkeel.core.placement.views import AgentSnapshot, Assign, GroupSnapshot, Handover, ShardSnapshot, TieBreaker
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 
@@ -29,15 +29,15 @@ class PlacementBlocker(Enum):
     SETTLING = "settling"  # temporary: the shard's home has not been up for long enough
 
 
-class Rule:
+class PlacementRule:
     """Placement rule for the shards of one device group. After each decision, call ``loads.count_shard``, so
     that the next one counts it.
     """
 
-    def __init__(self, group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> None:
+    def __init__(self, group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> None:
         self.group = group
         self.agents = {agent.id: agent for agent in group.agents}
-        self.loads = Loads(group.agents, tie)
+        self.loads = AgentLoads(group.agents, tie)
 
     def agent_to_assign(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Return the agent that takes a shard without a serving agent, or one that its owner does not release
@@ -47,12 +47,12 @@ class Rule:
         acting = self._acting_agent(shard)
         home = self.agents.get(shard.home)
         if acting is not None and acting.acts:
-            movable = shard.overdue and self.why_fixed() is None
+            movable = shard.overdue and self.movement_blocker() is None
             return self.loads.choose(shard.handover_to, shard.home, other_than=acting.id) if movable else None
         silent = acting if acting is not None and acting.silent else None
-        tied = self.tied_to_home(home)
+        tied = self.home_only_blocker(home)
         if tied is not None:
-            return _home_only(home, silent, tied)
+            return _home_or_blocker(home, silent, tied)
         if not self.loads.fit:
             return shard.home if home is not None and home.acts else PlacementBlocker.NO_SUCCESSOR
         return self.loads.choose(shard.home, silent=silent) or PlacementBlocker.MAY_COME_BACK
@@ -65,7 +65,9 @@ class Rule:
         acting = self._acting_agent(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
             return None
-        return self.why_fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
+        if (blocker := self.movement_blocker()) is not None:
+            return blocker
+        return self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
 
     def failback_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Return the shard's home if another, fit agent serves the shard and it has to go back; the blocker
@@ -80,7 +82,7 @@ class Rule:
     def _acting_agent(self, shard: ShardSnapshot) -> AgentSnapshot | None:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
-    def why_fixed(self) -> PlacementBlocker | None:
+    def movement_blocker(self) -> PlacementBlocker | None:
         """Return why served shards of the group may not move; None: they may."""
         if self.group.halted:
             return PlacementBlocker.HALTED
@@ -92,11 +94,11 @@ class Rule:
             case RescheduleMode.NEVER:
                 return PlacementBlocker.BOUND
 
-    def tied_to_home(self, home: AgentSnapshot | None) -> PlacementBlocker | None:
+    def home_only_blocker(self, home: AgentSnapshot | None) -> PlacementBlocker | None:
         """Return why only the shard's home may take it while no agent serves it; None: other agents may, too."""
         if self.group.halted:
             return PlacementBlocker.HALTED
-        bound = self.why_fixed()
+        bound = self.movement_blocker()
         if bound is None or home is None:
             return None
         return None if bound is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
@@ -106,7 +108,7 @@ class Rule:
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
             return PlacementBlocker.HOME_NOT_UP
-        if (fixed := self.why_fixed()) is not None:
+        if (fixed := self.movement_blocker()) is not None:
             return fixed
         if self.group.failback is FailbackMode.NEVER:
             return PlacementBlocker.FAILBACK_NEVER
@@ -117,25 +119,25 @@ class Rule:
         return None if home.settled else PlacementBlocker.SETTLING
 
 
-def _home_only(
+def _home_or_blocker(
     home: AgentSnapshot | None, silent: AgentSnapshot | None, tied: PlacementBlocker
 ) -> AgentId | PlacementBlocker:
     if home is None or not home.acts:
         return tied
     # After an outage the home may be back earlier than the silent owner, which would find its shard taken.
-    return PlacementBlocker.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
+    return PlacementBlocker.MAY_COME_BACK if silent is not None and came_back_after(home, silent) else home.id
 
 
 # -- plans
 
 
-def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assign]:
+def assign_unserved(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> list[Assign]:
     """Assign every unserved shard to an agent: its home if that is fit, else spread over the fit agents.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
     declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.
     """
-    rule = Rule(group, tie)
+    rule = PlacementRule(group, tie)
     plan: list[Assign] = []
     for shard in group.shards:
         chosen = rule.agent_to_assign(shard)
@@ -149,11 +151,11 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
     return plan
 
 
-def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
+def plan_leaving(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_once: int) -> list[Handover]:
     """Plan handovers of shards away from live agents that should not serve them (drained, or reaching fewer
     devices). ``at_once``: maximum number of handovers in progress in the group, with those planned.
     """
-    rule = Rule(group, tie)
+    rule = PlacementRule(group, tie)
     free = _free_slots(group, at_once)
     plan: list[Handover] = []
     for shard in group.shards:
@@ -171,23 +173,23 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     handovers in progress in the group, with those planned. Empty in groups whose load balancers are bound
     to their host.
     """
-    rule = Rule(group, min_id)
+    rule = PlacementRule(group, agent_with_min_id)
     going = [handover_step(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
     # More than `at_once` may be in progress (operators' failovers have no limit), and a negative end would count from
     # the back.
     return going[: max(0, _free_slots(group, at_once))]
 
 
-def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
+def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: TieBreaker[AgentSnapshot]) -> Handover | None:
     """Plan the handover of a shard that an operator requests: to its home if the shard is away and the home
     is fit, else to the other fit agent with the fewest shards.
 
     None: there is no such agent, no live agent serves the shard, a handover is in progress, or the shard may
     not move.
     """
-    rule = Rule(group, tie)
+    rule = PlacementRule(group, tie)
     acting = None if shard.acting is None else rule.agents.get(shard.acting)
-    if rule.why_fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
+    if rule.movement_blocker() is not None or shard.handover_to is not None or acting is None or not acting.acts:
         return None
     chosen = rule.loads.choose(shard.home, other_than=acting.id)
     return None if chosen is None else handover_step(shard, chosen)
@@ -201,7 +203,7 @@ def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
 
 
-def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
+def agent_with_min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
     """Return the agent with the smallest id: a deterministic value for ``tie``."""
     return min(equals, key=lambda agent: agent.id)
 

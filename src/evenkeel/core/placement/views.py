@@ -8,7 +8,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 T = TypeVar("T")
-Tie = Callable[[Sequence[T]], T]
+TieBreaker = Callable[[Sequence[T]], T]
 
 FULL_SCORE = 1.0
 """Capacity score from which on a device group takes no new load balancers (F5's capacity policy)."""

@@ -6,10 +6,10 @@ from typing import Protocol
 from evenkeel.core.control.mirrors import (
     ListenerTotals,
     MirrorChanges,
-    Mirrored,
     MirrorEntry,
     MirrorMark,
     MirrorStatus,
+    StoredMirror,
     WriterLease,
 )
 from evenkeel.core.control.writes import Change
@@ -28,7 +28,7 @@ class MirrorStore(Protocol):
     balancer do. Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def find_mirrored(self, load_balancer_id: LoadBalancerId) -> Mirrored | None:
+    async def find_mirrored(self, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
         """Return the stored state of a mirrored load balancer; None if there is none with this id, or it is
         marked deleted, or it is no mirror.
         """

@@ -103,11 +103,11 @@ class Network(Protocol):
         """
         ...
 
-    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+    async def find_existing_ports(self, port_ids: Collection[str]) -> frozenset[str]:
         """Return which of the ports exist at the network service, by id. Raises :class:`NetworkUnavailable`."""
         ...
 
-    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
         """Recreate the lost port of a VIP, with the same addresses and marks; return its id. A repetition
         finds the port that an earlier attempt created.
 

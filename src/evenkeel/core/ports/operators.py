@@ -10,7 +10,7 @@ from evenkeel.core.control.histories import History
 from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummary, Page
 from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveProgress, MoveRequest
 from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
-from evenkeel.core.control.overview import Owners, Revision, SeenController
+from evenkeel.core.control.overview import OwnershipOverview, Revision, SeenController
 from evenkeel.core.control.shards import Shard, ShardCount, ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.plans import PlanAnswer
@@ -272,7 +272,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def ownership(self, *, environment: str | None = None) -> Owners:
+    async def ownership(self, *, environment: str | None = None) -> OwnershipOverview:
         """Return the agents of an environment (None: of all) and the tenants' shards for which they act: the shards
         themselves in device groups with few, only their numbers in others. Constant number of queries.
         """

@@ -8,7 +8,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.networking.attachment import Needs
+from evenkeel.core.networking.attachment import NetworkNeeds
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.protocol.messages import (
     AdoptNetworks,
@@ -30,7 +30,7 @@ class FoundServices(Value):
     """
 
     page: ServiceDefinitions
-    needs: Needs = Needs()
+    needs: NetworkNeeds = NetworkNeeds()
     awaited: tuple[Change, ...] = ()
     """Changes of networks that projects share, for which load balancers of the page wait; the group's common shard has
     to serve them first.

@@ -7,7 +7,7 @@ from evenkeel.core.control.environments import ServedBy
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import Chained, ChainQuery
+from evenkeel.core.networking.chaining import ChainedAddresses, ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.protocol.messages import KeepIrules
 from evenkeel.core.resources.model import (
@@ -334,7 +334,7 @@ class TenantStore(Protocol):
         """
         ...
 
-    async def chained(self, query: ChainQuery) -> Chained:
+    async def find_chained(self, query: ChainQuery) -> ChainedAddresses:
         """Return the addresses of the query that would chain load balancers: addresses of its members that are VIPs of
         other load balancers, and its VIPs that are members of others. At most two queries.
         """

@@ -48,13 +48,13 @@ class PortStore(Protocol):
     change stores them. Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
+    async def find_due_port(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
         """Return the port of the load balancer's VIP with its wanted options; None: the load balancer is
         gone, or no change of its port is pending.
         """
         ...
 
-    async def port_set(self, port: DuePort) -> bool:
+    async def record_port_updated(self, port: DuePort) -> bool:
         """Record that the port was updated, so that no change of it is pending any more. Returns False, and
         changes nothing, if the wanted options changed, or the port was placed or lost, meanwhile; or if no
         change was pending any more.
@@ -77,7 +77,7 @@ class LostPortStore(Protocol):
     That a port is lost is part of the pending changes of :class:`PortStore`.
     """
 
-    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
+    async def take_ports_to_check(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
         """Return the next at most ``limit`` ports to check for existence, in the order of their load
         balancers' ids; each is returned to one caller only.
 
@@ -92,26 +92,26 @@ class LostPortStore(Protocol):
         """
         ...
 
-    async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
+    async def begin_recreation(self, load_balancer_id: LoadBalancerId) -> bool:
         """Record that an attempt to recreate a load balancer's port begins. Called before each attempt: a
         port made from now on is found and released, whatever fails. Returns False if the port is not
         needed any more.
         """
         ...
 
-    async def found_again(self, port: DuePort) -> None:
+    async def record_found_port(self, port: DuePort) -> None:
         """Record that a port noted as lost exists after all: it was missing from the network service's
         answers for a while. The port is due to be bound again.
         """
         ...
 
-    async def made_again(self, port: DuePort, port_id: str) -> bool:
+    async def record_new_port(self, port: DuePort, port_id: str) -> bool:
         """Record that the lost port was recreated with the id ``port_id``, and has to be bound. Returns
         False, and changes nothing, if the load balancer was deleted or has another port meanwhile.
         """
         ...
 
-    async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
+    async def record_recreation_failure(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
         """Store why the lost port could not be recreated (cut to 255 characters), for operators and in the
         status reason that the tenant sees. Does nothing if the port is not lost any more.
         """

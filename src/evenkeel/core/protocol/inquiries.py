@@ -20,7 +20,7 @@ class Inquiry(Value):
     """True: the iRules of operators stay on the virtual servers when the partition is adopted."""
 
 
-def hint_of(inquiry: Inquiry, shard_id: ShardId) -> PlanHint | AdoptionHint:
+def hint_for_inquiry(inquiry: Inquiry, shard_id: ShardId) -> PlanHint | AdoptionHint:
     """Return the hint that carries an inquiry to an agent: an :class:`AdoptionHint` if it is about giving a
     partition back or keeping iRules, else a :class:`PlanHint`, which agents of earlier versions
     understand, too.
@@ -41,8 +41,10 @@ def hint_of(inquiry: Inquiry, shard_id: ShardId) -> PlanHint | AdoptionHint:
     )
 
 
-def inquiry_of(hint: PlanHint | AdoptionHint) -> Inquiry:
-    """Return the inquiry that a hint from :func:`hint_of` carries. An adoption hint carries no load balancer."""
+def inquiry_in_hint(hint: PlanHint | AdoptionHint) -> Inquiry:
+    """Return the inquiry that a hint from :func:`hint_for_inquiry` carries. An adoption hint carries no load
+    balancer.
+    """
     if isinstance(hint, AdoptionHint):
         return Inquiry(
             inquiry_id=hint.inquiry_id, apply=hint.apply, give_back=hint.give_back, keep_irules=hint.keep_irules

@@ -66,7 +66,7 @@ _FIXED_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
 """Attributes that are fixed when the object is created, by class."""
 
 
-class Shape(NamedTuple):
+class AttributeShape(NamedTuple):
     """Type of an attribute without None, and whether the attribute may be None."""
 
     node: inspect.Type
@@ -75,15 +75,15 @@ class Shape(NamedTuple):
     """True if the value may be None."""
 
 
-def shape_of(annotation: Any) -> Shape:
+def attribute_shape(annotation: Any) -> AttributeShape:
     """Return the shape of an annotation that is one type, or one type or None. Raises :class:`ValueError` for
     another union.
     """
     node = inspect.type_info(annotation)
     if not isinstance(node, inspect.UnionType):
-        return Shape(node, optional=False)
+        return AttributeShape(node, optional=False)
     (one,) = (each for each in node.types if not isinstance(each, inspect.NoneType))
-    return Shape(one, optional=node.includes_none)
+    return AttributeShape(one, optional=node.includes_none)
 
 
 def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:

@@ -81,7 +81,7 @@ def capacity_figures(policy: Mapping[str, float], measured: Mapping[str, float])
     }
 
 
-def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
+def capacity_score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
     """Return the highest share of its limit that a metric has reached (1.0: the limit), including
     ``reserved`` amounts of load balancers that are placed and not measured yet; 0 without figures.
     """
@@ -90,7 +90,9 @@ def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] |
     return max(shares, default=0.0)
 
 
-def at_limit(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> tuple[str, ...]:
+def metrics_at_limit(
+    figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None
+) -> tuple[str, ...]:
     """Return texts for the metrics that are at or above their limit, with ``reserved`` amounts, such as
     ``tenant_count 10 of 10``; sorted by name.
     """
@@ -107,7 +109,7 @@ def _number_text(number: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:.1f}"
 
 
-def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
+def amounts_of_new_load_balancer(addresses: int, *, new_tenant: bool) -> dict[str, float]:
     """Return {metric: amount} by which a new load balancer raises the metrics that count objects; amounts of
     0 are left out. ``addresses``: number of its distinct member addresses. ``new_tenant``: it is the first
     load balancer of its tenant on the group.

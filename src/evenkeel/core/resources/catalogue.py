@@ -81,7 +81,7 @@ class Offer(Value):
     data: str
 
 
-def metadata(field: str, text: str) -> dict[str, Any]:
+def parse_profile_data(field: str, text: str) -> dict[str, Any]:
     """Parse the JSON object of a profile's data. Raises :class:`Invalid`, naming ``field``, if the text is not a JSON
     object.
     """

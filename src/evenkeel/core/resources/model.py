@@ -100,7 +100,7 @@ class Vip(Wire):
     port_id: str
 
 
-def one_family(address: str | None, more: Iterable[str]) -> str | None:
+def vip_of_one_family(address: str | None, more: Iterable[str]) -> str | None:
     """Return the VIP's ``address`` if all additional addresses in ``more`` are of its family (IPv4 or IPv6),
     else None; None, too, if ``address`` is None.
     """

@@ -55,38 +55,38 @@ Kinds are in the order in which objects come: parents first, pools before the ob
 """
 
 
-class _Parent(NamedTuple):
+class _ParentLink(NamedTuple):
     kind: ChildKind
     field: str
     """Attribute with the parent's id."""
 
 
-_PARENTS_BY_KIND: dict[ChildKind, _Parent] = {
-    L7Policy: _Parent(Listener, "listener_id"),
-    L7Rule: _Parent(L7Policy, "l7policy_id"),
-    RateLimitPolicy: _Parent(Listener, "listener_id"),
-    RateLimitRule: _Parent(RateLimitPolicy, "rate_limit_policy_id"),
+_PARENTS_BY_KIND: dict[ChildKind, _ParentLink] = {
+    L7Policy: _ParentLink(Listener, "listener_id"),
+    L7Rule: _ParentLink(L7Policy, "l7policy_id"),
+    RateLimitPolicy: _ParentLink(Listener, "listener_id"),
+    RateLimitRule: _ParentLink(RateLimitPolicy, "rate_limit_policy_id"),
 }
 """{kind: its parent's kind and the attribute with the parent's id}, for kinds whose parents may be removed for a
 moment.
 """
 
 
-class Remove(Value):
+class RemoveObjects(Value):
     """Step: mark live objects of one kind deleted."""
 
     kind: ChildKind
     ids: tuple[str, ...]
 
 
-class Insert(Value):
+class InsertObjects(Value):
     """Step: store new objects of one kind."""
 
     kind: ChildKind
     rows: tuple[Child, ...]
 
 
-class Overwrite(Value):
+class OverwriteObjects(Value):
     """Step: give stored objects of one kind the attributes of these rows; objects marked deleted are live
     again.
     """
@@ -95,14 +95,14 @@ class Overwrite(Value):
     rows: tuple[Child, ...]
 
 
-class Touch(Value):
+class TouchObjects(Value):
     """Step: mark objects of one kind as changed, because their children change."""
 
     kind: ChildKind
     ids: tuple[str, ...]
 
 
-Step = Remove | Insert | Overwrite | Touch
+Step = RemoveObjects | InsertObjects | OverwriteObjects | TouchObjects
 
 
 class TreeChanges(Value):
@@ -154,7 +154,7 @@ def all_children(tree: LoadBalancerTree) -> list[Child]:
     return [row for rows in children_of(tree).values() for row in rows]
 
 
-class _Compared(Value):
+class _ComparedObjects(Value):
     """The stored and wanted objects of one kind, grouped by what has to be done with them."""
 
     gone: tuple[Child, ...]
@@ -171,8 +171,8 @@ class _Compared(Value):
         return (*self.gone, *self.new, *self.changed)
 
 
-def _compare_children(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dict[ChildKind, _Compared]:
-    found: dict[ChildKind, _Compared] = {}
+def _compare_children(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dict[ChildKind, _ComparedObjects]:
+    found: dict[ChildKind, _ComparedObjects] = {}
     before = children_of(stored)
     for kind, rows in children_of(wanted).items():
         parent = _PARENTS_BY_KIND.get(kind)
@@ -185,7 +185,7 @@ def _compare_children(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> dic
 
 def _compared_kind(
     kind: ChildKind, stored: Iterable[Child], wanted: Iterable[Child], orphaned: Collection[str]
-) -> _Compared:
+) -> _ComparedObjects:
     known = {row.id: row for row in stored}
     by_id = {row.id: row for row in wanted}
     kept = [(known[id_], row) for id_, row in by_id.items() if id_ in known]
@@ -194,7 +194,7 @@ def _compared_kind(
         for was, row in kept
         if not was.deleted and (row.id in orphaned or _has_difference(_FIXED_ATTRIBUTES[kind], was, row))
     )
-    return _Compared(
+    return _ComparedObjects(
         gone=tuple(row for id_, row in known.items() if id_ not in by_id and not row.deleted),
         new=tuple(row for id_, row in by_id.items() if id_ not in known),
         changed=tuple(
@@ -208,16 +208,16 @@ def _has_difference(names: Iterable[str], one: Child, other: Child) -> bool:
     return any(getattr(one, name) != getattr(other, name) for name in names)
 
 
-def _change_steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
+def _change_steps(compared: Mapping[ChildKind, _ComparedObjects], wanted: LoadBalancerTree) -> Iterator[Step]:
     # Children before parents. Objects that move are removed first, so that their places are free for each other.
     for kind in reversed(_FIXED_ATTRIBUTES):
         if kind is not Pool:
             yield from _removal_steps(kind, chain((row.id for row in compared[kind].gone), compared[kind].moved))
     for kind in _FIXED_ATTRIBUTES:
         if rows := compared[kind].new:
-            yield Insert(kind=kind, rows=rows)
+            yield InsertObjects(kind=kind, rows=rows)
         if rows := compared[kind].changed:
-            yield Overwrite(kind=kind, rows=rows)
+            yield OverwriteObjects(kind=kind, rows=rows)
     # Last, because listeners and policies sent to these pools until they were overwritten.
     yield from _removal_steps(Pool, (row.id for row in compared[Pool].gone))
     yield from _touched_parents(compared, wanted)
@@ -225,10 +225,10 @@ def _change_steps(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerT
 
 def _removal_steps(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
     if found := tuple(sorted(ids)):
-        yield Remove(kind=kind, ids=found)
+        yield RemoveObjects(kind=kind, ids=found)
 
 
-def _touched_parents(compared: Mapping[ChildKind, _Compared], wanted: LoadBalancerTree) -> Iterator[Step]:
+def _touched_parents(compared: Mapping[ChildKind, _ComparedObjects], wanted: LoadBalancerTree) -> Iterator[Step]:
     """Yield steps that touch the parents of changed objects, for parents that do not change themselves."""
     written = {row.id for each in compared.values() for row in (*each.new, *each.changed)}
     pools = {row.pool_id for kind in (Member, HealthMonitor) for row in compared[kind].differing}  # type: ignore[union-attr]
@@ -250,4 +250,4 @@ def _touched_parents(compared: Mapping[ChildKind, _Compared], wanted: LoadBalanc
     for kind, touched in ids.items():
         there = {row.id for row in children_of(wanted)[kind]}
         if found := tuple(sorted((touched & there) - written)):
-            yield Touch(kind=kind, ids=found)
+            yield TouchObjects(kind=kind, ids=found)

@@ -97,7 +97,7 @@ class ActivityPoint(Value):
     """Traffic of all observed load balancers; None if none was observed."""
 
 
-def merged(points: Sequence[ActivityPoint], most: int) -> tuple[ActivityPoint, ...]:
+def merge_points(points: Sequence[ActivityPoint], most: int) -> tuple[ActivityPoint, ...]:
     """Return at most ``most`` points: these if they are not more, else means of equally many successive
     points (the first mean may have fewer), so that a new point changes the last mean only.
     """

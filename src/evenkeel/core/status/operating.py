@@ -22,7 +22,9 @@ WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE
 """Reverse of :data:`UNWATCHED`, for devices that are observed again."""
 
 
-def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool) -> OperatingStatus:
+def status_after_confirmation(
+    was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool
+) -> OperatingStatus:
     """Return the operating status of a load balancer, listener or pool after its device confirmed it: ONLINE
     if it was OFFLINE, is ``enabled`` and was confirmed for the first time (``new``) by a device that
     carries traffic; else unchanged.
@@ -30,7 +32,9 @@ def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traf
     return S.ONLINE if carries_traffic and new and enabled and was is S.OFFLINE else was
 
 
-def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monitored: bool) -> OperatingStatus:
+def member_status_after_confirmation(
+    was: OperatingStatus, *, new: bool, enabled: bool, monitored: bool
+) -> OperatingStatus:
     """Return the operating status of a member after its device confirmed it. It changes only if the member
     was confirmed for the first time (``new``) and not observed before: to OFFLINE if it is not
     ``enabled``, else to NO_MONITOR unless its pool has a health monitor.

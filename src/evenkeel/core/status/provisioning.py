@@ -13,7 +13,7 @@ from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.status.changes import entries_since, is_known
-from evenkeel.core.status.operating import first_status
+from evenkeel.core.status.operating import status_after_confirmation
 from evenkeel.core.status.outcomes import Applied
 
 MAX_REASON_CHARACTERS = 1_000
@@ -77,7 +77,7 @@ def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: b
     if not _is_of_this_history(was, outcome):
         return None
     if outcome.error:
-        return _change_of_waiting(was, outcome) if outcome.waiting else _failure_change(was, outcome)
+        return _waiting_change(was, outcome) if outcome.waiting else _failure_change(was, outcome)
     return _confirmed_change(was, outcome.revision, carries_traffic)
 
 
@@ -85,7 +85,7 @@ def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
     return is_known(outcome, revision=was.revision, change_id=was.change_id, earlier_changes=was.earlier_changes)
 
 
-def _change_of_waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
+def _waiting_change(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
     """Return the change by an outcome without an attempt: a PENDING load balancer gets the outcome's error as
     reason and stays PENDING until its deadline. None if nothing changes, or a newer revision is pending.
     """
@@ -106,12 +106,12 @@ def _confirmed_change(was: LoadBalancerState, revision: int, carries_traffic: bo
     if revision < was.applied_revision:
         return None  # a late report: the device has a newer revision
     if was.held and not was.deleted:
-        return _confirmed_held(was, revision)
+        return _confirmed_held_change(was, revision)
     now = replace(
         was,
         applied_revision=revision,
         earlier_changes=entries_since(was.earlier_changes, revision),
-        operating_status=first_status(
+        operating_status=status_after_confirmation(
             was.operating_status,
             new=was.applied_revision == 0,
             enabled=was.admin_state_up,
@@ -131,7 +131,7 @@ def _confirmed_change(was: LoadBalancerState, revision: int, carries_traffic: bo
     return None if now == was else StatusChange(was=was, now=now, confirmed_revision=revision, vip_left=vip_left)
 
 
-def _confirmed_held(was: LoadBalancerState, revision: int) -> StatusChange | None:
+def _confirmed_held_change(was: LoadBalancerState, revision: int) -> StatusChange | None:
     """Return the change after the devices confirmed that they have nothing of a held load balancer; None if
     nothing changes, or a newer revision is pending.
 

@@ -25,7 +25,7 @@ from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.networking.addresses import in_brackets
+from evenkeel.core.networking.addresses import bracket_ipv6
 from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence
@@ -326,7 +326,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             )
             return
         self._undiscovered = ""
-        found = self._build_device(f"{in_brackets(address)}:{named.host.rpartition(':')[2]}")
+        found = self._build_device(f"{bracket_ipv6(address)}:{named.host.rpartition(':')[2]}")
         log.info("second device of the pair found", device=found.host, trusted_by=named.host)
         self._set_devices((named, found))
         # The address found is a management address too, which tenants' load balancers must not reach.

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from aiohttp import web
 
-from evenkeel.core.kit.request_context import HEADER, read_header
+from evenkeel.core.kit.request_context import HEADER, parse_request_ids
 from evenkeel.core.kit.tracing import HEADER as TRACE_HEADER
 from evenkeel.core.kit.tracing import Attributes, tracer
 from evenkeel.haproxyd import wire
@@ -185,7 +185,7 @@ class Handlers:
         self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool
     ) -> wire.Receipt:
         attributes: Attributes = {"evenkeel.partition": name, "evenkeel.shard.epoch": change.epoch}
-        with tracer().received(trace, "write partition", attributes=attributes) as span:
+        with tracer().received_span(trace, "write partition", attributes=attributes) as span:
             receipt = await self._operations.change(name, change, complete=complete)
             span.set("evenkeel.how", receipt.how)
             return receipt
@@ -204,7 +204,7 @@ class Handlers:
             accepted=error is None,
             how=refusal_code(error) if error else task.result().how,
             load_balancer_ids=[*(balancer.id for balancer in change.load_balancers), *change.removed],
-            request_ids=read_header(request.headers.get(HEADER, "")),
+            request_ids=parse_request_ids(request.headers.get(HEADER, "")),
         )
 
     def _add_journal_entry(self, request: web.Request, name: str, epoch: int, *, accepted: bool, how: str) -> None:

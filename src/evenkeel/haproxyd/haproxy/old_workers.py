@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
@@ -127,7 +127,7 @@ class OldWorkers:
 
     def _report_ended(self, worker: OldWorker, reason: str) -> None:
         known = worker.connections != _CONNECTIONS_UNKNOWN
-        connections = counted(worker.connections, "connection") if known else "an unknown number of connections"
+        connections = count_with_noun(worker.connections, "connection") if known else "an unknown number of connections"
         text = f"an old worker with {connections} was ended: {reason}"
         log.warning(
             "old worker ended", partition=self._partition, pid=worker.pid, connections=connections, reason=reason

@@ -9,7 +9,7 @@ import asyncio
 import msgspec
 import structlog
 
-from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, is_plausible, reachable
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, is_one_jump_away, is_plausible
 from evenkeel.core.kit.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
@@ -168,7 +168,7 @@ class PartitionGuard:
                 raise ForeignPartition(self._partition, held.owner, wanted.owner)
             self.refuse_stale(wanted.epoch, wanted.session_id)
             seen_epoch = max(0, held.epoch)  # a first epoch near the maximum would lock out all later owners
-            if not reachable(seen_epoch, wanted.epoch):
+            if not is_one_jump_away(seen_epoch, wanted.epoch):
                 raise EpochJumpTooLarge(self._partition, seen_epoch, wanted.epoch)
             # An agent that sends no owner does not clear the recorded one.
             await self._replace_file(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)

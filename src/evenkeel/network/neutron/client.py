@@ -166,7 +166,7 @@ class NeutronClient:
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
-    def ports_there(self, port_ids: Sequence[str]) -> set[str]:
+    def find_existing_ports(self, port_ids: Sequence[str]) -> set[str]:
         """Return those of the port ids whose ports exist. Raises the SDK's errors."""
         rows = self.list_documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}

@@ -22,14 +22,14 @@ from evenkeel.core.networking.network import (
     PortOptions,
     VipPort,
     WantedVip,
-    borrowed_port,
+    borrowed_port_claim,
     device_port,
     octavia_port,
 )
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.networking.vip_room import first_with_room, no_free_address
+from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address
 from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
@@ -144,7 +144,9 @@ class NeutronNetwork:
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
             more = plan_additional_on_port(port, found, additional)
             check_port(port, (found, *more), permitted)
-            return replace(found, tell_network=changed, additional=more, claim=borrowed_port(load_balancer_id, port_id))
+            return replace(
+                found, tell_network=changed, additional=more, claim=borrowed_port_claim(load_balancer_id, port_id)
+            )
         if not (subnet_id or network_id):
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
@@ -157,7 +159,7 @@ class NeutronNetwork:
             for subnet in prefer_unused_subnets(subnets, (other for other, _ in others))
         ]
         mark = marked or octavia_port(load_balancer_id)
-        return await first_with_room(
+        return await first_with_free_address(
             plans, lambda plan: self._create_port(plan, mark, project_id, load_balancer_id, options)
         )
 
@@ -168,7 +170,7 @@ class NeutronNetwork:
         (subnet,) = await self._run_read(
             lambda: self._candidate_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
         )
-        permitted.allowed_of([subnet], ADDITIONAL_SUBNET, subnet.id)
+        permitted.select_allowed([subnet], ADDITIONAL_SUBNET, subnet.id)
         return subnet, wanted
 
     @property
@@ -259,11 +261,11 @@ class NeutronNetwork:
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
-    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+    async def find_existing_ports(self, port_ids: Collection[str]) -> frozenset[str]:
         """Return those of the port ids whose ports exist. Raises :class:`NetworkUnavailable`."""
         return frozenset(await self._run_read(lambda: find_existing_ports(self._client, port_ids)))
 
-    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
         """Recreate a lost port with its marks and addresses, and return the port's id; a port that an earlier
         attempt has created is returned instead.
 
@@ -422,7 +424,7 @@ class NeutronNetwork:
             if subnet is None or not self._may_use_network(project_id, subnet.network_id, subnet.project_id):
                 raise NotFound("Subnet", subnet_id)
             check_subnet_network(subnet, network_id)
-            return permitted.allowed_of([subnet], "vip_subnet_id", subnet_id)
+            return permitted.select_allowed([subnet], "vip_subnet_id", subnet_id)
         if network_id is None:
             raise ValueError("neither a subnet nor a network is named")
         network = self._client.network(network_id)

@@ -115,8 +115,8 @@ def find_existing_ports(client: NeutronClient, port_ids: Collection[str]) -> set
     """
     found: set[str] = set()
     for some in _split_ids(port_ids):
-        there = client.ports_there(some)
-        found |= there if len(there) == len(some) else there | client.ports_there(sorted(set(some) - there))
+        there = client.find_existing_ports(some)
+        found |= there if len(there) == len(some) else there | client.find_existing_ports(sorted(set(some) - there))
     return found
 
 

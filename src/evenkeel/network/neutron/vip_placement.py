@@ -40,7 +40,7 @@ def subnets_of_network(
             f"Validation failure: Supplied network does not contain a subnet. (vip_network_id {network.id})",
             code="network_without_subnet",
         )
-    ordered = permitted.allowed_of(ordered, "vip_network_id", network.id)
+    ordered = permitted.select_allowed(ordered, "vip_network_id", network.id)
     preferred = sorted(ordered, key=lambda subnet: ip_network(subnet.cidr).version)
     return preferred[: 1 if wanted is not None else SUBNETS_TRIED]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, Select, bindparam, false, select
 
-from evenkeel.core.control.mirrors import ListenerTotals, Mirrored, MirrorEntry, MirrorStatus, ObjectStatus
+from evenkeel.core.control.mirrors import ListenerTotals, MirrorEntry, MirrorStatus, ObjectStatus, StoredMirror
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.engine.in_list import is_in_bound_list, storable_text
 from evenkeel.store.mirrors.marks import mark_from_row
@@ -46,12 +46,12 @@ _READ_ROOTS = (
 )
 
 
-def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> Mirrored | None:
+def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
     """Return a mirrored load balancer with its mark; None if there is none or it is marked deleted."""
     row = connection.execute(_READ_MARK, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None
-    return Mirrored(mark=mark_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
+    return StoredMirror(mark=mark_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
 
 
 def read_mirror_statuses(

@@ -10,7 +10,15 @@ from sqlalchemy import Connection, Update, bindparam, delete, false, true, updat
 
 from evenkeel.core.resources.model import Child, Listener, LoadBalancerTree, Pool
 from evenkeel.core.resources.statuses import ProvisioningStatus
-from evenkeel.core.resources.tree_changes import ChildKind, Insert, Overwrite, Remove, Step, Touch, children_of
+from evenkeel.core.resources.tree_changes import (
+    ChildKind,
+    InsertObjects,
+    OverwriteObjects,
+    RemoveObjects,
+    Step,
+    TouchObjects,
+    children_of,
+)
 from evenkeel.core.tls.certificate_references import references_of
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.in_list import is_in_list
@@ -47,15 +55,15 @@ def apply_steps(
 def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child], locked: LockedLoadBalancer) -> None:
     kind = KINDS[step.kind]
     match step:
-        case Remove():
+        case RemoveObjects():
             mark_rows_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
-        case Insert():
+        case InsertObjects():
             rows: list[Any] = [row_of(as_pending_create(row, locked)) for row in step.rows]  # type: ignore[type-var]
             insert_rows(connection, kind.table, rows)
-        case Overwrite():
+        case OverwriteObjects():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
             connection.execute(_overwrite_statement(kind), rows)
-        case Touch():
+        case TouchObjects():
             touched = update(kind.table).where(is_in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
             values = {
                 "revision": locked.revision,
@@ -108,19 +116,19 @@ def _update_certificate_uses(
     Raises :class:`LimitMet`, and :class:`Conflict` for an awaited certificate that is not available.
     """
     using = [step for step in steps if step.kind in (Listener, Pool)]
-    add_certificate_uses(connection, options, locked, _rows_of_steps(using, Insert), certificates)
-    for row in _rows_of_steps(using, Overwrite):
+    add_certificate_uses(connection, options, locked, _rows_of_steps(using, InsertObjects), certificates)
+    for row in _rows_of_steps(using, OverwriteObjects):
         was = before[type(row)][row.id]
         if was.deleted or references_of(row) != references_of(was):  # type: ignore[arg-type]
             # add_uses has stored what was read for them
             update_certificate_uses(connection, options, locked, row, ())
-    gone = [id_ for step in using if isinstance(step, Remove) for id_ in step.ids]
-    gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows_of_steps(using, Overwrite)}]
+    gone = [id_ for step in using if isinstance(step, RemoveObjects) for id_ in step.ids]
+    gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows_of_steps(using, OverwriteObjects)}]
     if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
         connection.execute(delete(_use).where(is_in_list(_use.c.owner_id, gone)))
 
 
-def _rows_of_steps(steps: Iterable[Step], kind: type[Insert | Overwrite]) -> Iterator[CertificateUser]:
+def _rows_of_steps(steps: Iterable[Step], kind: type[InsertObjects | OverwriteObjects]) -> Iterator[CertificateUser]:
     for step in steps:
         if isinstance(step, kind):
             yield from step.rows  # type: ignore[misc]

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, delete, exists, false, select, union,
 
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.networking.attachment import (
-    Attached,
+    AttachedNetworks,
     DevicePort,
     KnownSubnet,
     NotAttachable,
@@ -75,14 +75,14 @@ def _known_subnet(row: Sequence[object], columns: int) -> KnownSubnet:
     return KnownSubnet(subnet=subnet_of(row[:columns]), network=network)
 
 
-def read_attachments(connection: Connection, shard_id: ShardId) -> Attached:
+def read_attachments(connection: Connection, shard_id: ShardId) -> AttachedNetworks:
     """Return the route domains and addresses that devices have for the shard; two queries."""
     numbers = connection.execute(
         select(_attached.c.network_id, _attached.c.route_domain, _attached.c.needed_revision).where(
             _attached.c.shard_id == shard_id
         )
     ).all()
-    return Attached(
+    return AttachedNetworks(
         route_domains={row.network_id: row.route_domain for row in numbers},
         addresses=read_addresses(connection, _address.c.shard_id == shard_id),
         needed={row.network_id: row.needed_revision for row in numbers},

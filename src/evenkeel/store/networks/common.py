@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
 from evenkeel.core.networking.attachment import (
-    Attached,
+    AttachedNetworks,
     CommonNetwork,
     DevicePort,
     KnownSubnet,
@@ -76,8 +76,8 @@ def _is_same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement
 
 
 def add_common_networks(
-    connection: Connection, place: ShardPlace, attached: Attached, networks: Collection[str]
-) -> Attached:
+    connection: Connection, place: ShardPlace, attached: AttachedNetworks, networks: Collection[str]
+) -> AttachedNetworks:
     """Return ``attached`` with the state of these common networks on the shard's devices; two queries, none without
     networks.
     """

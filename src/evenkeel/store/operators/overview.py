@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, and_, func, or_, select
 
-from evenkeel.core.control.overview import AgentShards, Owners, Revision, SeenController
+from evenkeel.core.control.overview import AgentShards, OwnershipOverview, Revision, SeenController
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.store.engine.clock import db_now
@@ -33,7 +33,7 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
     return tuple(SeenController(**row._mapping) for row in rows)
 
 
-def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> Owners:
+def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> OwnershipOverview:
     """Return agents, the number of shards for which each acts, and single shards of groups with at most
     :data:`SHARDS_SHOWN`; of one environment, or (None) all. Four queries. ``bound``: {agent id: number of
     load balancers whose home it is}.
@@ -56,7 +56,7 @@ def read_ownership(connection: Connection, bound: Mapping[str, int], environment
         .where(or_(small.c.environment.is_not(None), _shard.c.project_id == COMMON_PROJECT), *asked)
         .order_by(*place, _shard.c.project_id)
     )
-    return Owners(
+    return OwnershipOverview(
         agents=read_agents(connection, bound, environment),
         lines=tuple(
             AgentShards(

@@ -8,7 +8,7 @@ from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.histories import History
 from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummary
 from evenkeel.core.control.orphans import OrphanSummary
-from evenkeel.core.control.overview import Owners
+from evenkeel.core.control.overview import OwnershipOverview
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.countdowns import Countdowns
 from evenkeel.core.kit.errors import Conflict
@@ -145,7 +145,7 @@ class SqlOperators:
 
     controllers = query_operation(overview.read_controllers)
 
-    async def ownership(self, *, environment: str | None = None) -> Owners:
+    async def ownership(self, *, environment: str | None = None) -> OwnershipOverview:
         bound = (await self._counts.get()).content.by_home
         return await self._db.read(lambda connection: overview.read_ownership(connection, bound, environment))
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, and_, delete, or_, select
 from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ShardId
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.networking.addresses import parsed_range
 from evenkeel.core.networking.attachment import (
     KnownSubnet,
@@ -85,7 +85,7 @@ def adopt_networks(
         return TakenNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
     numbers.store_numbers(connection)
     _store_adopted(connection, place, known, addresses, ports)
-    with_addresses = counted(len(addresses), "address", "addresses")
+    with_addresses = count_with_noun(len(addresses), "address", "addresses")
     text = f"route domain {numbers.numbers_text} and {with_addresses} were taken over from another program"
     record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
     log.warning("networks adopted", shard=place.shard_id, route_domain=numbers.numbers_text, addresses=len(addresses))

@@ -88,12 +88,12 @@ class GroupCapacity(Wire):
     @property
     def score(self) -> float:
         """Highest share of a limit that the group uses, including reservations; 1 or more: full."""
-        return capacity.score(self.figures, self.reserved)
+        return capacity.capacity_score(self.figures, self.reserved)
 
     @property
     def metrics_at_limit(self) -> tuple[str, ...]:
         """Metrics that have reached their limits, including reservations, as texts for people."""
-        return capacity.at_limit(self.figures, self.reserved)
+        return capacity.metrics_at_limit(self.figures, self.reserved)
 
     def with_reservations(self, amounts: Mapping[str, float]) -> "GroupCapacity":
         """Return a copy with further reservations. ``amounts``: {metric: amount to add}."""
@@ -167,7 +167,7 @@ def _needed_amounts(connection: Connection, load_balancer_id: LoadBalancerId, sh
         .scalar_subquery()
     )
     row = connection.execute(select(others.label("others"), addresses.label("addresses"))).one()
-    return capacity.amounts_of(row.addresses, new_tenant=not row.others)
+    return capacity.amounts_of_new_load_balancer(row.addresses, new_tenant=not row.others)
 
 
 # -- confirmations and measurements

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from evenkeel.core.kit.errors import CallRefused
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId
 from evenkeel.core.kit.names import name_and_id
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.protocol.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
@@ -236,8 +236,8 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
             raise CallRefused(
                 CONTRADICTION,
                 f"agent_id: {call.host} of device group {call.environment}/{call.group_number} was agent {row.id},"
-                f" which {counted(shards, 'shard is', 'shards are')} bound to, and this process says {call.agent_id};"
-                " start it with the former agent id, or delete that agent",
+                f" which {count_with_noun(shards, 'shard is', 'shards are')} bound to, and this process says"
+                f" {call.agent_id}; start it with the former agent id, or delete that agent",
             )
         # The former agent's process may still run and come back.
         store_keepalive_count(connection, row.id)

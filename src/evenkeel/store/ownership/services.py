@@ -14,12 +14,12 @@ from evenkeel.core.devices.service import (
     definition_of,
     refers_to_certificates,
     rejected_definition,
-    removal,
+    removal_definition,
 )
 from evenkeel.core.kit.errors import SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.networking.attachment import (
-    Needs,
+    NetworkNeeds,
     NotAllocated,
     NotAttachable,
     NotReady,
@@ -68,7 +68,7 @@ class DefinitionsPage(NamedTuple):
     """{load balancer id: subnets in which devices need a route domain or addresses first}; these are not in the
     page.
     """
-    needs: Needs
+    needs: NetworkNeeds
     """Facts and ports to be requested from the network service."""
     awaited: frozenset[str] = frozenset()
     """Ids of shared networks on whose configuration load balancers of the page wait."""
@@ -91,7 +91,7 @@ class StandbyMoves(NamedTuple):
         if move is None:
             return service
         if move.step is MoveStep.CLEANING and move.standby_shard_id == shard_id:
-            return removal(service.load_balancer_id, service.project_id)
+            return removal_definition(service.load_balancer_id, service.project_id)
         if service.deleted:
             return service
         if not self.is_known:
@@ -128,7 +128,7 @@ def read_services(
     silent = _read_standby_moves(connection, shard_id) if place.has_silent else {}
     if place.project_id == COMMON_PROJECT:
         page = read_network_services(connection, place, load_balancer_ids, after_id, size)
-        return DefinitionsPage(page, place, {}, Needs())
+        return DefinitionsPage(page, place, {}, NetworkNeeds())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
         copies = {id_ for id_ in silent if id_ > after_id}
@@ -224,7 +224,7 @@ def _definitions_page(
         )
         for id_, tree in trees.items()
     }
-    lacks = _MissingParts({}, Needs(), frozenset())
+    lacks = _MissingParts({}, NetworkNeeds(), frozenset())
     if place.layout.adjacent:
         # A deleted one needs no networks: they may be gone, and its removal must not wait for them.
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
@@ -244,7 +244,7 @@ class _MissingParts(NamedTuple):
     """
 
     unallocated: dict[LoadBalancerId, SubnetsInUse]
-    needs: Needs
+    needs: NetworkNeeds
     awaited: frozenset[str]
 
 
@@ -271,7 +271,7 @@ def _add_networks(
     attached = add_common_networks(connection, place, attached, common_networks_of(known.values(), place.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
-    needs = Needs(
+    needs = NetworkNeeds(
         subnets={id_: subnet_ids for id_, subnet_ids in unknown.items() if subnet_ids},
         members=all_members - hosts.keys(),
     )

@@ -7,7 +7,7 @@ from msgspec import inspect
 from sqlalchemy import Boolean, Column, Double, Integer, String, Text, false, true
 from sqlalchemy.types import TypeEngine
 
-from evenkeel.core.resources.attributes import LINKS, Shape, defaults_of, fields_of, shape_of
+from evenkeel.core.resources.attributes import LINKS, AttributeShape, attribute_shape, defaults_of, fields_of
 
 ID = String(36)
 NAME = String(255)
@@ -28,14 +28,14 @@ def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] =
     return [
         *given,
         *(
-            _attribute_column(name, shape_of(field.type), defaults[name])
+            _attribute_column(name, attribute_shape(field.type), defaults[name])
             for name, field in fields_of(kind).items()
             if name not in named
         ),
     ]
 
 
-def _attribute_column(name: str, shape: Shape, default: Any) -> Column[Any]:
+def _attribute_column(name: str, shape: AttributeShape, default: Any) -> Column[Any]:
     kind = _column_type(name, shape.node)
     if shape.optional:
         return Column(name, kind)

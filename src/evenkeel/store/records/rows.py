@@ -19,7 +19,7 @@ from evenkeel.core.control.events import Event
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import DeclaredNetwork, NetworkType
-from evenkeel.core.resources.attributes import LINKS, Shape, fields_of, shape_of
+from evenkeel.core.resources.attributes import LINKS, AttributeShape, attribute_shape, fields_of
 from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.core.resources.model import (
     DATAGRAM_PROTOCOLS,
@@ -59,10 +59,10 @@ _VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
 """Columns of the attribute ``vip``."""
 
 
-def _json_shapes() -> dict[str, Shape]:
+def _json_shapes() -> dict[str, AttributeShape]:
     """Return {attribute of tenants' objects that is stored as JSON text: its type}."""
     shapes = {
-        name: shape_of(field.type)
+        name: attribute_shape(field.type)
         for cls in _TENANT_CLASSES
         for name, field in fields_of(cls).items()
         if name != "vip" and name not in LINKS[cls]

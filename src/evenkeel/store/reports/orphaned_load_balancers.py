@@ -13,7 +13,7 @@ from evenkeel.core.control.orphans import OrphanedLoadBalancer
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ShardId
-from evenkeel.core.kit.words import counted
+from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.protocol.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
@@ -177,7 +177,7 @@ class _ReportedOrphans:
             if one not in self._removal
         ]
         if new:
-            others = f" and {counted(len(new) - 1, 'other')}" if len(new) > 1 else ""
+            others = f" and {count_with_noun(len(new) - 1, 'other')}" if len(new) > 1 else ""
             text = f"devices hold load balancer {new[0]}{others}, which the database does not know"
             events.append(event("orphan_found", text, new[0]))
         record_events(self._connection, events)

@@ -37,7 +37,7 @@ class SqlReports:
     ) -> ReportReceipt:
         with tracer().deferred_span("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
             (recorded,) = await self._record_applied([report])
-            work.concerns(recorded.settled)
+            work.set_changes(recorded.settled)
         return await self._act_on_report(report, recorded, tell)
 
     async def record_all_applied(
@@ -45,7 +45,7 @@ class SqlReports:
     ) -> list[ReportReceipt]:
         with tracer().deferred_span("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
             recorded = await self._record_applied(sent)
-            work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
+            work.set_changes({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
         return [await self._act_on_report(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
 
     async def _record_applied(self, sent: Sequence[ReportApplied]) -> list[applied.RecordedReport]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from evenkeel.core.control.scheduling import DueWork
-from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
+from evenkeel.core.placement import CandidateAgents, GroupSnapshot, candidate_agents
 from evenkeel.core.placement.reach import group_reach
 from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.ownership.agent_views import read_seen_agents, time_of_read
@@ -48,7 +48,7 @@ def _groups_with_changed_reach(rules: Mapping[tuple[str, int], GroupRules], now:
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
-    """Return the SQL condition by which shards of :class:`evenkeel.core.placement.Candidates` need a
+    """Return the SQL condition by which shards of :class:`evenkeel.core.placement.CandidateAgents` need a
     decision. ``homes``: also shards to hand back, and shards of deleted agents, which cannot be found by
     an agent's id.
     """
@@ -91,9 +91,9 @@ def candidate_parameters(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]
     """Return the parameters of ``NEEDS_DECISION``: {parameter: ids of the groups' agents whose shards may
     need a decision for that reason}.
     """
-    found: dict[str, list[str]] = {f"b_{name}": [] for name in Candidates.__struct_fields__}
+    found: dict[str, list[str]] = {f"b_{name}": [] for name in CandidateAgents.__struct_fields__}
     for group in groups:
-        named = candidates(group)
-        for name in Candidates.__struct_fields__:
+        named = candidate_agents(group)
+        for name in CandidateAgents.__struct_fields__:
             found[f"b_{name}"] += getattr(named, name)
     return found

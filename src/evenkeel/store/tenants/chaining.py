@@ -9,8 +9,8 @@ from zlib import crc32
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, false, or_, select
 
-from evenkeel.core.devices.capabilities import refuse
-from evenkeel.core.networking.chaining import Chained, ChainQuery, PlacedAddress
+from evenkeel.core.devices.capabilities import raise_first_problem
+from evenkeel.core.networking.chaining import ChainedAddresses, ChainQuery, PlacedAddress
 from evenkeel.store.engine.base import Op, T
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import upsert_rows
@@ -22,11 +22,11 @@ TURNS = 4096
 _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
 
 
-def read_chained(connection: Connection, query: ChainQuery) -> Chained:
+def read_chained(connection: Connection, query: ChainQuery) -> ChainedAddresses:
     """Return the query's addresses, sorted, that would chain load balancers: members that are VIPs of others,
     and VIPs that are members of others. At most two queries.
     """
-    return Chained(
+    return ChainedAddresses(
         members=_chained_addresses(connection, _vips_query(query), query.members),
         vips=_chained_addresses(connection, _members_query(query), query.vips),
     )
@@ -45,7 +45,7 @@ def with_chain_check(query: ChainQuery | None, op: Op[T]) -> Op[T]:
 
     def checked(connection: Connection) -> T:
         _lock_address_turns(connection, query)
-        refuse(query.environment, read_chained(connection, query).problems())
+        raise_first_problem(query.environment, read_chained(connection, query).problems())
         return op(connection)
 
     return checked

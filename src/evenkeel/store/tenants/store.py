@@ -13,7 +13,7 @@ from evenkeel.core.kit.errors import NotFound, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.chaining import ChainQuery
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.networking.vip_room import first_with_room
+from evenkeel.core.networking.vip_room import first_with_free_address
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -97,7 +97,7 @@ class SqlTenants:
 
         if vip is None:
             return await write(None)
-        return await first_with_room((plan_with_canonical_addresses(vip), *vip.elsewhere), write)
+        return await first_with_free_address((plan_with_canonical_addresses(vip), *vip.elsewhere), write)
 
     update_load_balancer = tenant_write_operation(load_balancers.update_load_balancer)
 
@@ -280,7 +280,7 @@ class SqlTenants:
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
 
-    chained = read_operation(chaining.read_chained)
+    find_chained = read_operation(chaining.read_chained)
 
     pending = query_operation(reads.filter_pending_load_balancers)
 

@@ -200,7 +200,7 @@ class SqlLostPorts:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
+    async def take_ports_to_check(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
         due = (_search.c.reached != COMPLETE) | is_past(_search.c.begun_at, ago_seconds=older_seconds)
         statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
         found = await self._db.query(lambda connection: connection.execute(statement).first())
@@ -214,13 +214,13 @@ class SqlLostPorts:
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
         return await self._db.write(lambda connection: _store_lost_ports(connection, ports)) if ports else ()
 
-    begin_making = write_operation(_begin_recreation)
+    begin_recreation = write_operation(_begin_recreation)
 
-    found_again = write_operation(_record_found_port)
+    record_found_port = write_operation(_record_found_port)
 
-    made_again = write_operation(_record_new_port)
+    record_new_port = write_operation(_record_new_port)
 
-    async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
+    async def record_recreation_failure(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
         await self._db.write(
             lambda connection: _record_failure(connection, load_balancer_id, reason[:REASON_CHARACTERS])
         )

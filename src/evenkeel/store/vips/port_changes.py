@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
-from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
+from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, octavia_port, port_mark
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.networks.bindings import make_device_ports_due_for_binding
@@ -90,7 +90,7 @@ class SqlPortChanges:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
+    async def find_due_port(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
         here = {"root_id": load_balancer_id}
         row = await self._db.query(lambda connection: connection.execute(_READ_PORT, here).first())
         if row is None:
@@ -102,7 +102,7 @@ class SqlPortChanges:
         rows = await self._db.query(lambda connection: connection.execute(_READ_LOST_PORT, here).fetchall())
         return replace(found, lost=_lost_port_from_rows(row, rows)) if rows else None
 
-    async def port_set(self, port: DuePort) -> bool:
+    async def record_port_updated(self, port: DuePort) -> bool:
         same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
         # it was placed, or lost, since it was read
         unbound = [_change.c.binding == false()] if port.options.binding_host is None else []
@@ -139,7 +139,7 @@ def _lost_port_from_rows(row: Any, addresses: Sequence[Any]) -> LostPort:
         network_id=row.vip_network_id,
         addresses=tuple((each.subnet_id, each.address) for each in addresses),
         # in place of a tenant's own port: as in Octavia the new one is not
-        mark=mark_of(first.device_owner, first.device_id) if first.device_owner else octavia_port(row.id),
+        mark=port_mark(first.device_owner, first.device_id) if first.device_owner else octavia_port(row.id),
     )
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.tls.acme.references import (
-    by_authority,
     is_acme_reference,
     parse_reference,
     references_to_request,
     shown_reference,
+    with_authority,
 )
 
 
@@ -29,13 +29,13 @@ def test_a_reference_by_a_flavors_authority_is_another_certificate_that_is_shown
     parameter: str,
 ) -> None:
     written = f"acme://www.example.org,example.org{parameter}"
-    stored = by_authority(written, "internal")
+    stored = with_authority(written, "internal")
     found, plain = parse_reference(stored), parse_reference(written)
     assert (found.names, found.self_signed, found.authority) == (plain.names, plain.self_signed, "internal")
     assert found.name != plain.name
     assert stored in references_to_request(found.bare) and stored not in references_to_request(plain.bare)
-    assert shown_reference(stored) == written == shown_reference(written) == by_authority(written, "")
-    assert by_authority("vault://p1/www", "internal") == shown_reference("vault://p1/www") == "vault://p1/www"
+    assert shown_reference(stored) == written == shown_reference(written) == with_authority(written, "")
+    assert with_authority("vault://p1/www", "internal") == shown_reference("vault://p1/www") == "vault://p1/www"
 
 
 def test_references_of_key_managers_are_others() -> None:

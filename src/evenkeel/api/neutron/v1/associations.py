@@ -11,7 +11,7 @@ from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
 from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.usecases.rules import check_monitor_fits_pool
-from evenkeel.core.devices.capabilities import monitor_problems, monitored_problems
+from evenkeel.core.devices.capabilities import monitor_problems, pool_monitor_problems
 from evenkeel.core.resources.model import HealthMonitor, Pool
 from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
 
@@ -38,7 +38,9 @@ async def check_shared_monitor_fits_pool(services: Services, call: Call, pool: P
     check_monitor_fits_pool(pool.protocol, monitor.type)
     served = await services.providers.find_served_object(Pool, pool.id, call.caller.scope)
     served.raise_first_problem(monitor_problems(served.table, asdict(monitor)))
-    served.raise_first_problem(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
+    served.raise_first_problem(
+        pool_monitor_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled)
+    )
 
 
 def _associated_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:

@@ -21,7 +21,7 @@ from evenkeel.api.usecases.change_requests import HealthMonitorChange
 from evenkeel.api.usecases.parents import is_admin_up, project_of
 from evenkeel.api.usecases.pools import change_health_monitor
 from evenkeel.api.usecases.rules import check_monitor, http_check_defaults
-from evenkeel.core.devices.capabilities import monitor_problems, refuse
+from evenkeel.core.devices.capabilities import monitor_problems, raise_first_problem
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS, HealthMonitor
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
@@ -127,7 +127,7 @@ async def _check_devices_support(services: Services, after: SharedMonitor) -> No
     """
     for provider in await services.lbaas_v1.providers_of_monitor(after.id):
         table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))
-        refuse(provider, monitor_problems(table, asdict(after)))
+        raise_first_problem(provider, monitor_problems(table, asdict(after)))
 
 
 async def remove_shared_monitor(services: Services, call: Call, monitor_id: str) -> None:

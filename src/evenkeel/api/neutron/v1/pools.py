@@ -23,7 +23,7 @@ from evenkeel.api.usecases.change_requests import PoolChange
 from evenkeel.api.usecases.parents import project_of
 from evenkeel.api.usecases.pools import change_pool, check_and_convert_changes
 from evenkeel.api.usecases.rules import check_monitor_fits_pool
-from evenkeel.core.devices.capabilities import refuse, tree_problems
+from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
@@ -47,7 +47,7 @@ async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) ->
         monitor = await find_shareable_monitor(services, call, wanted.health_monitors[0])
         check_monitor_fits_pool(wanted.protocol, monitor.type)
         tree = replace(tree, health_monitors=(_monitor_in_pool(monitor, tree.pools[0], services.new_id()),))
-    refuse(provider, tree_problems(table, tree))
+    raise_first_problem(provider, tree_problems(table, tree))
     await services.change_accepted(await services.tenants.create_load_balancer(tree, None))
     return await _find_pool(services, call, tree.pools[0].id)
 

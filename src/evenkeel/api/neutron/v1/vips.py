@@ -15,7 +15,7 @@ from evenkeel.api.usecases.parents import project_of
 from evenkeel.api.usecases.rules import check_pool_rules, checked_vip_address
 from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.capabilities import listener_problems, pair_problems, pool_problems
+from evenkeel.core.devices.capabilities import listener_pool_problems, listener_problems, pool_problems
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import lbaas_v1_port
@@ -94,7 +94,7 @@ def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persiste
     served.raise_first_problem(
         pool_problems(served.table, {"protocol": pool.protocol, "session_persistence": persistence})
     )
-    served.raise_first_problem(pair_problems(served.table, row.protocol, pool.protocol, persistence))
+    served.raise_first_problem(listener_pool_problems(served.table, row.protocol, pool.protocol, persistence))
 
 
 async def _store_vip(

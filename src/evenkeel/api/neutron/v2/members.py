@@ -19,7 +19,7 @@ from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.member_subnets import missing_subnet
 from evenkeel.api.usecases.members import change_member
 from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.core.devices.capabilities import member_problems, version_problems
+from evenkeel.core.devices.capabilities import ip_version_problems, member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
 
@@ -53,7 +53,7 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
     served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
         served.raise_first_problem(member_problems(served.table, asdict(row)))
-    served.raise_first_problem(version_problems(served.table, served.by.vip_address, pool.protocol, rows))
+    served.raise_first_problem(ip_version_problems(served.table, served.by.vip_address, pool.protocol, rows))
     unchained = await check_new_members(services, served, rows)
     accepted = await services.tenants.add_members(rows, project_id=scope, unchained=unchained)
     await services.change_accepted(accepted)

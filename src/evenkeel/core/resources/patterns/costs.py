@@ -32,7 +32,7 @@ SIZE_MAX = 5_000
 """Maximum number of characters of an expression, with all counted repetitions expanded."""
 
 
-class After(NamedTuple):
+class FollowingParts(NamedTuple):
     """Parts of an expression that may follow a node in it. ``first``: bit mask of the characters with which
     they may begin.
     """
@@ -46,7 +46,7 @@ class After(NamedTuple):
     """
 
 
-class Before(NamedTuple):
+class PrecedingParts(NamedTuple):
     """Parts of an expression that may precede a node in it. ``last``: bit mask of the characters with which
     they may end.
     """
@@ -60,50 +60,50 @@ def check_costs(tree: Node) -> None:
     """Check that the size and the cost of an expression are below :data:`SIZE_MAX` and :data:`WAYS_MAX`.
     Raises :class:`PatternRefused`.
     """
-    if size_of(tree) > SIZE_MAX:
+    if expanded_size(tree) > SIZE_MAX:
         raise PatternRefused(f"with its repetitions written out it has more than {SIZE_MAX} characters")
-    if ways_of(tree) > WAYS_MAX:
+    if count_ways(tree) > WAYS_MAX:
         raise PatternRefused("a request can be made for which it has too many ways to match")
 
 
-def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
+def count_ways(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
     """Return an upper bound of the number of ways to match a request of ``subject_bytes`` bytes, from one
     starting position; large bounds are cut.
     """
-    return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
+    return _WayCounter(subject_bytes).of(tree, PrecedingParts(0, chosen=False), FollowingParts(0, may_end=True))
 
 
-def size_of(node: Node) -> int:
+def expanded_size(node: Node) -> int:
     """Return the number of characters and assertions of the node, with all counted repetitions expanded; a
     repetition without limit counts its minimum, at least once.
     """
     match node:
         case Quantifier():
-            return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
+            return expanded_size(node.body) * max(1, node.minimum, node.maximum or 0)
         case Sequence():
-            return sum(map(size_of, node.items))
+            return sum(map(expanded_size, node.items))
         case Alternation():
-            return sum(map(size_of, node.branches))
+            return sum(map(expanded_size, node.branches))
         case Lookahead():
-            return size_of(node.body)
+            return expanded_size(node.body)
     return 1
 
 
-def nullable(node: Node) -> bool:
+def may_match_empty(node: Node) -> bool:
     """Whether the node may match the empty text. False for assertions and look-aheads, which hold only at
     some positions.
     """
     match node:
         case Quantifier():
-            return node.minimum == 0 or nullable(node.body)
+            return node.minimum == 0 or may_match_empty(node.body)
         case Sequence():
-            return all(map(nullable, node.items))
+            return all(map(may_match_empty, node.items))
         case Alternation():
-            return any(map(nullable, node.branches))
+            return any(map(may_match_empty, node.branches))
     return False
 
 
-def first_of(node: Node) -> int:
+def first_characters(node: Node) -> int:
     """Return the characters, as a bit mask, with which a match of the node may begin; for an assertion those
     that may come next, for a look-ahead all.
     """
@@ -111,24 +111,24 @@ def first_of(node: Node) -> int:
         case CharacterClass() | Assertion():
             return node.mask
         case Quantifier():
-            return first_of(node.body)
+            return first_characters(node.body)
         case Sequence():
-            return _first_of_row(node.items)
+            return _first_characters_of_sequence(node.items)
         case Alternation():
-            return _union_of_masks(first_of(branch) for branch in node.branches)
+            return _union_of_masks(first_characters(branch) for branch in node.branches)
     return ANY | END
 
 
-def _first_of_row(items: tuple[Node, ...]) -> int:
+def _first_characters_of_sequence(items: tuple[Node, ...]) -> int:
     found = 0
     for item in items:
-        found |= first_of(item)
-        if not nullable(item):
+        found |= first_characters(item)
+        if not may_match_empty(item):
             break
     return found
 
 
-def last_of(node: Node) -> int:
+def last_characters(node: Node) -> int:
     """Return the characters, as a bit mask, with which a match of the node may end; all for a lone assertion
     or look-ahead.
     """
@@ -136,21 +136,21 @@ def last_of(node: Node) -> int:
         case CharacterClass():
             return node.mask
         case Quantifier():
-            return last_of(node.body)
+            return last_characters(node.body)
         case Sequence():
-            return _last_of_row(node.items, 0)
+            return _last_characters_of_sequence(node.items, 0)
         case Alternation():
-            return _union_of_masks(last_of(branch) for branch in node.branches)
+            return _union_of_masks(last_characters(branch) for branch in node.branches)
     return ANY
 
 
-def _last_of_row(items: tuple[Node, ...], before: int) -> int:
+def _last_characters_of_sequence(items: tuple[Node, ...], before: int) -> int:
     found = 0
     for item in reversed(items):
         if isinstance(item, (Assertion, Lookahead)):
             continue  # consumes no character: the last one is that of an earlier item
-        found |= last_of(item)
-        if not nullable(item):
+        found |= last_characters(item)
+        if not may_match_empty(item):
             return found
     return found | before
 
@@ -159,14 +159,14 @@ def _union_of_masks(masks: Iterable[int]) -> int:
     return reduce(or_, masks, 0)
 
 
-class _Ways:
+class _WayCounter:
     """Counts the ways to match a node, for requests of ``subject_bytes`` bytes; counts above a limit are cut."""
 
     def __init__(self, subject_bytes: int) -> None:
         self._subject_bytes = subject_bytes
         self._enough = max(WAYS_MAX, subject_bytes**3) + 1
 
-    def of(self, node: Node, before: Before, after: After) -> int:
+    def of(self, node: Node, before: PrecedingParts, after: FollowingParts) -> int:
         match node:
             case Sequence():
                 return self._ways_of_sequence(node.items, before, after)
@@ -177,32 +177,32 @@ class _Ways:
             case Quantifier():
                 return self._ways_of_repeated_group(node, before, after)
             case Lookahead():
-                return self.of(node.body, Before(ANY, chosen=before.chosen), After(0, may_end=True))
+                return self.of(node.body, PrecedingParts(ANY, chosen=before.chosen), FollowingParts(0, may_end=True))
         return 1
 
-    def _ways_of_sequence(self, items: tuple[Node, ...], before: Before, after: After) -> int:
+    def _ways_of_sequence(self, items: tuple[Node, ...], before: PrecedingParts, after: FollowingParts) -> int:
         ways = 1
         for index, item in enumerate(items):
             rest = items[index + 1 :]
             done = items[:index]
-            near = Before(_last_of_row(done, before.last), chosen=before.chosen or ways > 1)
+            near = PrecedingParts(_last_characters_of_sequence(done, before.last), chosen=before.chosen or ways > 1)
             ways *= self.of(item, near, _follow_sets(rest, after))
             # Cut, because the exact product of many repetitions has thousands of digits.
             ways = min(ways, self._enough)
         return ways
 
-    def _ways_of_choice(self, branches: tuple[Node, ...], before: Before, after: After) -> int:
+    def _ways_of_choice(self, branches: tuple[Node, ...], before: PrecedingParts, after: FollowingParts) -> int:
         each = [self.of(branch, before, after) for branch in branches]
         taken, apart = 0, True
         for branch in branches:
             # Branches that begin with different characters exclude each other: only one of them can be tried.
-            first = first_of(branch) | (after.first if nullable(branch) else 0)
-            apart = apart and not taken & first and not (nullable(branch) and after.may_end)
+            first = first_characters(branch) | (after.first if may_match_empty(branch) else 0)
+            apart = apart and not taken & first and not (may_match_empty(branch) and after.may_end)
             taken |= first
         return max(each) if apart else min(sum(each), self._enough)
 
-    def _ways_of_repeated_characters(self, node: Quantifier, before: Before, after: After) -> int:
-        mask = first_of(node.body)
+    def _ways_of_repeated_characters(self, node: Quantifier, before: PrecedingParts, after: FollowingParts) -> int:
+        mask = first_characters(node.body)
         lengths = self._subject_bytes if node.maximum is None else node.maximum - node.minimum + 1
         if after.may_end or (after.at_end and node.maximum is None and mask == ANY):
             return 1
@@ -210,30 +210,30 @@ class _Ways:
         scanned_again = before.chosen and bool(mask & before.last)
         return lengths if chooses or scanned_again else 1
 
-    def _ways_of_repeated_group(self, node: Quantifier, before: Before, after: After) -> int:
+    def _ways_of_repeated_group(self, node: Quantifier, before: PrecedingParts, after: FollowingParts) -> int:
         if node.maximum is None:
             raise ValueError("a group that is repeated without a limit: the parser refuses it")
-        body_first = first_of(node.body)
+        body_first = first_characters(node.body)
         again = node.maximum > 1
-        inner = After(
+        inner = FollowingParts(
             after.first | (body_first if again else 0),
             may_end=after.may_end and not again,
             at_end=after.at_end and not again,
         )
-        near = Before(before.last | (last_of(node.body) if again else 0), chosen=before.chosen)
+        near = PrecedingParts(before.last | (last_characters(node.body) if again else 0), chosen=before.chosen)
         once = self.of(node.body, near, inner)
         counts = range(max(1, node.minimum), node.maximum + 1)
-        chooses = bool(body_first & after.first) or nullable(node.body)
+        chooses = bool(body_first & after.first) or may_match_empty(node.body)
         ways: int = sum(once**count for count in counts) + 1 if chooses else once ** max(node.maximum, 1)
         return min(ways, self._enough)
 
 
-def _follow_sets(rest: tuple[Node, ...], after: After) -> After:
-    first = _first_of_row(rest)
+def _follow_sets(rest: tuple[Node, ...], after: FollowingParts) -> FollowingParts:
+    first = _first_characters_of_sequence(rest)
     at_end = (after.may_end or after.at_end) and all(item == _THE_END for item in rest)
-    if not all(map(nullable, rest)):
-        return After(first, may_end=False, at_end=at_end)
-    return After(first | after.first, may_end=after.may_end, at_end=at_end and not after.may_end)
+    if not all(map(may_match_empty, rest)):
+        return FollowingParts(first, may_end=False, at_end=at_end)
+    return FollowingParts(first | after.first, may_end=after.may_end, at_end=at_end and not after.may_end)
 
 
 _THE_END = Assertion(mask=END)

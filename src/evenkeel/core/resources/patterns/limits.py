@@ -5,7 +5,7 @@ in a bounded time.
 from collections.abc import Iterator
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.patterns.costs import SIZE_MAX, size_of
+from evenkeel.core.resources.patterns.costs import SIZE_MAX, expanded_size
 from evenkeel.core.resources.patterns.parser import parse
 from evenkeel.core.resources.patterns.tree import COUNT_MAX, Alternation, Lookahead, Node, Quantifier, Sequence
 
@@ -31,7 +31,7 @@ def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:
     counts = [max(node.minimum, node.maximum or 0) for node in nodes if isinstance(node, Quantifier)]
     if max(counts, default=0) > limits.count_max:
         yield f"something is repeated {max(counts)} times; at most {limits.count_max} is allowed"
-    if (size := size_of(tree)) > limits.size_max:
+    if (size := expanded_size(tree)) > limits.size_max:
         yield f"with its repetitions written out it has {size} characters; at most {limits.size_max} are allowed"
 
 

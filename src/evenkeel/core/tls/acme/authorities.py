@@ -20,7 +20,7 @@ class AuthorityScope(Value):
     """
 
 
-def may_use(project_id: ProjectId, name: str, scopes: Sequence[AuthorityScope]) -> bool:
+def may_use_authority(project_id: ProjectId, name: str, scopes: Sequence[AuthorityScope]) -> bool:
     """Whether an authority with this name is configured, and the project may use it."""
     return any(each.name == name and (not each.projects or project_id in each.projects) for each in scopes)
 
@@ -35,7 +35,7 @@ def authority_for(project_id: ProjectId, wanted: str | None, scopes: Sequence[Au
     own = [each.name for each in scopes if project_id in each.projects]
     shared = [each.name for each in scopes if not each.projects]
     if wanted is not None:
-        if not may_use(project_id, wanted, scopes):
+        if not may_use_authority(project_id, wanted, scopes):
             # Other projects' authorities are not named.
             allowed = ", ".join(sorted(own + shared)) or "left out: the project has none"
             raise Invalid(

@@ -32,7 +32,7 @@ class AcmeReference(Value):
     @property
     def bare(self) -> str:
         """The reference without parameters, as stored, which identifies the request."""
-        return by_authority(SCHEME + ",".join(self.names), self.authority)
+        return with_authority(SCHEME + ",".join(self.names), self.authority)
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ def shown_reference(reference: str) -> str:
     return SCHEME + reference.rpartition(_AT)[2] if is_acme_reference(reference) and _AT in reference else reference
 
 
-def by_authority(reference: str, authority: str) -> str:
+def with_authority(reference: str, authority: str) -> str:
     """Return a tenant's reference ``acme://…`` as it is stored for a flavor that names the authority. An
     empty ``authority`` (the flavor names none) and other references leave it unchanged.
     """

@@ -27,7 +27,7 @@ async def read_common_paths(device: IControl, types: Iterable[str]) -> CommonPat
     """
     wanted = tuple(types)
     selected = {"$select": "name,partition,subPath,fullPath"}
-    reads = (device.collection(kind, partition=COMMON, expand=False, **selected) for kind in wanted)
+    reads = (device.collection(kind, partition=COMMON, expand=False, documents=None, **selected) for kind in wanted)
     answers = await gather_all_results(*reads)
     return {kind: frozenset(map(full_path, items)) for kind, items in zip(wanted, answers, strict=True)}
 

@@ -91,7 +91,9 @@ class BigIpCapacity:
 
     async def _count_objects(self, metric: str) -> list[Any]:
         path, attribute, count = COUNTED[metric]
-        return [float(count(await self._device.collection(path, expand=False, **{"$select": attribute})))]
+        return [
+            float(count(await self._device.collection(path, expand=False, documents=None, **{"$select": attribute})))
+        ]
 
     async def _read_statistics_entries(self, path: str) -> list[Any]:
         answer = check_statistics(self._device.host, path, await self._device.get(f"/mgmt/tm/{path}"))

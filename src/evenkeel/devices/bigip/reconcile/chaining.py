@@ -8,7 +8,7 @@ in conflict, the one new to the device is refused; what the device holds already
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.chaining import can_chain
+from evenkeel.core.networking.chaining import is_chainable
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.objects import (
     POOL,
@@ -62,7 +62,7 @@ def _chaining_problems(
 ) -> dict[LoadBalancerId, str]:
     for address in addresses:
         shown = address.partition("%")[0]
-        if (owner := users.get(_canonical(address))) is not None and can_chain(shown):
+        if (owner := users.get(_canonical(address))) is not None and is_chainable(shown):
             whose = f"load balancer {owner}" if owner else "a virtual server of an operator"
             reason = "a BIG-IP does not send to addresses that it answers for itself"
             return {load_balancer_id: f"{what} {shown} is {use} of {whose} on the same devices: {reason}"}

@@ -21,7 +21,7 @@ from typing import Literal
 
 from evenkeel.core.devices.service import ServiceMonitor
 from evenkeel.core.kit.values import Value
-from evenkeel.core.networking.addresses import in_brackets
+from evenkeel.core.networking.addresses import bracket_ipv6
 from evenkeel.core.resources.model import HTTP_CHECK_DEFAULTS
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import log_format_literal, percent_encode_path, quote_line
@@ -146,7 +146,7 @@ def _host_header_of_check(monitor: ServiceMonitor, vip_address: str) -> str:
     """
     if monitor.domain_name:
         return _monitor_domain(monitor)
-    return in_brackets(vip_address)
+    return bracket_ipv6(vip_address)
 
 
 def _monitor_domain(monitor: ServiceMonitor) -> str:

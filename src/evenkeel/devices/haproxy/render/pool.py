@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from evenkeel.config.esd.parts import Parts
 from evenkeel.core.devices.service import ServiceListener, ServiceMember, ServicePool
-from evenkeel.core.networking.addresses import in_brackets
+from evenkeel.core.networking.addresses import bracket_ipv6
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import member_limit
@@ -182,7 +182,7 @@ def _check_place_arguments(member: ServiceMember) -> tuple[str, ...]:
     address, port = member.monitor_address, member.monitor_port
     return (
         # without brackets HAProxy would take an IPv6 address's last group for a port
-        *(("addr", in_brackets(_checked_address(member, "monitor_address", address))) if address is not None else ()),
+        *(("addr", bracket_ipv6(_checked_address(member, "monitor_address", address))) if address is not None else ()),
         *(("port", str(_checked_port(member, "monitor_port", port))) if port is not None else ()),
     )
 

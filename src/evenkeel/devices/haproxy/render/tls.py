@@ -15,7 +15,7 @@ TLSv1, 1.1     ``@SECLEVEL=0``, where ciphers are configured without ``@SECLEVEL
 import re
 from collections.abc import Sequence
 
-from evenkeel.core.devices.capabilities import version_gap
+from evenkeel.core.devices.capabilities import has_version_gap
 from evenkeel.core.tls.tls import DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.errors import Unrenderable
 
@@ -83,7 +83,7 @@ def _enabled_versions(what: str, versions: Sequence[str], *, only_newest: bool) 
     for version in versions:
         if version not in VERSIONS:
             raise Unrenderable(f"{what}: tls_versions {version}: {', '.join(VERSIONS)} are possible")
-    if version_gap(versions):
+    if has_version_gap(versions):
         raise Unrenderable(f"{what}: tls_versions {', '.join(versions)}: no version between them can be left out")
     spoken = [version for version in VERSIONS if version in (versions or DEFAULT_VERSIONS)]
     if not only_newest:

@@ -10,7 +10,7 @@ The tables are in the partition's ``peers`` section: counts survive reloads, and
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from evenkeel.core.devices.rate_limits import Counter, named_counters
+from evenkeel.core.devices.rate_limits import Counter, counters_text
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
@@ -55,7 +55,7 @@ def rate_limit_lines(
     conditions = conditions_by_counter(limits)
     if len(conditions) > len(slots):
         raise Unrenderable(
-            f"listener {name}: rate limits with {len(conditions)} different counters ({named_counters(conditions)}),"
+            f"listener {name}: rate limits with {len(conditions)} different counters ({counters_text(conditions)}),"
             f" enhanced services' included; {len(slots)} are possible here"
         )
     taken = dict(zip(conditions, slots, strict=False))
