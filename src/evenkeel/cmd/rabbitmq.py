@@ -125,10 +125,10 @@ def agent_permissions(environment: str, group_number: int, host: str) -> tuple[s
         calls_exchange(queue(environment)) for queue in (callback_queue, keepalive_queue, transient_keepalive_queue)
     )
     written = (*map(re.escape, calls), re.escape(DEAD_EXCHANGE), will)
-    return _any_pattern(own), _any_pattern(written), _any_pattern(own)
+    return _union_pattern(own), _union_pattern(written), _union_pattern(own)
 
 
-def _any_pattern(patterns: Sequence[str]) -> str:
+def _union_pattern(patterns: Sequence[str]) -> str:
     return f"^({'|'.join(patterns)})$"
 
 

@@ -31,11 +31,11 @@ _TYPES: dict[type[cfg.Opt], str] = {
 
 
 def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return ``{option: value}`` of all declared options: the given value, as text or in the option's type, or the
-    default.
+    """Return ``{option: value}`` of all declared options: the given value (text, or of the option's type)
+    converted to the option's type, or the default.
 
-    Replaces options of password files by the passwords in them. Raises :class:`ValueError` naming each wrong option,
-    its value (except secrets) and what is allowed.
+    Replaces options of password files by the passwords in them. Raises :class:`ValueError` naming each wrong
+    option, its value (except secrets) and what is allowed.
     """
     known = {option.dest: option for option in declared}
     with Problems() as problems:

@@ -208,7 +208,7 @@ def visitor_hints(cluster: Cluster, story: Scenario) -> str:
     """Return a text with commands for a visitor to try, with process ids, URLs and ports of this demo."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
-    tips = "".join(f"  {tip}\n" for tip in cluster.side.tips())
+    tips = "".join(f"  {tip}\n" for tip in cluster.side.experiment_hints())
     return f"""
 It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
 Try, from another terminal with .venv/bin in its PATH:

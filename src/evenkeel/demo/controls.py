@@ -65,7 +65,7 @@ class Controls:
             await self._signal_agent(str(action), str(host))
         elif action == "cut":
             self._cut = True
-            await asyncio.to_thread(self._cluster.side.cut)
+            await asyncio.to_thread(self._cluster.side.cut_off)
             self._say("the device is cut off from all agents")
         else:
             await self._heal_everything()
@@ -82,7 +82,7 @@ class Controls:
 
     async def _heal_everything(self) -> None:
         if self._cut:
-            await asyncio.to_thread(self._cluster.side.heal)
+            await asyncio.to_thread(self._cluster.side.reconnect)
             self._cut = False
         for host in sorted(self._frozen):
             self._cluster.kill(agent_name(host), signal.SIGCONT)

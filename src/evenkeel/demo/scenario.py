@@ -69,7 +69,7 @@ class Scenario:
         """
         await self._start_cluster()
         await self._create_load_balancer()
-        await self._carry_traffic()
+        await self._start_traffic()
         https = await self._serve_https()
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
@@ -100,7 +100,7 @@ class Scenario:
         self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         self._say(f"{BACKENDS} web servers answer their names")
         self._tenants = await self._open_tenants()
-        await wait_until_settled(self._view_problems)
+        await wait_until_settled(self._ownership_problems)
 
     async def _open_tenants(self) -> dict[int, Tenant]:
         """Return two tenants by number, each of which uses the API of the controller with that number."""
@@ -112,7 +112,7 @@ class Scenario:
         subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
         self._subnet_id = subnet["id"]
         self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
-        await asyncio.to_thread(self._tenants[1].discover)
+        await asyncio.to_thread(self._tenants[1].load_api)
         before = await asyncio.to_thread(self._side.last_write)
         made = await asyncio.to_thread(
             self._tenants[1].create_website,
@@ -132,7 +132,7 @@ class Scenario:
         self.outcome.create_writes = counted = dict(await asyncio.to_thread(self._side.writes_after, before))
         self._say(f"it is ACTIVE; writes to a device: {counted}")
 
-    async def _carry_traffic(self) -> None:
+    async def _start_traffic(self) -> None:
         await wait_until(self._vip_answers, f"an answer at {self.place.url}")
         self.traffic.start()
         self.outcome.counts = self._narrator.picture.counts = self.traffic.counts
@@ -176,7 +176,7 @@ class Scenario:
         self._say(f"{host} serves again, handed over without a gap")
 
     async def _verify_agreement(self) -> None:
-        await wait_until_settled(self._view_problems)
+        await wait_until_settled(self._ownership_problems)
         await wait_until_settled(self._status_problems)
         await wait_until_settled(self._content_problems)
         devices = "both devices hold" if len(self._side.names) == 2 else "the device holds"
@@ -184,7 +184,7 @@ class Scenario:
 
     # -- conditions
 
-    async def _view_problems(self) -> list[str]:
+    async def _ownership_problems(self) -> list[str]:
         agents, shards = (await self._cluster.ask("/agents"))["agents"], (await self._cluster.ask("/shards"))["shards"]
         return ownership_violations(agents, shards) if shards else ["there are no shards"]
 

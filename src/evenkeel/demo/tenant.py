@@ -27,7 +27,7 @@ class Tenant:
             self._connection.session.additional_headers["X-Project-Id"] = project_id
         self._api = self._connection.load_balancer
 
-    def discover(self) -> None:
+    def load_api(self) -> None:
         """Load openstacksdk's modules and read the API's versions now, which takes seconds on a busy machine."""
         list(self._api.load_balancers(name="none"))
 

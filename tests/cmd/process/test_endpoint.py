@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cmd.process.endpoint import api_url, bound_socket, url_for_others
+from evenkeel.cmd.process.endpoint import api_url, api_url_for_other_hosts, bound_socket
 
 NO_IPV6 = not socket.has_ipv6
 
@@ -30,4 +30,4 @@ def test_url_for_others_has_the_hosts_name_where_all_addresses_are_listened_on()
     conf: Any = SimpleNamespace(api=SimpleNamespace(ssl_cert_file="api.pem"))
     for host, shown in (("0.0.0.0", socket.gethostname()), ("127.0.0.1", "127.0.0.1")):
         with bound_socket("api", host, 0) as listening:
-            assert url_for_others(listening, conf) == f"https://{shown}:{listening.getsockname()[1]}"
+            assert api_url_for_other_hosts(listening, conf) == f"https://{shown}:{listening.getsockname()[1]}"

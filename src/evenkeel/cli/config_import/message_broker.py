@@ -38,8 +38,8 @@ class Broker(NamedTuple):
 
 
 def find_broker(settings: Settings) -> Broker:
-    """Return the message broker in Neutron's configuration; its URL is empty if none is configured, or if it
-    is not RabbitMQ.
+    """Return the message broker in Neutron's configuration; its URL is empty if none is configured, or, with
+    a problem, if it is not RabbitMQ.
     """
     backend = _first_set_value(settings, "rpc_backend")
     tls = {name: settings.value(_RABBIT, name) or settings.value(DEFAULT, name) for name in TLS_FLAGS}

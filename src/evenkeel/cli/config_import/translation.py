@@ -155,7 +155,7 @@ class ConfigurationImporter:
         return _ENVIRONMENT_PATTERN.fullmatch(self._environment_prefix) is not None
 
     def _f5_providers(self) -> list[str]:
-        """Return the names of the providers in ``service_provider`` whose driver is F5's."""
+        """Return the names of the providers in ``service_provider`` whose name or driver contains ``f5``."""
         values = self._settings.values("service_providers", "service_provider")
         fields = [value.split(":") for value in values]
         return [one[1] for one in fields if len(one) > 2 and "f5" in f"{one[1]}{one[2]}".lower()]

@@ -70,14 +70,14 @@ _REMARK_WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "w
 """Word before a remark, by outcome."""
 
 
-def outcome_lines(one: ImportRow) -> Iterator[str]:
+def outcome_lines(row: ImportRow) -> Iterator[str]:
     """Yield lines that show the outcome of one load balancer."""
-    name = f" {one.load_balancer.name}" if one.load_balancer.name else ""
-    yield f"{one.outcome:<9}{one.load_balancer.id}{name}"
-    yield from (f"  {_REMARK_WORDS.get(one.outcome, 'because')}: {remark}" for remark in one.remarks)
-    if one.outcome in ("new", "imported", OUTDATED, "updated"):
-        yield from (f"  note: {remark}" for remark in one.load_balancer.remarks)
-        yield from (f"  not carried over: {lost}" for lost in one.load_balancer.lost)
+    name = f" {row.load_balancer.name}" if row.load_balancer.name else ""
+    yield f"{row.outcome:<9}{row.load_balancer.id}{name}"
+    yield from (f"  {_REMARK_WORDS.get(row.outcome, 'because')}: {remark}" for remark in row.remarks)
+    if row.outcome in ("new", "imported", OUTDATED, "updated"):
+        yield from (f"  note: {remark}" for remark in row.load_balancer.remarks)
+        yield from (f"  not carried over: {lost}" for lost in row.load_balancer.lost)
 
 
 def outcome_summary(outcomes: Mapping[str, int]) -> str:
@@ -86,13 +86,13 @@ def outcome_summary(outcomes: Mapping[str, int]) -> str:
     return f"{count_with_noun(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"
 
 
-def as_json(one: ImportRow) -> dict[str, Any]:
+def as_json(row: ImportRow) -> dict[str, Any]:
     """Return the outcome of one load balancer as an object of the command's JSON output."""
     return {
-        "id": one.load_balancer.id,
-        "name": one.load_balancer.name,
-        "project_id": one.load_balancer.project_id,
-        "outcome": one.outcome,
-        "remarks": [*one.remarks, *one.load_balancer.remarks],
-        "not_carried_over": [lost._asdict() for lost in one.load_balancer.lost],
+        "id": row.load_balancer.id,
+        "name": row.load_balancer.name,
+        "project_id": row.load_balancer.project_id,
+        "outcome": row.outcome,
+        "remarks": [*row.remarks, *row.load_balancer.remarks],
+        "not_carried_over": [lost._asdict() for lost in row.load_balancer.lost],
     }

@@ -46,7 +46,7 @@ def written_file_refusals(folder: Path, problems: Sequence[str]) -> Sequence[str
 
 
 @contextmanager
-def _no_library_logs() -> Iterator[None]:
+def _library_logs_disabled() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -65,7 +65,7 @@ def _process_refusals(process: str, file: Path) -> Sequence[str]:
     from evenkeel.cmd.configuration.refusal import located_problems
 
     # Warnings of the check, and of libraries, are about files that an operator has finished.
-    with structlog.testing.capture_logs(), _no_library_logs():
+    with structlog.testing.capture_logs(), _library_logs_disabled():
         conf = None
         try:
             conf = load(PROCESSES[process].command, file_arguments([file]), groups=PROCESSES[process].groups)

@@ -16,7 +16,9 @@ WIDTH = 118
 
 
 def sample_configuration(name: str) -> str:
-    """Return the sample configuration of the process ``name``."""
+    """Return the text of a sample configuration of the process ``name``: every option with its default, as a
+    comment. Raises :class:`ValueError` for a device driver that cannot be loaded.
+    """
     check = f"evenkeel config check {name} --config-file FILE"
     parts = [HEAD.format(command=PROCESSES[name].command, name=name, check=check)]
     for section, options in process_options(name):

@@ -134,14 +134,14 @@ class ApiServer:
 
     def reload_actions(self) -> Mapping[tuple[str, ...], Action]:
         """Return the API server's actions at SIGHUP, by the options that they apply. They are thread-safe."""
-        return {LOG_OPTIONS: self._use_debug, API_CERTIFICATE_OPTIONS: self._use_certificate}
+        return {LOG_OPTIONS: self._apply_debug, API_CERTIFICATE_OPTIONS: self._apply_certificate}
 
-    def _use_debug(self, changed: cfg.ConfigOpts) -> None:
+    def _apply_debug(self, changed: cfg.ConfigOpts) -> None:
         set_log_level(changed)
         if self._database is not None:
             count_statements(self._database, enabled=changed.debug)
 
-    def _use_certificate(self, changed: cfg.ConfigOpts) -> None:
+    def _apply_certificate(self, changed: cfg.ConfigOpts) -> None:
         tls = api_tls(changed)
         if (tls is None) != (not self._conf.api.ssl_cert_file):
             raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")

@@ -20,7 +20,7 @@ from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import run_serving
 from evenkeel.cmd.options.notification_options import notification_settings
 from evenkeel.cmd.options.series_options import traffic_settings
-from evenkeel.cmd.process.endpoint import api_socket, url_for_others
+from evenkeel.cmd.process.endpoint import api_socket, api_url_for_other_hosts
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
 from evenkeel.cmd.process.reloading import Action, Reloading
 from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, handle_stop_signals, new_id, start_bus
@@ -127,7 +127,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, context: Proce
             store.scheduling,
             id_=new_id(),
             host=context.process_name(socket.gethostname()),
-            url=url_for_others(context.listening, conf),
+            url=api_url_for_other_hosts(context.listening, conf),
             version=evenkeel.__version__,
             problem=parts.bus.problem,
         ),

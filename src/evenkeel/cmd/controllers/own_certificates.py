@@ -63,16 +63,16 @@ class CertificateEndReader:
             # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + LOOK_SECONDS
             looks = (server_certificate_expiry(peer.host, peer.port, request=peer.request) for peer in self._peers)
-            self._of_peers = _known_ends(
+            self._of_peers = _certificates_with_known_end(
                 zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)
             )
         return (
-            *_known_ends((name, file_certificate_expiry(path)) for name, path in self._files if path),
+            *_certificates_with_known_end((name, file_certificate_expiry(path)) for name, path in self._files if path),
             *self._of_peers,
         )
 
 
-def _known_ends(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
+def _certificates_with_known_end(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
     return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
 
 

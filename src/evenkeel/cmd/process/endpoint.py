@@ -37,7 +37,7 @@ def api_url(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
     return f"{_api_scheme(conf)}://{host_and_port(host, port)}"
 
 
-def url_for_others(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
+def api_url_for_other_hosts(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
     """Return the API's URL for other hosts: with this host's name if the API listens on all addresses."""
     host, port = listening.getsockname()[:2]
     if ip_address(host).is_unspecified:

@@ -55,7 +55,7 @@ class Proof:
 
 @dataclass
 class OrderState:
-    """An order of the account with the URL ``account``. ``certificate``: PEM, empty until it is issued."""
+    """An ACME order of the account with the URL ``account``. ``certificate``: PEM, empty until it is issued."""
 
     account: str
     proofs: tuple[Proof, ...]
@@ -67,7 +67,7 @@ class OrderState:
 
     @property
     def status(self) -> str:
-        """The order's status, which follows from its authorizations."""
+        """Status of the order (RFC 8555, 7.1.6), which follows from its authorizations and its certificate."""
         states = {proof.status for proof in self.proofs}
         if self.certificate:
             return VALID

@@ -28,7 +28,7 @@ class DeviceKind(Protocol):
     def describe_devices(self) -> str:
         """Return a text that names the listening devices and their software."""
 
-    def tips(self) -> list[str]:
+    def experiment_hints(self) -> list[str]:
         """Return hints for experiments with the devices of a running demo, a line each."""
 
     def agent_sections(self, host: str) -> Sections:
@@ -50,11 +50,11 @@ class DeviceKind(Protocol):
     def members(self) -> Mapping[str, set[str]]:
         """Return the members of all pools, as ``address:port``, by device; a member of two pools counts once."""
 
-    def cut(self) -> None:
+    def cut_off(self) -> None:
         """Cut the devices off from all agents; client traffic continues."""
 
-    def heal(self) -> None:
-        """Undo :meth:`cut`, so that agents reach the devices again."""
+    def reconnect(self) -> None:
+        """Undo :meth:`cut_off`, so that agents reach the devices again."""
 
     def close(self) -> None:
         """Stop processes that outlive the cluster's, such as HAProxys; called after the cluster's have ended."""

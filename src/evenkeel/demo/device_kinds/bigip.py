@@ -69,7 +69,7 @@ class BigipDevices:
         what = "a pair of BIG-IP stand-ins listens" if len(self.names) > 1 else "a BIG-IP stand-in listens"
         return f"{what}: {', '.join(self.names)}"
 
-    def tips(self) -> list[str]:
+    def experiment_hints(self) -> list[str]:
         """Return no hints: client traffic passes through the emulator, and would end with it."""
         return []
 
@@ -115,12 +115,12 @@ class BigipDevices:
             for device in self.emulator.devices
         }
 
-    def cut(self) -> None:
+    def cut_off(self) -> None:
         """Cut the devices off from all agents; client traffic continues."""
         self.emulator.control("POST", "/faults", {"kind": "unreachable"})
 
-    def heal(self) -> None:
-        """Undo :meth:`cut`, so that agents reach the devices again."""
+    def reconnect(self) -> None:
+        """Undo :meth:`cut_off`, so that agents reach the devices again."""
         self.emulator.control("DELETE", "/faults")
 
     def close(self) -> None:

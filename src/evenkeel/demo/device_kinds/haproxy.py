@@ -70,13 +70,13 @@ class HaproxyDevices:
         """Kill the daemon (SIGKILL) without its HAProxys."""
         self._workshop.processes[PROCESS].kill()
 
-    def cut(self) -> None:
+    def cut_off(self) -> None:
         """Cut the device off from all agents; HAProxy continues."""
         # A frozen daemon answers no agent, and HAProxy does not need it to serve clients.
         self._workshop.processes[PROCESS].send(signal.SIGSTOP)
 
-    def heal(self) -> None:
-        """Undo :meth:`cut`, so that agents reach the device again."""
+    def reconnect(self) -> None:
+        """Undo :meth:`cut_off`, so that agents reach the device again."""
         self._workshop.processes[PROCESS].send(signal.SIGCONT)
 
     # -- starting
@@ -146,7 +146,7 @@ class HaproxyDevices:
         about = self.daemon.read_versions()
         return f"{self.names[0]}: HAProxy {about.haproxy_version}, with the daemon that makes it a device for agents"
 
-    def tips(self) -> list[str]:
+    def experiment_hints(self) -> list[str]:
         """Return hints: how to kill the daemon, and to read the partitions' configuration."""
         pid = self._workshop.processes[PROCESS].pid
         return [

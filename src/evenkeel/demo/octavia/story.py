@@ -37,7 +37,7 @@ class OctaviaScenario(Scenario):
         began = time.monotonic()
         await self._create_load_balancer()
         self.outcome.more.append(("seconds from create at Octavia to ACTIVE", f"{time.monotonic() - began:.2f}"))
-        await self._carry_traffic()
+        await self._start_traffic()
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
         await self._kill_agent(home)

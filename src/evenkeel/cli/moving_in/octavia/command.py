@@ -172,7 +172,7 @@ class _ImportResults:
 
     @property
     def has_problems(self) -> bool:
-        """Whether something was refused or differs, so that the operator has to look."""
+        """Whether something was refused or skipped, or differs, so that the operator has to look."""
         return needs_attention(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
 
     def closing_lines(self, *, attributes: bool) -> Iterator[str]:

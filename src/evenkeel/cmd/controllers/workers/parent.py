@@ -179,9 +179,8 @@ class WorkerSupervisor:
         Raises :class:`CannotStart` if the first worker ends before it serves, and :class:`OSError` if it
         cannot be started.
         """
-        tasks = [
-            asyncio.create_task(work) for work in (self._keep_running(1), self._keep_others(), self._kill_hanging())
-        ]
+        loops = (self._keep_worker_running(1), self._keep_other_workers_running(), self._kill_hanging_workers())
+        tasks = [asyncio.create_task(loop) for loop in loops]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
@@ -191,11 +190,11 @@ class WorkerSupervisor:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _keep_others(self) -> None:
+    async def _keep_other_workers_running(self) -> None:
         await self.serves.wait()
-        await asyncio.gather(*(self._keep_running(number) for number in self._numbers[1:]))
+        await asyncio.gather(*(self._keep_worker_running(number) for number in self._numbers[1:]))
 
-    async def _keep_running(self, number: int) -> None:
+    async def _keep_worker_running(self, number: int) -> None:
         failures = 0
         while True:
             end = await self._run_worker(number)
@@ -246,7 +245,7 @@ class WorkerSupervisor:
             number, words, self._listening, beat_seconds=self._beat_seconds, on_serving=on_serving
         )
 
-    async def _kill_hanging(self) -> None:
+    async def _kill_hanging_workers(self) -> None:
         looked_at = time.monotonic()
         while True:
             late = time.monotonic() - looked_at > 2 * LOOK_SECONDS
