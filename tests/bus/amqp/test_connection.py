@@ -14,14 +14,14 @@ from evenkeel.core.kit.errors import BusUnavailable
 from tests.waiting import eventually
 
 
-def connection_to(nodes: str, main_is_up: Callable[[], Awaitable[None]] | None = None) -> AmqpConnection[None]:
+def connection_to(nodes: str, wait_for_main: Callable[[], Awaitable[None]] | None = None) -> AmqpConnection[None]:
     """One without a session to open."""
     return AmqpConnection(
         parse_nodes(nodes),
         name="test",
         error_log=ConnectionErrorLog(),
         open_session=lambda _connection: asyncio.sleep(0),
-        main_is_up=main_is_up,
+        wait_for_main=wait_for_main,
     )
 
 
@@ -70,7 +70,7 @@ async def test_after_an_outage_a_connection_waits_for_the_one_that_sends(monkeyp
         await main_is_up.wait()
 
     monkeypatch.setattr(module, "WAIT_FOR_MAIN_SECONDS", 3600.0)
-    connection = connection_to("amqp://guest:guest@127.0.0.1:1,127.0.0.1:2", main_is_up=until_up)
+    connection = connection_to("amqp://guest:guest@127.0.0.1:1,127.0.0.1:2", wait_for_main=until_up)
     connection.start()
     await asked.wait()
     assert len(tried) == 2  # each node once, as when one of them is lost
@@ -86,7 +86,7 @@ async def test_secondary_connection_waits_for_the_main_one_for_a_limited_time(mo
         await asyncio.Event().wait()
 
     monkeypatch.setattr(module, "WAIT_FOR_MAIN_SECONDS", 0.01)
-    connection = connection_to("amqp://guest:guest@127.0.0.1:1", main_is_up=never)
+    connection = connection_to("amqp://guest:guest@127.0.0.1:1", wait_for_main=never)
     connection.start()
     await eventually(lambda: len(tried) > 2)
     await connection.close()
@@ -119,7 +119,7 @@ async def test_a_broker_that_does_not_answer_is_left(monkeypatch: pytest.MonkeyP
         name="test",
         error_log=ConnectionErrorLog(),
         open_session=lambda _connection: asyncio.sleep(0, "open"),
-        ask=ask,
+        probe_session=ask,
     )
     connection.verify()  # there is none yet
     connection.start()

@@ -164,7 +164,7 @@ class AmqpBus:
             max_reply_bytes=self._max_bytes,
             reply=self._send_reply,
             access=self._access,
-            main_is_up=self._wait_until_sending,
+            wait_for_main=self._wait_until_sending,
         )
         self._subscriptions.append(subscription)
         await subscription.start()
@@ -180,7 +180,7 @@ class AmqpBus:
             name=self._name,
             error_log=self._error_log,
             will=None if will is None else WillQueue(name, will, user),
-            main_is_up=self._wait_until_sending,
+            wait_for_main=self._wait_until_sending,
         )
         # An agent announces once for each session; without this the list would grow as long as the process runs.
         self._announcements = [other for other in self._announcements if not other.closed]

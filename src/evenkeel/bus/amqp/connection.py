@@ -51,15 +51,15 @@ class AmqpConnection(Generic[S]):
         error_log: ConnectionErrorLog,
         open_session: Callable[[AbstractConnection], Awaitable[S]],
         on_down: Callable[[], None] = lambda: None,
-        main_is_up: Callable[[], Awaitable[None]] | None = None,
-        ask: Callable[[S], Awaitable[object]] | None = None,
+        wait_for_main: Callable[[], Awaitable[None]] | None = None,
+        probe_session: Callable[[S], Awaitable[object]] | None = None,
     ) -> None:
         """``nodes`` are tried in this order. ``on_down`` is called after each end of a connection, also of
         one that was never established.
 
-        ``main_is_up`` returns when the process can send again. After an outage this connection waits for that
+        ``wait_for_main`` returns when the process can send again. After an outage this connection waits for that
         first, at most ``WAIT_FOR_MAIN_SECONDS``: all processes reconnect at once, and the messages sent over
-        their main connections keep sessions alive. ``ask`` sends a request to the broker over a session; with
+        their main connections keep sessions alive. ``probe_session`` sends a request to the broker over a session; with
         it heartbeats are rare, and :meth:`verify` must be called when another connection to the broker is
         lost.
         """
@@ -68,8 +68,8 @@ class AmqpConnection(Generic[S]):
         self._error_log = error_log
         self._open_session = open_session
         self._on_down = on_down
-        self._main_is_up = main_is_up
-        self._ask = ask
+        self._wait_for_main = wait_for_main
+        self._probe_session = probe_session
         self._verifying: asyncio.Task[None] | None = None
         self._lost = asyncio.Event()
         self._up = asyncio.Event()
@@ -116,16 +116,16 @@ class AmqpConnection(Generic[S]):
         ``VERIFY_SECONDS``; otherwise the session is replaced. Does nothing without a session or without a
         request to send.
         """
-        session, ask = self._session, self._ask
-        # One verification at a time: several lost connections ask for it at once.
-        if session is not None and ask is not None and self._task is not None and self._verifying is None:
-            self._verifying = asyncio.get_running_loop().create_task(self._verify_session(session, ask))
+        session, probe_session = self._session, self._probe_session
+        # One verification at a time: several lost connections need it at once.
+        if session is not None and probe_session is not None and self._task is not None and self._verifying is None:
+            self._verifying = asyncio.get_running_loop().create_task(self._verify_session(session, probe_session))
 
-    async def _verify_session(self, session: S, ask: Callable[[S], Awaitable[object]]) -> None:
+    async def _verify_session(self, session: S, probe_session: Callable[[S], Awaitable[object]]) -> None:
         try:
             with translate_errors("asking the broker"):
                 async with asyncio.timeout(VERIFY_SECONDS):
-                    await ask(session)
+                    await probe_session(session)
         except BusUnavailable as error:
             log.warning("message broker does not answer", client=self._name, reason=str(error))
             self.replace_session(session)
@@ -169,11 +169,11 @@ class AmqpConnection(Generic[S]):
                 await self._wait_for_main_connection()
 
     async def _wait_for_main_connection(self) -> None:
-        if self._main_is_up is not None:
+        if self._wait_for_main is not None:
             # Only a courtesy: after the time-out this connection is opened in any case.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(WAIT_FOR_MAIN_SECONDS):
-                    await self._main_is_up()
+                    await self._wait_for_main()
 
     async def _connect_and_wait(self, node: Node) -> None:
         """Connect to a node, open the session, and return when the connection is lost. Raises
@@ -183,7 +183,7 @@ class AmqpConnection(Generic[S]):
         self._lost = lost = asyncio.Event()  # of this connection: one that closes late concerns no later one
         # created before connecting, so that it is always closed: else the library would do that at garbage collection,
         # perhaps in a closed event loop
-        connection = aio_pika.Connection(URL(node.url(self._name, idle=self._ask is not None)))
+        connection = aio_pika.Connection(URL(node.url(self._name, idle=self._probe_session is not None)))
         try:
             with translate_errors("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):

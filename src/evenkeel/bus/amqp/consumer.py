@@ -54,7 +54,7 @@ class AmqpSubscription:
         max_reply_bytes: int,
         reply: Reply,
         access: AgentAccess | ControllerAccess | None = None,
-        main_is_up: Callable[[], Awaitable[None]] | None = None,
+        wait_for_main: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._queue = queue
         self._is_transient = is_transient(queue)
@@ -70,8 +70,10 @@ class AmqpSubscription:
             name=f"{name} consumer",
             error_log=error_log,
             open_session=self._open_consumer,
-            main_is_up=main_is_up,
-            ask=None if is_callback_queue(queue) else lambda consumer: self._set_prefetch_limit(consumer.channel),
+            wait_for_main=wait_for_main,
+            probe_session=None
+            if is_callback_queue(queue)
+            else lambda consumer: self._set_prefetch_limit(consumer.channel),
         )
 
     async def start(self) -> None:

@@ -108,7 +108,7 @@ class AmqpAnnouncement:
         name: str,
         error_log: ConnectionErrorLog,
         will: WillQueue | None = None,
-        main_is_up: Callable[[], Awaitable[None]] | None = None,
+        wait_for_main: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._announced = announced
         self._will = will
@@ -118,8 +118,8 @@ class AmqpAnnouncement:
             name=f"{name} presence",
             error_log=error_log,
             open_session=self._open_presence_queue,
-            main_is_up=main_is_up,
-            ask=lambda announced: announced.channel.set_qos(prefetch_count=1),
+            wait_for_main=wait_for_main,
+            probe_session=lambda announced: announced.channel.set_qos(prefetch_count=1),
         )
 
     async def start(self) -> None:
