@@ -45,8 +45,8 @@ class KeepaliveQueueSelector:
         return None if self._keepalives_left else self._own
 
     def record_answer(self) -> None:
-        """Record that a keepalive was answered, through whichever queue, which brings the next attempt with
-        the keepalive queue closer.
+        """Record that a keepalive was answered, through either queue, which brings the next attempt with the
+        keepalive queue closer.
         """
         self._keepalives_left = max(0, self._keepalives_left - 1)
 
@@ -168,7 +168,7 @@ class ControllerClient:
         return await self._call_controllers(call, m.OrphanVerdict)
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
-        """Ask controllers to reserve, or only to list, the networks that another program set up on the
+        """Request that controllers reserve, or only list, the networks that another program set up on the
         devices. Raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable`.
 
         Waits longer than other calls, because controllers query the network service.

@@ -1,4 +1,4 @@
-"""When failed work may be retried: a back-off for each key."""
+"""Times at which failed work may be retried: a back-off for each key."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The bus that a ``transport_url`` names."""
+"""Opens the bus that a ``transport_url`` names."""
 
 from evenkeel.bus.access import AgentAccess, ControllerAccess
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES

@@ -1,7 +1,7 @@
-"""When a name counts as absent, for all transports: only a name that was seen present can be absent.
+"""Judges when a name is absent, for all transports: only a name that was seen present can be absent.
 
-Right after a restart of the broker no name is present, although processes run. So each connection starts with an empty
-history, and a name that it never saw present is not reported as absent.
+Right after a restart of the broker no name is present, although processes run. So each connection starts with
+an empty history, and a name that was never seen present over it is not reported as absent.
 """
 
 MAX_SIGHTINGS = 10_000

@@ -204,8 +204,8 @@ class DefinitionReader:
         return ""
 
     async def close(self) -> None:
-        """Cancel the creation of ports. Ports that are not stored yet are deleted later, by whichever process
-        finds their claims.
+        """Cancel the creation of ports. Ports that are not stored yet are deleted later by their claims, by
+        any controller.
         """
         tasks = list(self._making.values())
         for task in tasks:

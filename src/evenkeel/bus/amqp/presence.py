@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 class Probes:
-    """Probes over one connection whether names are present, on a channel of its own."""
+    """Sends probes over one connection that show whether names are present, on a channel of its own."""
 
     def __init__(self, channel: AbstractChannel) -> None:
         self._channel = channel

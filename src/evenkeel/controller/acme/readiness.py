@@ -34,7 +34,7 @@ class NameProof:
         self._network = network
 
     async def find_targets(self, project_id: ProjectId, names: Sequence[str]) -> Targets | str:
-        """Return the load balancers to which each name leads, or a text that says why a name cannot be proven
+        """Return {name: load balancers to which it leads}, or the reason, a text, why a name cannot be proven
         by http-01. Raises :class:`ResolverUnavailable`, :class:`StoreUnavailable` and
         :class:`NetworkUnavailable`.
         """
