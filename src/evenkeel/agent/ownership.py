@@ -1,4 +1,4 @@
-"""The shards this session owns, each with its worker."""
+"""Maintains the shards that the agent's session owns, each with a worker."""
 
 import asyncio
 import random

@@ -1,8 +1,9 @@
 """Sends the outbox of notifications to a message broker.
 
-One controller sends at a time. An entry is removed after the broker has confirmed it, so none is lost, and an entry is
-sent again if its controller ends in between, with the same message id. Entries of one load balancer are sent in order,
-each after the confirmation of the former.
+One controller sends at a time. An entry is removed after the broker has confirmed it, so none is lost while
+the outbox is within its limit (above it the oldest entries are dropped), and an entry is sent again if its
+controller ends in between, with the same message id. Entries of one load balancer are sent in order, each
+after the confirmation of the former.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""Listeners that wait for a certificate: how long they do, whether or not a controller requests any."""
+"""Ends the waits of listeners for certificates after a limit, whether or not a controller requests
+certificates.
+"""
 
 import structlog
 
