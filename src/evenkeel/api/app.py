@@ -79,7 +79,7 @@ ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
 _PLAIN_HOST = re.compile(rb"[0-9A-Za-z.:\[\]_-]*")
-"""Values of the header Host that are valid; Litestar judges all others."""
+"""Pattern of valid values of the header Host; Litestar checks all others."""
 _TRACE_HEADER = TRACE_HEADER.encode()
 _SERVED = "served"
 """Key in a request's ``state`` under which :class:`Application` stores its paths for the shared routing."""

@@ -18,7 +18,7 @@ PASSWORD_BYTES_MAX = 1024
 SALT_BYTES = 16
 KEY_BYTES = 32
 COST_LOG2, BLOCK_SIZE, PARALLELISM = 14, 8, 1
-"""Cost of a new hash: 16 MB and about 50 ms."""
+"""Parameters of scrypt for a new hash, which costs 16 MB and about 50 ms of CPU time."""
 COST_LOG2_MAX, BLOCK_SIZE_MAX, PARALLELISM_MAX = 17, 16, 4
 """Highest accepted costs: higher ones would let a line of the file exhaust the process."""
 

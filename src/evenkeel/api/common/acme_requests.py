@@ -8,7 +8,7 @@ from evenkeel.core.tls.acme.authorities import AuthorityScope
 from evenkeel.core.tls.acme.zones import ZoneScope
 
 SELF_SIGNED_DAYS = 365
-"""Lifetime of self-signed certificates that listeners use until the authority has issued a certificate."""
+"""Lifetime, in days, of self-signed certificates that listeners use until the authority has issued a certificate."""
 
 
 class AcmeRequests(NamedTuple):
@@ -22,4 +22,4 @@ class AcmeRequests(NamedTuple):
     per_project_max: int
     """Limit of requested certificates of a project."""
     zones: Sequence[ZoneScope] = ()
-    """DNS zones in which names are proven, wildcards among them."""
+    """DNS zones in which the controllers can prove names, also wildcards, to an authority."""

@@ -113,7 +113,7 @@ class EventFeed:
         self._listeners: set[EventListener] = set()
         self._settled = 0
         self._seen: dict[int, float] = {}
-        """Ids above ``settled_id`` that were passed on, each with the time when it was passed on."""
+        """Ids above ``settled_id`` that were passed on, each with the monotonic time of that in seconds."""
         self._ring: deque[tuple[int, bytes]] = deque()
         self._ring_begins = 0
         """Highest event id that the ring does not hold; every event with a greater id that was passed on is in the

@@ -53,7 +53,7 @@ class ProviderLookup:
         self._enhanced: dict[str, Mapping[str, EnhancedService]] = {}
         self._enhanced_until = 0.0
         self._served: OrderedDict[tuple[type[Any], str], tuple[ServedBy, float]] = OrderedDict()
-        """``{(kind, object id): (provider, time at which the entry expires)}``."""
+        """``{(kind, object id): (provider, time, by the event loop's clock, at which the entry expires)}``."""
 
     def forget_providers(self) -> None:
         """Clear the cache of environments, after one was changed or deleted."""

@@ -21,7 +21,7 @@ from evenkeel.core.tls.certificate_references import NamedCertificate
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
 
 FIELDS = ("default_tls_container_ref", "sni_container_refs")
-"""Attributes of listeners that may have such references."""
+"""Attributes of listeners that may have references ``acme://…``."""
 
 
 class ReferencedRequests:

@@ -18,7 +18,7 @@ MAX_QUERY_PARAMETERS = 100
 
 
 NO_CALLER = AdmittedCaller(project_id=ProjectId(""), scope=ProjectId(""))
-"""The caller of a public route. No project has that id, so no tenant's object is accessible."""
+"""The caller of a public route. No project has the empty id, so no tenant's object is accessible."""
 
 
 class Limits(Value):

@@ -34,7 +34,7 @@ ProjectId = Annotated[
     str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
 ]
 SecretText = Annotated[str, Meta(extra_json_schema={"description": "a string", "writeOnly": True})]
-"""Text that no error shows, nor an object that contains it. Limited only by the size of the body."""
+"""Text that errors never show, nor objects that contain such a text. Limited only by the size of the body."""
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Uuid = Annotated[
     str,

@@ -28,7 +28,7 @@ class RateLimit:
         self._burst = float(max(burst, 1))
         self._monotonic = monotonic
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """``{project id: (remaining requests, time at which these were counted)}``."""
+        """``{project id: (remaining requests, monotonic time in seconds at which these were counted)}``."""
 
     def count_request(self, project_id: ProjectId) -> None:
         """Count a request of a project. Raises :class:`Refusal` (429) with a Retry-After header if the

@@ -32,7 +32,7 @@ class Operation(Value):
     """Name of the policy rule; :data:`evenkeel.api.policy.names.PUBLIC`: without authentication."""
     body: type[Any] | None = None
     body_bytes: int = 0
-    """Size up to which bodies are accepted, if it is more than the configured limit of all."""
+    """Size in bytes up to which bodies are accepted, if that is more than the configured limit of all operations."""
     answer: type[Any] | None = None
     """Type of the response's body; None: no content."""
     status: int = 200

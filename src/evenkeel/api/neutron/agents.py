@@ -40,7 +40,7 @@ class NeutronAgentView(Value):
     agent_type: str
     binary: str
     topic: str
-    """Environment and device group of the agent."""
+    """Environment and device group of the agent, ``<environment>_<number>``."""
     host: str
     availability_zone: str
     """Environment of the agent."""

@@ -9,7 +9,7 @@ from evenkeel.api.responses.answers import Answer
 T = TypeVar("T")
 
 BASE = "/neutron"
-"""Prefix of the APIs' paths, because Octavia and LBaaS v2 have the same paths."""
+"""Prefix of the Neutron APIs' paths, because Octavia and LBaaS v2 have the same paths."""
 FORMAT_SUFFIX = ".json"
 """Suffix that older clients of Neutron append to each path, the format of the response; there is no other format."""
 

@@ -36,7 +36,7 @@ class LoadBalancerAttributes(View, kw_only=True):
     vip_network_id: str | None
     additional_vips: list[AdditionalVipView]
     status_reason: str | None
-    """Reason why the load balancer is PENDING or ERROR; not in Octavia."""
+    """Reason why the load balancer is PENDING or ERROR; null: none is known. Not in Octavia."""
     flavor_id: str | None = None
     availability_zone: str | None = None
 

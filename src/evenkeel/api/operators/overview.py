@@ -48,13 +48,13 @@ class RevisionView(Value):
     applied_at: str | None
     """Time at which an agent applied the change; None: the change is not on the device yet."""
     seconds: float | None
-    """Seconds from acceptance to the report of the agent that applied the change."""
+    """Seconds from acceptance to the report of the agent that applied the change; null: not applied yet."""
     agent_id: str
     """Id of the agent that applied the change, or tried to."""
     host: str
     epoch: int | None
     problem: str
-    """Error of a failed attempt; empty if the change was applied."""
+    """Error of a failed attempt; empty if there was none, or the change was applied."""
 
 
 class TopologyAgent(Value):
@@ -105,8 +105,8 @@ class TopologyGroup(Value):
     devices: list[TopologyDevice]
     lines: list[TopologyLine]
     shards: list[ShardView]
-    """The group's shards; first the common shard (``project_id`` empty), which has the objects that projects share.
-    With more than 40 tenants there is no other: ``/shards?agent_id=`` lists the shards of an agent.
+    """The group's shards; first the common shard (``project_id`` empty), which has the objects that projects share. If
+    the group has more than 40 tenants, only the common one: ``/shards?agent_id=`` lists the shards of an agent.
     """
 
 

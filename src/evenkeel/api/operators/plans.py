@@ -76,7 +76,7 @@ class OrphanView(Value):
     devices: str
     """Names of the device group's devices, of which at least one holds the orphan."""
     seconds: int
-    """Seconds since a report first named it as unexpected, or else since its agent first found it."""
+    """Seconds since the orphan was first found, by its agent or in a report, whichever is longer ago."""
     removed_in_seconds: int | None
     """Seconds until the orphan may be removed; null: not known yet, or not automatically."""
 

@@ -26,7 +26,7 @@ from evenkeel.core.tls.certificates import ReferenceQuery
 from evenkeel.core.tls.own_certificates import expiring_certificates as soon
 
 ALARM_DAYS = 7
-"""Days before its end at which a certificate in use counts as a problem of the system."""
+"""Days before the expiry of a certificate in use from which on it counts as a problem of the system."""
 
 
 class StatusView(Value):

@@ -97,7 +97,7 @@ class LoadBalancerNode(Value, kw_only=True):
     operating_status: str
     provisioning_status: str
     status_reason: str | None
-    """Reason why the load balancer is PENDING or ERROR, or listeners wait for a certificate."""
+    """Reason why the load balancer is PENDING or ERROR, or listeners wait for a certificate; null: none is known."""
     listeners: list[ListenerNode]
     pools: list[PoolStatus]
 

@@ -109,7 +109,7 @@ class HostingView(Value):
     operating_reason: str
     environment: str
     data_path: DataPath
-    """``kernel`` if the host's kernel forwards its TCP connections."""
+    """``kernel`` if the host's kernel forwards the load balancer's TCP connections; else ``proxy``."""
     halted: str
     """Reason why the circuit breaker of the load balancer's environment is open; empty: it is closed."""
     message_broker: str

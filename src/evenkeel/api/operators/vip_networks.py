@@ -9,7 +9,7 @@ from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import Invalid
 
 FIELDS = ("vip_networks_allowed", "vip_networks_denied")
-"""The attributes that are lists of ids of networks and subnets."""
+"""Attributes of an environment that are lists of ids of networks and subnets."""
 
 
 def changed_network_lists(changes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -12,8 +12,8 @@ FLAG_WORDS = {
     **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), True),
     **dict.fromkeys(("false", "0", "no", "n", "off", "f"), False),
 }
-"""Words for booleans, in lower case; any case is accepted. They are those of oslo.utils' ``bool_from_string`` and of
-WSME, which parses bodies in Octavia.
+"""Words for booleans, in lower case; any case is accepted. Source: oslo.utils' ``bool_from_string``, and WSME, which
+parses bodies in Octavia.
 """
 
 

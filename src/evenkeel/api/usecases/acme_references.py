@@ -18,7 +18,7 @@ from evenkeel.core.tls.acme.references import RULE, is_acme_reference, shown_ref
 from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
 
 DEFAULT, SNI = "default_tls_container_ref", "sni_container_refs"
-"""Attributes of listeners that may have such references."""
+"""Attributes of listeners that may have references ``acme://…``."""
 REFERENCE_CHARACTERS_MAX = 255
 
 

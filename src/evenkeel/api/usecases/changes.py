@@ -103,8 +103,8 @@ BATCH_DEFAULTS: Changes = {
     for field in structs.fields(Member)
     if field.name in ("admin_state_up", "weight", "backup", "monitor_port", "monitor_address", "given_monitor_address")
 }
-"""Values that a batch sets in an existing member where it does not name them, as in Octavia: clients take a monitor
-port away by leaving it out. A name, tags and a subnet stay."""
+"""Values that a batch sets in an existing member for attributes that the request leaves out, as in Octavia: clients
+remove a monitor port by leaving it out. A name, tags and a subnet stay."""
 
 
 def batch_rows(

@@ -44,7 +44,7 @@ MirrorId = Annotated[
 ]
 Provider = Annotated[str, Meta(min_length=1, max_length=MAX_ENVIRONMENT_NAME_CHARACTERS)]
 Snapshot = Annotated[float, Meta(ge=0, le=1e11)]
-"""A time in seconds; the bound keeps a wrong unit from blocking all later states."""
+"""Time of a state in seconds since the epoch; the bound keeps a wrong unit from blocking all later states."""
 Digest = Annotated[str, Meta(max_length=DIGEST_CHARACTERS_MAX, pattern=r"^[\x20-\x7e]*" + END)]
 ChangeKey = Annotated[str, Meta(max_length=CHANGE_CHARACTERS_MAX, pattern=r"^[\x20-\x7e]*" + END)]
 Metadata = dict[str, Any]

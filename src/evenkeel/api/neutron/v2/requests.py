@@ -47,7 +47,7 @@ L7RuleType = Literal["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]
 
 V2Key = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 V2RuleValue = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
-"""Value of an L7 rule. It is checked together with the rule's type, for each refusal has an error type of its own."""
+"""Value of an L7 rule, which is checked together with the rule's type, because each refusal has its own error type."""
 
 
 class V2Persistence(Request):
