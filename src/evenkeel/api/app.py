@@ -25,7 +25,7 @@ from evenkeel.api.common.openapi import openapi_routes
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, NoActivity, NoTraffic, TrafficSource
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.bodies import check_content_type, read_body
-from evenkeel.api.http.call import NO_CALLER, Call, Limits
+from evenkeel.api.http.call import NO_CALLER, Call, RequestLimits
 from evenkeel.api.http.gatekeeper import Gatekeeper
 from evenkeel.api.http.origins import OriginRule
 from evenkeel.api.http.path_prefix import STATE
@@ -201,7 +201,7 @@ def create_app(
         driver=driver,
         default_provider=default_provider,
         capabilities=capabilities or {},
-        limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items, applied_seconds=wait_until_applied),
+        limits=RequestLimits(body_bytes=max_body_bytes, page_items=max_page_items, applied_seconds=wait_until_applied),
         addresses=addresses,
         certificates=certificates,
         key_manager=key_manager,

@@ -52,8 +52,8 @@ def plain_bad_request(status: int) -> web.Response:
 
 
 class BoundedHandler(web.RequestHandler):
-    """aiohttp's handler of one connection, with additional limits. ``tally``: counts refusals for the log;
-    ``bad_request``: builds the response to input that is not HTTP, given its status.
+    """aiohttp's handler of one connection, with additional limits. ``refusals``: log that counts refused
+    requests; ``bad_request``: builds the response to input that is not HTTP, given its status.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class BoundedHandler(web.RequestHandler):
         server: web.Server,
         connection: Connection,
         settings: HandlerLimits,
-        tally: RefusalLog,
+        refusals: RefusalLog,
         *,
         loop: asyncio.AbstractEventLoop,
         bad_request: Callable[[int], web.Response] = plain_bad_request,
@@ -76,7 +76,7 @@ class BoundedHandler(web.RequestHandler):
         )
         self.client_connection = connection
         self._settings = settings
-        self._tally = tally
+        self._refusals = refusals
         self._bad_request = bad_request
         self._header_timer: asyncio.TimerHandle | None = None
         self._login_timer: asyncio.TimerHandle | None = None
@@ -107,7 +107,7 @@ class BoundedHandler(web.RequestHandler):
         super().connection_lost(exc)
 
     def _count_refusal(self, reason: str) -> None:
-        self._tally.add(reason, self.client_connection.address)
+        self._refusals.add(reason, self.client_connection.address)
 
     def _check_login(self) -> None:
         if not self.client_connection.is_authenticated:

@@ -13,7 +13,7 @@ from evenkeel.api.usecases.tls_rules import (
     check_listener_tls,
     check_pool_tls,
     fill_tls_defaults,
-    speaks_tls,
+    uses_tls,
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER, Listener, Pool
@@ -90,6 +90,6 @@ def test_defaults_are_set_where_tls_is_used_and_nowhere_else(row: Any) -> None:
     assert fill_tls_defaults(after, ANY_TLS) == after
     for name, nothing in SETTINGS.items():
         given_, found = getattr(row, name), getattr(after, name)
-        assert found == (given_ if given_ != nothing or not speaks_tls(row) else found)
-        assert not speaks_tls(row) or found != nothing
+        assert found == (given_ if given_ != nothing or not uses_tls(row) else found)
+        assert not uses_tls(row) or found != nothing
     assert replace(after, **{name: getattr(row, name) for name in SETTINGS}) == row

@@ -16,7 +16,7 @@ from evenkeel.api.common.provider_lookup import ProviderLookup
 from evenkeel.api.common.recent import CoalescedCalls, RecentResult
 from evenkeel.api.common.referenced_requests import ReferencedRequests
 from evenkeel.api.common.references import ReferenceReader
-from evenkeel.api.http.call import Limits
+from evenkeel.api.http.call import RequestLimits
 from evenkeel.api.responses.answers import Answer
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
@@ -53,7 +53,7 @@ class Services:
         network: Network,
         driver: ChangeSink,
         default_provider: str,
-        limits: Limits,
+        limits: RequestLimits,
         capabilities: Mapping[str, Capabilities],
         addresses: AddressRules = STRICT,
         certificates: CertificateStore | None = None,

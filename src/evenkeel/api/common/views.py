@@ -10,7 +10,7 @@ from evenkeel.core.resources.model import (
 
 # Views never form circles, so the garbage collector need not examine them: a list has thousands.
 class View(Value, gc=False):
-    """Base of the views of the Octavia API."""
+    """Base of the views that tenants' APIs show: structs that the garbage collector does not examine."""
 
 
 class IdRef(View, kw_only=True):

@@ -21,7 +21,7 @@ NO_CALLER = AdmittedCaller(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has the empty id, so no tenant's object is accessible."""
 
 
-class Limits(Value):
+class RequestLimits(Value):
     """Limits of one request. Types limit the lists in bodies."""
 
     body_bytes: int = 1 << 20

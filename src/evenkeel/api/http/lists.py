@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from evenkeel.api.http.call import Call, Limits, Query, parse_bool
+from evenkeel.api.http.call import Call, Query, RequestLimits, parse_bool
 from evenkeel.api.http.fields import INT32_MAX
 from evenkeel.api.http.routing import Parameter
 from evenkeel.api.responses.errors import BadList
@@ -148,7 +148,7 @@ class ListRequest(Value):
     """True: no object can match, because the filter names projects that the caller cannot see."""
 
 
-def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
+def parse_list(call: Call, filters: Filters, limits: RequestLimits) -> ListRequest:
     """Parse the filters, order, page and fields of a list request, limited to the caller's projects. Raises
     :class:`BadList` for a bad value, and :class:`Invalid` for an unknown filter or sort key.
     """

@@ -33,13 +33,13 @@ class _LimitExceeded(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One HTTP connection to the API, with limits. Set :attr:`limits`, :attr:`connection` and :attr:`tally` before the
-    connection is made.
+    """One HTTP connection to the API, with limits. Set :attr:`limits`, :attr:`connection` and
+    :attr:`refusals` (the log that counts refused requests) before the connection is made.
     """
 
     limits = HttpLimits()
     connection: Connection
-    tally: RefusalLog
+    refusals: RefusalLog
 
     _peer = Peer()
     _in_header = False
@@ -128,7 +128,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Send an error and close the connection; only close it if a response is in progress. The refusal is
         counted for the log.
         """
-        self.tally.add(f"{status} {text}", self.connection.address)
+        self.refusals.add(f"{status} {text}", self.connection.address)
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
@@ -251,7 +251,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._writing.watch()
 
     def _abort_stalled_connection(self) -> None:
-        self.tally.add("the client does not read its response", self.connection.address)
+        self.refusals.add("the client does not read its response", self.connection.address)
         self._abort_connection()
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, defstruct
 from msgspec.structs import replace
 
 from evenkeel.api.common.linking import Link
-from evenkeel.api.http.call import Call, Limits
+from evenkeel.api.http.call import Call, RequestLimits
 from evenkeel.api.http.lists import PROJECT_NAMES, Filters, ListRequest, Parse
 from evenkeel.api.http.lists import page_links as page_links
 from evenkeel.api.http.lists import read_page as octavia_page
@@ -45,7 +45,7 @@ def list_page_type(plural: str, view: type[Any]) -> type[Any]:
     return _pages[view]
 
 
-def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
+def parse_list(call: Call, filters: Filters, limits: RequestLimits) -> ListRequest:
     """Parse filters, order, page and fields of a list request, limited to the caller's projects; unknown
     parameters are ignored. Raises :class:`NeutronRefusal` (400) naming the parameter, :class:`BadList` for
     an invalid query string.

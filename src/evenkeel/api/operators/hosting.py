@@ -11,7 +11,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_trouble, unreadable_trouble
 from evenkeel.api.operators.remedies import device_remedy
-from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, unissued_certificates, used_references
+from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, find_unissued_trouble, used_references
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import GroupReach
@@ -85,7 +85,7 @@ async def _certificate_trouble(services: Services, root: LoadBalancer) -> Certif
     if unreadable:
         return unreadable_trouble(unreadable)
     used = await used_references(services, root)
-    unissued = await unissued_certificates(services, root, used)
+    unissued = await find_unissued_trouble(services, root, used)
     if unissued.text:
         return unissued
     now = datetime.now(UTC).timestamp()

@@ -23,7 +23,7 @@ async def used_references(services: Services, root: LoadBalancer) -> tuple[Refer
     return tuple(await services.operators.references(query, limit=NAMED_OF_ONE_MAX))
 
 
-async def unissued_certificates(
+async def find_unissued_trouble(
     services: Services, root: LoadBalancer, references: Iterable[ReferencedCertificate]
 ) -> CertificateTrouble:
     """Describe a certificate of the load balancer that its authority does not issue: first one that listeners
@@ -53,7 +53,7 @@ async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
     if not waits:
         return ""
     root = tree.load_balancer
-    return (await unissued_certificates(services, root, await used_references(services, root))).text
+    return (await find_unissued_trouble(services, root, await used_references(services, root))).text
 
 
 async def _unissued_requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:

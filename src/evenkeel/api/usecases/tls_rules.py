@@ -51,14 +51,14 @@ DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
 
 
-def speaks_tls(row: Listener | Pool) -> bool:
+def uses_tls(row: Listener | Pool) -> bool:
     """Whether a listener terminates TLS, or a pool originates it."""
     return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
 
 
 def fill_tls_defaults(row: TlsObject, rules: TlsRules) -> TlsObject:
     """Return the listener or pool with Octavia's defaults in unset TLS attributes; unchanged if it does not use TLS."""
-    if not speaks_tls(row):
+    if not uses_tls(row):
         return row
     return replace(
         row,
@@ -73,7 +73,7 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
     Raises :class:`Invalid`.
     """
     for name, title in _LISTS.items():
-        if speaks_tls(row) and getattr(body, name) == []:
+        if uses_tls(row) and getattr(body, name) == []:
             raise Invalid(
                 f"Validation failure: Empty {title} list. Either specify at least one {title} or remove this "
                 f"parameter to use the default ({name})."
@@ -101,12 +101,12 @@ def check_tls_allowed(body: Any, rules: TlsRules, after: TlsObject, before: TlsO
             "Validation failure: The following ciphers have been prohibited by an administrator: "
             f"{', '.join(ciphers)} (tls_ciphers)"
         )
-    if speaks_tls(after) and (before is None or _tls_settings(before) != _tls_settings(after)):
+    if uses_tls(after) and (before is None or _tls_settings(before) != _tls_settings(after)):
         _check_defaults_allowed(after, rules)
 
 
 def _tls_settings(row: Listener | Pool) -> tuple[Any, ...]:
-    return speaks_tls(row), row.tls_ciphers, row.tls_versions
+    return uses_tls(row), row.tls_ciphers, row.tls_versions
 
 
 def _check_defaults_allowed(row: Listener | Pool, rules: TlsRules) -> None:

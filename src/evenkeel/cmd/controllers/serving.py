@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
         config: uvicorn.Config,
         connections: Connections,
         limits: HttpLimits,
-        tally: RefusalLog,
+        refusals: RefusalLog,
         tls: ssl.SSLContext | None,
         accept_at_once: int,
     ) -> None:
@@ -61,7 +61,7 @@ class Server(uvicorn.Server):
         self._tls = tls
         self._connections = connections
         self._limits = limits
-        self._tally = tally
+        self._refusals = refusals
         self._acceptor: Acceptor | None = None
 
     @contextlib.contextmanager
@@ -96,7 +96,7 @@ class Server(uvicorn.Server):
 
     def _make_protocol(self, connection: Connection) -> BoundedProtocol:
         protocol = BoundedProtocol(self.config, self.server_state, self.lifespan.state)
-        protocol.limits, protocol.connection, protocol.tally = self._limits, connection, self._tally
+        protocol.limits, protocol.connection, protocol.refusals = self._limits, connection, self._refusals
         return protocol
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -126,14 +126,14 @@ def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = A
         # trust 127.0.0.1.
         forwarded_allow_ips=[str(network) for network in shared],
     )
-    tally = RefusalLog("api")
+    refusals = RefusalLog("api")
     limits = ConnectionLimits(
         connections_max=max_connections_for_files(conf.api.connections_max, open_files_max()),
         per_address_max=conf.api.connections_per_address_max,
         shared=shared,
     )
     http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
-    return Server(config, Connections(limits, tally.add), http, tally, api_tls(conf), accept_at_once)
+    return Server(config, Connections(limits, refusals.add), http, refusals, api_tls(conf), accept_at_once)
 
 
 def api_path_prefix(conf: cfg.ConfigOpts) -> str:

@@ -32,14 +32,14 @@ _NAMED = {**_COMMON, "name": parse_text, "description": parse_text}
 _STATUS = {"status": "provisioning_status"}
 
 
-class Collection(TenantResource, kw_only=True):
-    """One kind of LBaaS v1's objects, with Octavia's name for it in policy rules."""
+class V1Resource(TenantResource, kw_only=True):
+    """One kind of LBaaS v1's objects; ``rule`` is Octavia's name of the kind in policy rules."""
 
     read: ReadList
     """Function that reads a page of the objects; a single object is read as a page filtered by its id."""
 
 
-VIPS = Collection(
+VIPS = V1Resource(
     kind=Listener,
     title="Listener",
     name="vip",
@@ -69,7 +69,7 @@ VIPS = Collection(
     read=lambda services, query: services.lbaas_v1.vips(query),
     view=showing.vip_view,
 )
-POOLS = Collection(
+POOLS = V1Resource(
     kind=Pool,
     title="Pool",
     name="pool",
@@ -90,7 +90,7 @@ POOLS = Collection(
     read=lambda services, query: services.lbaas_v1.rooted_pools(query),
     view=showing.pool_view,
 )
-MEMBERS = Collection(
+MEMBERS = V1Resource(
     kind=Member,
     title="Member",
     name="member",
@@ -110,7 +110,7 @@ MEMBERS = Collection(
     read=lambda services, query: services.tenants.list(Member, query),
     view=showing.member_view,
 )
-HEALTH_MONITORS = Collection(
+HEALTH_MONITORS = V1Resource(
     kind=SharedMonitor,
     title="Health Monitor",
     name="health_monitor",
@@ -135,11 +135,11 @@ HEALTH_MONITORS = Collection(
 )
 
 
-async def _find_object(collection: Collection, services: Services, call: Call) -> Any:
+async def _find_object(collection: V1Resource, services: Services, call: Call) -> Any:
     return await read_object(services, call, collection, collection.id_in_path(call))
 
 
-async def read_object(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
+async def read_object(services: Services, call: Call, collection: V1Resource, given_id: str) -> Any:
     """Read one object of a collection by id, if the caller may see it. Raises :class:`NotFound`."""
     query = ListQuery(filters={"id": (given_id,)}, project_id=call.caller.scope, limit=1)
     page = await collection.read(services, query)
@@ -148,12 +148,12 @@ async def read_object(services: Services, call: Call, collection: Collection, gi
     return page.items[0]
 
 
-def _listing_handler(collection: Collection) -> Handler:
+def _listing_handler(collection: V1Resource) -> Handler:
     """Return the handler that lists a page of the collection's objects."""
     return list_handler(collection, lambda services, _call, query: collection.read(services, query))
 
 
-def list_handler(collection: Collection, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
+def list_handler(collection: V1Resource, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
     """Return the handler that lists a page of the objects that ``read`` finds. It raises
     :class:`NeutronRefusal` for a bad parameter.
     """
