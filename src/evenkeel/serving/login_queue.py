@@ -128,12 +128,12 @@ class LoginQueue:
         lane = self._lanes[peer in self._suspects]
         lane.add(one)
         self._attempts[digest] = one
-        one.right.add_done_callback(self._end_callback(digest))
+        one.right.add_done_callback(self._forget_callback(digest))
         if lane.running is None:
             lane.running = loop.create_task(self._run_checks(lane))
         return one
 
-    def _end_callback(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
+    def _forget_callback(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
         def forget_attempt(right: "asyncio.Future[bool]") -> None:
             self._attempts.pop(digest, None)
             if not right.cancelled():

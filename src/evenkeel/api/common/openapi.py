@@ -66,8 +66,8 @@ def openapi_document(routes: Iterable[RouteMap]) -> Document:
     shown = [
         (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
     ]
-    schemas, components = msgspec.json.schema_components(_answer_types(shown), ref_template=_REF_TEMPLATE)
-    named = dict(zip(_answer_types(shown), schemas, strict=True))
+    schemas, components = msgspec.json.schema_components(_schema_types(shown), ref_template=_REF_TEMPLATE)
+    named = dict(zip(_schema_types(shown), schemas, strict=True))
     for _, operation in shown:
         if operation.partial is not None and operation.answer is not None:
             _make_attributes_optional(components, operation.answer.__name__, operation.partial.__name__)
@@ -88,7 +88,7 @@ def openapi_document(routes: Iterable[RouteMap]) -> Document:
     }
 
 
-def _answer_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
+def _schema_types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
     found: dict[type[Any], None] = {Unauthorized: None}
     for route_map, operation in shown:
         for kind in (*route_map.style.errors, operation.body, operation.answer):

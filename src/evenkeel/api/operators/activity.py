@@ -117,10 +117,10 @@ async def show_activity(services: Services, call: Call) -> Answer:
         return _activity_answer(
             services, hours, parse_number_within("points", options.get("points", str(POINTS_MAX)), 1, POINTS_MAX)
         )
-    return await services.recent_activity.get(lambda: _get_activity(services))
+    return await services.recent_activity.get(lambda: _default_activity_answer(services))
 
 
-async def _get_activity(services: Services) -> Answer:
+async def _default_activity_answer(services: Services) -> Answer:
     return _activity_answer(services, HOURS, POINTS_MAX)
 
 

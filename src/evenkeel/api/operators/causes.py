@@ -109,7 +109,7 @@ def explain_problems(found: SystemState) -> list[SystemProblem]:
     from :func:`evenkeel.api.operators.problems.outage_problems`.
     """
     # during an outage agents are silent because of it: their silence is no cause of its own
-    causes = [] if found.outage else [*_halt_causes(found), *_silent_agent_causes(found)]
+    causes = [] if found.outage else [*_halted_environment_causes(found), *_silent_agent_causes(found)]
     explained = {group for cause in causes for group in cause.groups}
     causes += list(_unreached_group_causes(found, explained))
     # each consequence counts for the first cause that explains it, and for the rest if none does
@@ -134,7 +134,7 @@ def explain_problems(found: SystemState) -> list[SystemProblem]:
     ]
 
 
-def _halt_causes(found: SystemState) -> Iterator[_Cause]:
+def _halted_environment_causes(found: SystemState) -> Iterator[_Cause]:
     for row in found.halted:
         silent = [one for one in found.agents if one.silent and one.environment == row.name]
         resume = f"evenkeel environment resume {row.name}"

@@ -25,13 +25,13 @@ async def list_events(services: Services, call: Call) -> Answer:
         after=parse_number_within("after", options.get("after", "0"), 0, INT63_MAX),
         limit=parse_number_within("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
         newest=parse_bool("newest", options.get("newest", "false")),
-        object_id=_refuse_empty("object_id", options.get("object_id"), "an id"),
-        by=_refuse_empty("by", options.get("by"), "the name or id of a user"),
+        object_id=_checked_non_empty("object_id", options.get("object_id"), "an id"),
+        by=_checked_non_empty("by", options.get("by"), "the name or id of a user"),
     )
     return json_answer({"events": [event_view(row) for row in rows]})
 
 
-def _refuse_empty(name: str, value: str | None, allowed: str) -> str | None:
+def _checked_non_empty(name: str, value: str | None, allowed: str) -> str | None:
     if value == "":
         raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be {allowed}.")
     return value

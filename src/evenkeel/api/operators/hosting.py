@@ -39,13 +39,13 @@ async def show_hosting(services: Services, call: Call) -> Answer:
     shown = views.hosting_view(root, shard, by_id, halted, *outages, ahead)
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
-    shown = replace(shown, moving=await _move_step(services, root.id))
+    shown = replace(shown, moving=await _move_step_text(services, root.id))
     shown = await _explanation_with_remedy(services, root, shard, shown)
     state, action = explain_state(to_builtins(shown))
     return json_answer({"hosting": replace(shown, explanation=views.ExplanationView(state=state, action=action))})
 
 
-async def _move_step(services: Services, load_balancer_id: LoadBalancerId) -> str:
+async def _move_step_text(services: Services, load_balancer_id: LoadBalancerId) -> str:
     for move in await services.operators.moves(load_balancer_id=load_balancer_id, only_open=True):
         reason = f": {move.reason}" if move.reason else ""
         return f"{move.step.value}, from device group {move.source} to {move.target}{reason}"

@@ -74,10 +74,10 @@ async def show_status(services: Services, call: Call) -> Answer:
     :class:`BadList` for query parameters, :class:`Unavailable` without the database.
     """
     query_options(call, ())
-    return await services.status.get(lambda: _get_status(services))
+    return await services.status.get(lambda: _build_status_answer(services))
 
 
-async def _get_status(services: Services) -> Answer:
+async def _build_status_answer(services: Services) -> Answer:
     return json_answer({"status": await _read_summary(services)})
 
 
@@ -124,7 +124,7 @@ async def _read_summary(services: Services) -> StatusView:
         countdowns=list(countdown_texts(orphans, countdowns, devices_away=bool(groups))),
         problems=[
             *outage_problems(broker, database),
-            *_unknown_histories(orphans.unknown_histories),
+            *_unknown_history_problems(orphans.unknown_histories),
             *explain_problems(
                 SystemState(
                     outage=outage,
@@ -141,7 +141,7 @@ async def _read_summary(services: Services) -> StatusView:
     )
 
 
-def _unknown_histories(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProblem]:
+def _unknown_history_problems(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProblem]:
     for one in unknown:
         yield SystemProblem(
             kind="history_unknown",

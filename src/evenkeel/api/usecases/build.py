@@ -210,7 +210,7 @@ def pool_rows(
     return NewPool(pool=pool, members=members, monitor=monitor)
 
 
-def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
+def _given_vip_spellings(body: requests.LoadBalancerNew) -> dict[str, str]:
     asked = [body.vip_address, *(each.ip_address for each in body.additional_vips or ())]
     normal = {text: checked_address("vip_address", text) for text in asked if text is not None}
     return {address: text for text, address in normal.items() if text != address}
@@ -241,7 +241,7 @@ def tree_from_body(
         project_id=place.project_id,
         vip=address,
         provider=provider,
-        given_vips=_given_vips(body),
+        given_vips=_given_vip_spellings(body),
         additional_vips=tuple(
             Vip(
                 address=more.address or "",

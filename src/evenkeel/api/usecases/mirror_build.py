@@ -102,13 +102,13 @@ def partial_tree(
             return replace(tree, members=tuple(_build_members_of("", [body], place, monitored=False)))
         case MirroredMonitor():
             return replace(
-                tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_make_constant_id(body.id)),)
+                tree, health_monitors=(monitor_row(body, place, pool_id="", new_id=_constant_id_maker(body.id)),)
             )
         case MirroredPolicy():
             rows = _build_policy(body, "", listener_protocol, place, None)
             return replace(tree, l7policies=(rows.policy,), l7rules=rows.rules)
         case MirroredRule():
-            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_make_constant_id(body.id)),))
+            return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_constant_id_maker(body.id)),))
 
 
 def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> Vip | None:
@@ -166,21 +166,21 @@ def _build_members_of(
     pool_id: str, bodies: Iterable[MirroredMember], place: ParentPlace, *, monitored: bool
 ) -> list[Member]:
     rows = [
-        member_row(item, place, pool_id=pool_id, new_id=_make_constant_id(item.id), monitored=monitored)
+        member_row(item, place, pool_id=pool_id, new_id=_constant_id_maker(item.id), monitored=monitored)
         for item in bodies
     ]
     check_members(rows)
     return rows
 
 
-def _make_constant_id(object_id: str) -> NewId:
+def _constant_id_maker(object_id: str) -> NewId:
     return lambda: object_id
 
 
 def _build_monitor(body: MirroredPool, place: ParentPlace) -> Iterator[HealthMonitor]:
     if (wanted := body.healthmonitor) is not None:
         check_monitor_fits_pool(body.protocol, wanted.type)
-        yield monitor_row(wanted, place, pool_id=body.id, new_id=_make_constant_id(wanted.id))
+        yield monitor_row(wanted, place, pool_id=body.id, new_id=_constant_id_maker(wanted.id))
 
 
 def _build_listener(body: MirroredListener, place: ParentPlace, root: LoadBalancer, pools: Pools | None) -> Listener:

@@ -101,7 +101,7 @@ async def check_port_options(
     affect the port. Raises :class:`Invalid` for options that the port cannot have, :class:`NotFound` for
     the load balancer, and :class:`NetworkUnavailable`.
     """
-    if not services.network.has_ports or not _OF_PORT & changes.keys():
+    if not services.network.has_ports or not _PORT_OPTIONS & changes.keys():
         return False
     by = (await services.providers.find_served_object(LoadBalancer, load_balancer_id, scope)).by
     options = PortOptions(
@@ -119,5 +119,5 @@ async def _check_port_options(services: Services, project_id: ProjectId, options
         raise _invalid_from_not_found(error) from error
 
 
-_OF_PORT = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
+_PORT_OPTIONS = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
 """Attributes of a load balancer that are options of the VIP's port."""

@@ -65,7 +65,7 @@ async def create_graph(services: Services, call: Call, body: requests.V2GraphNew
     listeners = wanted.listeners or []
     pools = [pool for each in listeners for pool in _pools_of_listener(each)]
     await check_subnets(services, call, [member for pool in pools for member in pool.members or []])
-    asked = convert_body(octavia.LoadBalancerNew, wanted, listeners=[_nested_listener(each) for each in listeners])
+    asked = convert_body(octavia.LoadBalancerNew, wanted, listeners=[_convert_listener(each) for each in listeners])
     tree = await make_load_balancer(services, call, asked, lbaas_v2_port, any_subnet=call.caller.scope is None)
     return json_answer({"graph": graph_view(tree)}, 201)
 
@@ -75,19 +75,19 @@ def _pools_of_listener(body: requests.V2GraphListener) -> list[requests.V2GraphP
     return [pool for pool in pools if pool is not None]
 
 
-def _nested_listener(body: requests.V2GraphListener) -> octavia.NestedListener:
+def _convert_listener(body: requests.V2GraphListener) -> octavia.NestedListener:
     check_tls_container(body)
     if body.default_pool is not None:
         check_protocol_pair(body.protocol, body.default_pool.protocol)
     return convert_body(
         octavia.NestedListener,
         body,
-        default_pool=_default_pool(body.default_pool),
-        l7policies=[_nested_policy(each) for each in body.l7policies or ()],
+        default_pool=_convert_pool(body.default_pool),
+        l7policies=[_convert_policy(each) for each in body.l7policies or ()],
     )
 
 
-def _default_pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None:
+def _convert_pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None:
     if body is None:
         return None
     monitor = body.healthmonitor
@@ -100,11 +100,11 @@ def _default_pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPoo
     )
 
 
-def _nested_policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
+def _convert_policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
     check_redirect_target(body.action, None if body.redirect_pool is None else "new", body.redirect_url)
     checked = [checked_rule(each, each.type, each.value) for each in body.rules or ()]
     rules = [convert_body(l7_requests.L7RuleNew, each) for each in checked]
-    return convert_body(octavia.NestedL7Policy, body, redirect_pool=_default_pool(body.redirect_pool), rules=rules)
+    return convert_body(octavia.NestedL7Policy, body, redirect_pool=_convert_pool(body.redirect_pool), rules=rules)
 
 
 # -- the answer
