@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
 from evenkeel.controller.inlined_definitions import InlinedDefinition
 from evenkeel.core.control.shards import OwnershipTerm, ShardOwner
-from evenkeel.core.control.writes import Recheck
+from evenkeel.core.control.writes import RecheckRequest
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.protocol.messages import (
@@ -115,12 +115,12 @@ async def test_looks_at_one_shard_become_one_hint_that_requests_the_most(monkeyp
     bus: Any = SlowBus()
     bus.open.set()
     hints = Hints(bus)
-    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-2",)))
-    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-1",)))
+    hints.notify_recheck(RecheckRequest(owner=OWNER, load_balancer_ids=("lb-2",)))
+    hints.notify_recheck(RecheckRequest(owner=OWNER, load_balancer_ids=("lb-1",)))
     task = asyncio.create_task(hints.run())
     await eventually(lambda: bus.sent)
-    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-1",)))
-    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-2", "lb-3", "lb-4")))
+    hints.notify_recheck(RecheckRequest(owner=OWNER, load_balancer_ids=("lb-1",)))
+    hints.notify_recheck(RecheckRequest(owner=OWNER, load_balancer_ids=("lb-2", "lb-3", "lb-4")))
     await eventually(lambda: len(bus.sent) == 2)
     # settled: hints are sent whole, in this order
     assert bus.sent == [
@@ -133,13 +133,18 @@ async def test_looks_at_one_shard_become_one_hint_that_requests_the_most(monkeyp
 @pytest.mark.parametrize(
     ("recheck", "hint"),
     [
-        (Recheck(owner=OWNER, load_balancer_ids=("lb-1",)), RecheckHint(shard_id="x", load_balancer_ids=("lb-1",))),
-        (Recheck(owner=OWNER, complete=True), ResyncHint(shard_id="x")),
-        (Recheck(owner=replace(OWNER, shard_id=""), complete=True), ResyncAllHint()),
-        (Recheck(owner=OWNER), ReportAgainHint(shard_id="x")),
+        (
+            RecheckRequest(owner=OWNER, load_balancer_ids=("lb-1",)),
+            RecheckHint(shard_id="x", load_balancer_ids=("lb-1",)),
+        ),
+        (RecheckRequest(owner=OWNER, complete=True), ResyncHint(shard_id="x")),
+        (RecheckRequest(owner=replace(OWNER, shard_id=""), complete=True), ResyncAllHint()),
+        (RecheckRequest(owner=OWNER), ReportAgainHint(shard_id="x")),
     ],
 )
-async def test_each_request_to_look_at_devices_again_has_a_message_of_its_own(recheck: Recheck, hint: Any) -> None:
+async def test_each_request_to_look_at_devices_again_has_a_message_of_its_own(
+    recheck: RecheckRequest, hint: Any
+) -> None:
     bus: Any = SlowBus()
     bus.open.set()
     hints = Hints(bus)

@@ -13,16 +13,16 @@ from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
 from evenkeel.core.control.shards import Shard, ShardOwner
-from evenkeel.core.control.writes import Recheck
-from evenkeel.core.placement import AgentSnapshot, Assign, GroupSnapshot, GroupView, ShardSnapshot
+from evenkeel.core.control.writes import RecheckRequest
+from evenkeel.core.placement import AgentSnapshot, AssignStep, GroupSnapshot, PlacementGroup, ShardSnapshot
 from evenkeel.metrics.controller import SHARD_TRANSITIONS
 from tests.clock import HandClock
 
 SETTINGS = ControllerSettings()
 A, B = AgentSnapshot(id="a", live=True), AgentSnapshot(id="b", live=True)
 DOWN = AgentSnapshot(id="a", live=False)
-OPEN = GroupView(number=1, capacity_score=0.2, agents=(A,))
-FULL = GroupView(number=1, capacity_score=1.0, agents=(A,), at_limit=("tenant_count 10 of 10",))
+OPEN = PlacementGroup(number=1, capacity_score=0.2, agents=(A,))
+FULL = PlacementGroup(number=1, capacity_score=1.0, agents=(A,), at_limit=("tenant_count 10 of 10",))
 
 
 def owner(shard: str, host: str = "host-1") -> ShardOwner:
@@ -40,7 +40,7 @@ class Store:
         self.clock = clock
         self.due = DueWork(now_seconds=0.0)
         self.database_ahead_seconds = 0.0
-        self.views: dict[str, Sequence[GroupView]] = {}
+        self.views: dict[str, Sequence[PlacementGroup]] = {}
         """By tenant."""
         self.snapshot = GroupSnapshot()
         self.waiting: list[tuple[str, str, str]] = []
@@ -51,7 +51,7 @@ class Store:
         self.homes: list[bool] = []
         self.placed: list[tuple[str, str, int, str | None]] = []
         self.explained: list[tuple[list[str], str]] = []
-        self.assigned: list[list[Assign]] = []
+        self.assigned: list[list[AssignStep]] = []
         self.handovers: list[tuple[str, int, str, bool]] = []
         self.silences = 0
         self.calm = False
@@ -79,7 +79,7 @@ class Store:
     async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
         return (self.snapshot,)
 
-    async def groups(self, environment: str, project_id: str, **_: Any) -> Sequence[GroupView]:
+    async def groups(self, environment: str, project_id: str, **_: Any) -> Sequence[PlacementGroup]:
         return self.views.get(project_id, ())
 
     async def unplaced(self, *, limit: int) -> list[tuple[str, str, str]]:
@@ -94,7 +94,7 @@ class Store:
         self.placed.append((load_balancer_id, project_id, number, home))
         return owner(f"shard-{project_id}") if self.taken else None
 
-    async def assign(self, steps: Sequence[Assign]) -> list[ShardOwner]:
+    async def assign(self, steps: Sequence[AssignStep]) -> list[ShardOwner]:
         self.assigned.append(list(steps))
         return [owner(step.shard_id) for step in steps] if self.taken else []
 
@@ -112,7 +112,7 @@ class Told(Hints):
     def __init__(self) -> None:
         self.assignments: list[str] = []
         self.work: list[tuple[str, str]] = []
-        self.rechecks: list[Recheck] = []
+        self.rechecks: list[RecheckRequest] = []
 
     def notify_assignments(self, owner: ShardOwner) -> None:
         self.assignments.append(owner.shard_id)
@@ -120,7 +120,7 @@ class Told(Hints):
     def notify_work(self, owner: ShardOwner, load_balancer_id: str, definition: Any = None) -> None:
         self.work.append((owner.shard_id, load_balancer_id))
 
-    def notify_recheck(self, recheck: Recheck) -> None:
+    def notify_recheck(self, recheck: RecheckRequest) -> None:
         self.rechecks.append(recheck)
 
 
@@ -184,7 +184,7 @@ async def test_common_blocker_is_computed_once_and_written_on_all() -> None:
 async def test_a_full_availability_zone_keeps_nobody_else_waiting() -> None:
     at = Bench()
     at.store.waiting = [("lb-0", "lab", "t0"), ("lb-1", "lab", "t1")]
-    elsewhere = GroupView(number=2, capacity_score=0.0, agents=(B,), in_zone=False)
+    elsewhere = PlacementGroup(number=2, capacity_score=0.0, agents=(B,), in_zone=False)
     at.store.views = {"t0": [FULL, elsewhere], "t1": [OPEN]}
     await at.scheduler.tick()
     assert [one[0] for one in at.store.placed] == ["lb-1"]
@@ -209,7 +209,7 @@ async def test_shards_that_nobody_serves_are_given_away_and_their_agents_told() 
     at.store.snapshot = GroupSnapshot(shards=unserved(2), agents=(A,))
     before = transitions("unserved")
     await at.scheduler.tick()
-    assert at.store.assigned == [[Assign("x0", 0, "a"), Assign("x1", 1, "a")]]
+    assert at.store.assigned == [[AssignStep("x0", 0, "a"), AssignStep("x1", 1, "a")]]
     assert transitions("unserved") - before == 2
     assert at.hints.assignments == ["x0", "x1"]
 
@@ -315,7 +315,7 @@ async def test_observer_of_a_group_with_changed_reach_checks_again() -> None:
     await at.scheduler.tick()
     at.store.observer = owner("common")
     await at.scheduler.tick()
-    assert at.hints.rechecks == [Recheck(owner=owner("common"))]
+    assert at.hints.rechecks == [RecheckRequest(owner=owner("common"))]
 
 
 # -- failover on request

@@ -1,13 +1,13 @@
 """The reason on a load balancer that no device group can take now."""
 
 from evenkeel.controller.scheduler import GROUPS_NAMED_MAX, why_unplaced
-from evenkeel.core.placement import AgentSnapshot, GroupView
+from evenkeel.core.placement import AgentSnapshot, PlacementGroup
 
 LIVE = AgentSnapshot(id="a", live=True)
 
 
-def full(number: int, *at_limit: str) -> GroupView:
-    return GroupView(number=number, capacity_score=1.0, agents=(LIVE,), at_limit=at_limit)
+def full(number: int, *at_limit: str) -> PlacementGroup:
+    return PlacementGroup(number=number, capacity_score=1.0, agents=(LIVE,), at_limit=at_limit)
 
 
 def test_a_full_group_is_named_with_the_metrics_at_their_limit() -> None:
@@ -29,13 +29,15 @@ def test_very_many_full_groups_do_not_make_the_reason_long() -> None:
 
 
 def test_a_full_group_without_agents_is_not_the_reason() -> None:
-    gone = GroupView(number=2, capacity_score=1.0, agents=(AgentSnapshot(id="b", live=False),), at_limit=("x 1 of 1",))
+    gone = PlacementGroup(
+        number=2, capacity_score=1.0, agents=(AgentSnapshot(id="b", live=False),), at_limit=("x 1 of 1",)
+    )
     assert "lab/2" not in why_unplaced("lab", [full(1), gone])
 
 
 def test_the_reason_in_an_availability_zone_is_its_group() -> None:
-    elsewhere = GroupView(number=1, capacity_score=0.0, agents=(LIVE,), in_zone=False)
-    idle = GroupView(number=2, capacity_score=0.0, agents=())
+    elsewhere = PlacementGroup(number=1, capacity_score=0.0, agents=(LIVE,), in_zone=False)
+    idle = PlacementGroup(number=2, capacity_score=0.0, agents=())
     assert why_unplaced("lab", [elsewhere]) == (
         "waiting: no agent has registered in the device group of its availability zone in lab"
     )
@@ -48,12 +50,12 @@ def test_the_reason_in_an_availability_zone_is_its_group() -> None:
 
 
 def test_an_environment_without_agents_is_the_reason() -> None:
-    down = GroupView(number=1, capacity_score=0.0, agents=(AgentSnapshot(id="a", live=False),))
+    down = PlacementGroup(number=1, capacity_score=0.0, agents=(AgentSnapshot(id="a", live=False),))
     assert why_unplaced("lab", []) == "waiting: no agent has registered in environment lab"
     assert why_unplaced("lab", [down]) == "waiting: no agent of environment lab is up"
 
 
 def test_groups_that_are_neither_down_nor_all_full_are_not_eligible() -> None:
-    assert why_unplaced("lab", [full(1), GroupView(number=2, capacity_score=0.0, agents=(LIVE,))]) == (
+    assert why_unplaced("lab", [full(1), PlacementGroup(number=2, capacity_score=0.0, agents=(LIVE,))]) == (
         "waiting: no eligible device group in environment lab"
     )

@@ -18,7 +18,7 @@ from evenkeel.acme_client.resolver import DnsResolver
 from evenkeel.acme_client.rfc2136 import Rfc2136Zone, TsigKey
 from evenkeel.core.kit.errors import AuthorityRefused, OrderUnknown
 from evenkeel.core.tls.acme.values import AuthorityOrder, OrderStatus
-from evenkeel.core.tls.acme.zones import record_of
+from evenkeel.core.tls.acme.zones import challenge_record
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.demo.acme.name_server import NameServer
 from evenkeel.demo.acme.server import AcmeServer, dns_proof_method, http_proof_method
@@ -152,7 +152,7 @@ async def test_a_name_is_proven_by_the_record_in_its_zone_that_the_controllers_s
             url = (await client.order(account, [NAME])).url
             (one,) = (await client.read(account, url, dns_names={NAME})).authorizations
             if is_set:
-                await updates.add([record_of(one, "example.org")])
+                await updates.add([challenge_record(one, "example.org")])
             await client.answer(account, one)
             proven = await client.read(account, url, dns_names={NAME})
             assert proven.status is (OrderStatus.READY if is_set else OrderStatus.INVALID)

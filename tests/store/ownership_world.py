@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from evenkeel.core.control.shards import ShardOwner
-from evenkeel.core.placement import Assign
+from evenkeel.core.placement import AssignStep
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.protocol.messages import Keepalive, Register, ReportApplied, ReportReceipt, SessionState
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
@@ -345,5 +345,5 @@ async def open_transaction(world: World) -> AsyncIterator[Any]:
 
 async def assign_one(store: SqlStore, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
     """Try one takeover. Its new owner; None if it failed."""
-    owners = await store.scheduling.assign([Assign(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)])
+    owners = await store.scheduling.assign([AssignStep(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)])
     return owners[0] if owners else None

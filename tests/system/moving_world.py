@@ -6,7 +6,7 @@ from evenkeel.core.control.move_requests import MoveProgress, MoveRequest
 from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.ports import Device
 from evenkeel.devices.noop import NoopMemory
 from tests.system.world import ENVIRONMENT, HostView, World
@@ -57,7 +57,7 @@ class MovingWorld(World):
             environment=ENVIRONMENT,
             group_number=to,
             load_balancer_ids=tuple(map(LoadBalancerId, ids)),
-            home_agent_id=AgentId(derived_agent_id(ENVIRONMENT, self._group_of(home), home)),
+            home_agent_id=AgentId(default_agent_id(ENVIRONMENT, self._group_of(home), home)),
             whole_project=True,
             listening=tuple(map(LoadBalancerId, ids)) if self.listens else (),
             target_listens=self.listens,
@@ -105,7 +105,7 @@ class MovingWorld(World):
     async def drained(self, *hosts: str, undo: bool = False) -> None:
         """These agents get no shards; with ``undo`` they do again."""
         for host in hosts:
-            agent_id = derived_agent_id(ENVIRONMENT, self._group_of(host), host)
+            agent_id = default_agent_id(ENVIRONMENT, self._group_of(host), host)
             await self.store.operators.set_agent_admin_state(AgentId(agent_id), undo)
 
     async def created(self, project_id: str, count: int = 1) -> list[str]:

@@ -15,7 +15,7 @@ from emulator_tests.wired_site import Host, WiredSite, wired
 from evenkeel.core.control.move_requests import MoveProgress, MoveRequest
 from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.ports import Device
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
@@ -53,7 +53,7 @@ class TwoGroups(WiredWorld):
             environment=ENVIRONMENT,
             group_number=2,
             load_balancer_ids=(LoadBalancerId(id_),),
-            home_agent_id=AgentId(derived_agent_id(ENVIRONMENT, 2, "k0")),
+            home_agent_id=AgentId(default_agent_id(ENVIRONMENT, 2, "k0")),
             whole_project=True,
         )
         for change in await self.store.operators.begin_moves(request):

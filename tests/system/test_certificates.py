@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.bus import deliveries, memory
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager
@@ -158,7 +158,7 @@ class Attacker:
         """What the owner of the shard would ask, but for the changes."""
         shard = await self.world.store.operators.shard_of_load_balancer(self.load_balancer_id)
         assert shard is not None
-        agent_id = derived_agent_id(ENVIRONMENT, 1, host)
+        agent_id = default_agent_id(ENVIRONMENT, 1, host)
         session_id = (await self.world.store.operators.agent(agent_id)).session_id
         (sha256,) = self.world.contents
         wanted = m.WantedCertificate(

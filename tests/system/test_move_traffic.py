@@ -20,7 +20,7 @@ from emulator_tests.wired_site import Host, WiredSite, need_namespaces
 from evenkeel.core.control.move_requests import MoveProgress, MoveRequest
 from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Device
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
@@ -151,7 +151,7 @@ class HaproxyWorld(World):
             environment=ENVIRONMENT,
             group_number=2,
             load_balancer_ids=(LoadBalancerId(id_),),
-            home_agent_id=AgentId(derived_agent_id(ENVIRONMENT, 2, "k0")),
+            home_agent_id=AgentId(default_agent_id(ENVIRONMENT, 2, "k0")),
             whole_project=True,
             listening=(LoadBalancerId(id_),),
             target_listens=True,

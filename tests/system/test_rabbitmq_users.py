@@ -10,7 +10,7 @@ import pytest
 
 from evenkeel.bus.access import AgentAccess, ControllerAccess, impersonation_refusal
 from evenkeel.bus.factory import open_bus
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.ports import Bus
 from tests.bus.patience import be_patient
 from tests.services.rabbitmq import SharedRabbitMQ
@@ -30,7 +30,7 @@ class RabbitWorld(World):
         if name.startswith("c"):
             bus = open_bus(self._broker.url, name=name, access=ControllerAccess(refusal=impersonation_refusal))
         else:
-            user = derived_agent_id(ENVIRONMENT, 1, name)
+            user = default_agent_id(ENVIRONMENT, 1, name)
             url = self._broker.url.replace("guest:guest", f"{user}:s3cret")
             bus = open_bus(url, name=name, access=AgentAccess(user=user))
         await bus.start()

@@ -23,7 +23,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import Device, KeyManager, Network
 from evenkeel.core.ports.certificate_contents import read_certificate
@@ -210,7 +210,7 @@ class World:
         device = self._device_of(host)
         number = self._group_of(host)
         settings = AgentSettings(
-            agent_id=derived_agent_id(ENVIRONMENT, number, host),
+            agent_id=default_agent_id(ENVIRONMENT, number, host),
             environment=ENVIRONMENT,
             group_number=number,
             host=host,

@@ -18,7 +18,7 @@ from evenkeel.acme_client.issued import checked_chain
 from evenkeel.acme_client.key_pairs import account_key, certificate_request
 from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import AuthorityRateLimited, AuthorityRefused, AuthorityUnavailable, OrderUnknown
-from evenkeel.core.resources.http_challenges import is_challenge
+from evenkeel.core.resources.http_challenges import is_valid_challenge
 from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.names import WILDCARD, without_wildcard
 from evenkeel.core.tls.acme.values import (
@@ -326,7 +326,7 @@ class AcmeAuthority:
         if one is None:
             raise AuthorityRefused(f"The authority does not offer {method} for {name[:TEXT_CHARACTERS_MAX]}.")
         token, answer = one.chall.encode("token"), one.chall.key_authorization(client.net.key)
-        if not is_challenge(token, answer):
+        if not is_valid_challenge(token, answer):
             raise ValueError("a token has other characters than those of base64url")
         return Authorization(
             name=name,

@@ -7,7 +7,7 @@ derived from environment, group and host, so no look-up is necessary.
 
 from collections.abc import Callable
 
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.kit.values import Value
 from evenkeel.core.protocol.messages import AnyMessage, Register
 
@@ -48,7 +48,7 @@ def impersonation_refusal(user: str | None, message: AnyMessage) -> str:
     if user != agent_id:
         return f"user {user} of the message broker is not agent {agent_id or 'without an id'}"
     if isinstance(message, Register):
-        own = derived_agent_id(message.environment, message.group_number, message.host)
+        own = default_agent_id(message.environment, message.group_number, message.host)
         if own != agent_id:
             return f"the place of agent {agent_id} is another one: that of {message.host} belongs to agent {own}"
     return ""

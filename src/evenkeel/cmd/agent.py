@@ -29,7 +29,7 @@ from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import read_password_files
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.ports import Bus, Device, Reloadable
 from evenkeel.core.resources.capacity import parse_policy
 from evenkeel.devices.certificate_watch import CertificateWatch
@@ -229,7 +229,7 @@ def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
     """Return the agent's id: the option, or derived from environment, group and host. Raises :class:`ValueError` for an
     option that differs from the derived id where RabbitMQ authenticates agents.
     """
-    derived = derived_agent_id(conf.environment_prefix, conf.environment_group_number, conf.host or "")
+    derived = default_agent_id(conf.environment_prefix, conf.environment_group_number, conf.host or "")
     if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
         raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
     return AgentId(conf.agent_id or derived)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, DEAD_QUEUE, calls_exchange
 from evenkeel.bus.amqp.wills import SUFFIX
 from evenkeel.core.kit.ids import SessionId
-from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
+from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, default_agent_id, is_environment_name
 from evenkeel.core.protocol.messages import (
     agent_queue,
     callback_queue,
@@ -77,7 +77,7 @@ def _argument_parser() -> argparse.ArgumentParser:
 
 def agent_user_commands(environment: str, group_number: int, host: str, *, vhost: str) -> tuple[tuple[str, ...], ...]:
     """Return the arguments of the ``rabbitmqctl`` commands that create or correct an agent's user."""
-    user = derived_agent_id(environment, group_number, host)
+    user = default_agent_id(environment, group_number, host)
     limits = {"max-connections": CONNECTIONS_MAX, "max-channels": CHANNELS_MAX}
     return (
         ("add_user", user),

@@ -10,7 +10,7 @@ from evenkeel.controller.placements import Placements
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.control.shards import ShardOwner
-from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.protocol.inquiries import Inquiry
 
 log = structlog.get_logger(__name__)
@@ -56,7 +56,7 @@ class Driver:
         completely.
         """
         for owner in owners:
-            self._hints.notify_recheck(Recheck(owner=owner, complete=True))
+            self._hints.notify_recheck(RecheckRequest(owner=owner, complete=True))
 
     async def failover_requested(self, change: Change) -> None:
         """Begin to move the load balancer's shard to another agent of its device group; if there is none, or

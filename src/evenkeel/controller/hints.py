@@ -11,7 +11,7 @@ import structlog
 
 from evenkeel.controller.inlined_definitions import InlinedDefinition, inlined_definitions
 from evenkeel.core.control.shards import ShardOwner
-from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.kit.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.tracing import Origin, tracer
@@ -45,7 +45,7 @@ class Hints:
         self._bus = bus
         self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, InlinedDefinition | None]] = {}
         """Changed load balancers by queue and shard, with definitions that may be inlined in the hint."""
-        self._rechecks: dict[tuple[str, ShardId], Recheck] = {}
+        self._rechecks: dict[tuple[str, ShardId], RecheckRequest] = {}
         self._assignments: set[str] = set()
         self._origins: dict[str, Origin] = {}
         """Origin of each queue's next hint, for traces; the first if there are several."""
@@ -78,7 +78,7 @@ class Hints:
         if change.owner is not None:
             self.notify_work(change.owner, change.load_balancer_id)
 
-    def notify_recheck(self, recheck: Recheck) -> None:
+    def notify_recheck(self, recheck: RecheckRequest) -> None:
         """Send a hint soon that the shard's owner must check load balancers, or everything, on the devices;
         several are merged. Dropped if too many hints wait.
         """
@@ -90,7 +90,7 @@ class Hints:
         ids = {*recheck.load_balancer_ids, *(waiting.load_balancer_ids if waiting else ())}
         complete = recheck.complete or len(ids) > MAX_IDS_PER_HINT or (waiting is not None and waiting.complete)
         kept = () if complete else tuple(sorted(ids))
-        self._rechecks[key] = Recheck(owner=owner, load_balancer_ids=kept, complete=complete)
+        self._rechecks[key] = RecheckRequest(owner=owner, load_balancer_ids=kept, complete=complete)
         self._wake.set()
 
     def notify_assignments(self, owner: ShardOwner) -> None:
@@ -157,7 +157,7 @@ def _apply_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, InlinedDefinitio
     return ApplyHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), inlined=inlined_definitions(ids))
 
 
-def _recheck_hint(recheck: Recheck) -> WorkHint:
+def _recheck_hint(recheck: RecheckRequest) -> WorkHint:
     shard_id = recheck.owner.shard_id
     if not shard_id:
         return ResyncAllHint()

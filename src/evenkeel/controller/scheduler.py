@@ -13,15 +13,15 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
-from evenkeel.core.control.writes import Recheck
+from evenkeel.core.control.writes import RecheckRequest
 from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
     AgentSnapshot,
     GroupSnapshot,
-    GroupView,
-    Handover,
+    HandoverStep,
+    PlacementGroup,
     ShardSnapshot,
     assign_unserved,
     choose_group,
@@ -244,7 +244,7 @@ class Scheduler:
         observer = await self._scheduling.note_reach(environment, number)
         # Statuses were overwritten while no agent reached the devices; the observer reports all of them again.
         if observer is not None:
-            self._hints.notify_recheck(Recheck(owner=observer))
+            self._hints.notify_recheck(RecheckRequest(owner=observer))
 
     async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[LoadBalancerId, ProjectId]]) -> None:
         elsewhere: dict[str, list[LoadBalancerId]] = {}
@@ -277,7 +277,7 @@ class Scheduler:
                 SHARD_TRANSITIONS.labels(reasons.get(taker.shard_id, UNSERVED)).inc()
                 self._hints.notify_assignments(taker)
 
-    async def _start_handover(self, move: Handover, reason: str, *, rebind: bool = False) -> bool:
+    async def _start_handover(self, move: HandoverStep, reason: str, *, rebind: bool = False) -> bool:
         """Store a handover and send a hint to the present owner. Returns False if the shard or the agent
         changed since the decision. ``reason``: label for metrics; ``rebind``: the new agent becomes the
         shard's home. Raises :class:`StoreUnavailable`.
@@ -310,7 +310,7 @@ def _takeover_reason(owner: AgentSnapshot | None) -> str:
     return "silent" if owner.silent else "stopped"
 
 
-def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
+def why_unplaced(environment: str, groups: Sequence[PlacementGroup]) -> str:
     """Return why no group of the environment can take a load balancer now (human-readable)."""
     if not groups:
         return f"waiting: no agent has registered in environment {environment}"
@@ -325,7 +325,7 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
     return f"waiting: no eligible device group in environment {environment}"
 
 
-def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
+def _why_not_in_zone(environment: str, groups: Sequence[PlacementGroup]) -> str:
     """Return why a load balancer waits whose availability zone names a device group (human-readable)."""
     if not groups:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
@@ -334,7 +334,7 @@ def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
     return f"waiting: {_full_groups_text(environment, groups)}, the one of its availability zone"
 
 
-def _full_groups_text(environment: str, full: Sequence[GroupView]) -> str:
+def _full_groups_text(environment: str, full: Sequence[PlacementGroup]) -> str:
     named = [
         f"device group {environment}/{group.number} is at capacity"
         + (f" ({', '.join(group.at_limit)})" if group.at_limit else "")

@@ -5,7 +5,7 @@ port gets one that answers nothing else, and of which tenants see neither status
 """
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
-from evenkeel.core.resources.http_challenges import CHALLENGE_PATH, is_challenge
+from evenkeel.core.resources.http_challenges import CHALLENGE_PATH, is_valid_challenge
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.devices.errors import Unrenderable
 
@@ -37,6 +37,6 @@ def challenge_responses(service: ServiceDefinition, listener: ServiceListener) -
     if not answers_challenges(listener):
         return {}
     for token, content in service.challenges.items():
-        if not is_challenge(token, content):
+        if not is_valid_challenge(token, content):
             raise Unrenderable(f"challenge {token[:100]!r}: it is not as RFC 8555 prescribes")
     return {f"{CHALLENGE_PATH}{token}": content for token, content in sorted(service.challenges.items())}

@@ -3,7 +3,7 @@
 from evenkeel.core.kit.errors import CertificateError, CertificateNotFound, Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import KeyManager
-from evenkeel.core.tls.acme.references import is_acme_reference, parse_reference, shown_reference
+from evenkeel.core.tls.acme.references import is_acme_reference, parse_reference, reference_for_tenants
 from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList
 
 
@@ -25,9 +25,9 @@ class AcmeReferences:
             name = parse_reference(reference).name
             return await self._key_manager.certificate(f"{self._scheme}://{project_id}/{name}", project_id)
         except CertificateError as error:
-            raise type(error)(shown_reference(reference), error.detail) from error
+            raise type(error)(reference_for_tenants(reference), error.detail) from error
         except Invalid as error:
-            raise CertificateNotFound(shown_reference(reference)) from error
+            raise CertificateNotFound(reference_for_tenants(reference)) from error
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None

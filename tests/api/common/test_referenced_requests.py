@@ -15,7 +15,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.model import Listener
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.authorities import AuthorityScope
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.references import parse_reference
 from evenkeel.core.tls.acme.values import AcmeProgress
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
@@ -90,7 +90,7 @@ async def issue(manager: DirectoryKeyManager) -> None:
 async def note(store: SqlStore, progress: AcmeProgress) -> None:
     """A controller has taken a step of the only request."""
     (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
-    await store.acme.store_progress(taken, Advance(progress, 5.0), lease_seconds=60.0)
+    await store.acme.store_progress(taken, AdvancedProgress(progress, 5.0), lease_seconds=60.0)
 
 
 async def test_a_new_listener_is_pending_until_its_certificate_is_issued(

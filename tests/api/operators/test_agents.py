@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.placement import Assign
+from evenkeel.core.placement import AssignStep
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import ReportState
 from evenkeel.core.resources.statuses import RescheduleMode
@@ -68,7 +68,7 @@ async def test_failback_is_requested_where_it_is_manual(api: Client, store: Stor
     await api.put(f"{BASE}/environments/dev", {"environment": {"failback": "manual"}})
     await put(api, "force-down", {"down": True})
     taken = [
-        Assign(shard_id=row.id, seen_epoch=row.epoch, agent_id="a-2")
+        AssignStep(shard_id=row.id, seen_epoch=row.epoch, agent_id="a-2")
         for row in await store.operators.shards(agent_id="a-1")
     ]
     assert len(await store.scheduling.assign(taken)) == 2

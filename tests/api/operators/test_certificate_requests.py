@@ -13,7 +13,7 @@ from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import Store
 from evenkeel.core.tls.acme.authorities import AuthorityScope
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState
 from evenkeel.core.tls.acme.zones import ZoneScope
 from evenkeel.core.tls.certificates import CertificateKind, NewCertificate
@@ -106,14 +106,14 @@ async def test_of_1000_requests_of_a_project_its_limit_is_accepted_and_another_p
     assert Counter(answers) == {201: 2, 409: 998}
     assert (await api.http.post(BASE, json=body(project_id="p2"))).status_code == 201
     assert len((await api.http.get(BASE)).json()["certificates"]) == 3
-    assert await manager.kept(None) == ()
+    assert await manager.list_certificates(None) == ()
 
 
 async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> None:
     await api.http.post(BASE, json=body())
     (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
     failed = AcmeProgress(state=AcmeState.FAILED, problem="www.example.org: 404", failures=1)
-    await store.acme.store_progress(taken, Advance(failed, 300.0), lease_seconds=60.0)
+    await store.acme.store_progress(taken, AdvancedProgress(failed, 300.0), lease_seconds=60.0)
     shown = (await api.http.get(f"{BASE}/p1/www")).json()["certificate"]
     assert (shown["state"], shown["problem"]) == ("failed", "www.example.org: 404")
 

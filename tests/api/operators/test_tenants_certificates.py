@@ -12,7 +12,7 @@ from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.core.ports import Store
 from evenkeel.core.tls.acme.authorities import AuthorityScope
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import AcmeProgress, AcmeState, AcmeStep
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
 from evenkeel.network.builtin import BuiltinNetwork
@@ -105,7 +105,7 @@ async def test_an_issued_certificate_is_revoked_by_its_project_alone(api: Client
     assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 409
     (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
     issued = AcmeProgress(state=AcmeState.ISSUED, not_after=4e9)
-    await store.acme.store_progress(taken, Advance(issued, 86_400.0), lease_seconds=60.0)
+    await store.acme.store_progress(taken, AdvancedProgress(issued, 86_400.0), lease_seconds=60.0)
     wrong = await api.http.put(path, json={"revocation": {"reason": "other"}}, headers=MEMBER.headers)
     assert wrong.status_code == 400
     assert (await api.http.put(path, json=body, headers=STRANGER.headers)).status_code == 404

@@ -18,7 +18,7 @@ from evenkeel.bus.codec import encode
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import rabbitmq as command
 from evenkeel.core.kit.errors import BusUnavailable
-from evenkeel.core.kit.names import derived_agent_id
+from evenkeel.core.kit.names import default_agent_id
 from evenkeel.core.ports import Bus, Will
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.resources.statuses import HaType
@@ -45,7 +45,7 @@ def callback() -> str:
 
 def id_of(host: str) -> str:
     """The host's agent, and its user."""
-    return derived_agent_id(environment(), 1, host)
+    return default_agent_id(environment(), 1, host)
 
 
 def queue_of(host: str) -> str:

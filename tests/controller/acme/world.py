@@ -13,7 +13,7 @@ from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import AuthorityRefused, Conflict, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.tls.acme.caa import CaaRecord, Issuer
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
     AcmeProgress,
@@ -29,7 +29,7 @@ from evenkeel.core.tls.acme.values import (
     RenewalWindow,
     TxtRecord,
 )
-from evenkeel.core.tls.acme.zones import ZoneScope, record_of
+from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record
 from evenkeel.core.tls.certificates import CertificateBundle, CertificateFacts, KeptCertificate, PrivateKey, Secret
 
 NOW = 1_700_000_000.0
@@ -118,7 +118,7 @@ class Database:
         return (self.certificate,)
 
     async def store_progress(
-        self, taken: AcmeCertificate, result: Advance, *, lease_seconds: float
+        self, taken: AcmeCertificate, result: AdvancedProgress, *, lease_seconds: float
     ) -> AcmeCertificate | None:
         if self.certificate is None or self.certificate.turn != taken.turn:
             return None
@@ -260,7 +260,7 @@ class Authority:
         number = int(authorization.challenge_url.rpartition("/")[2])
         served = any(authorization.token in tokens for tokens in self._database.challenges.values())
         if authorization.method is ChallengeMethod.DNS_01:
-            record = record_of(authorization, "")
+            record = challenge_record(authorization, "")
             served = record.value in self.texts.get(record.name, ())
         is_valid = served and (self._database.applied or authorization.method is ChallengeMethod.DNS_01)
         status = AuthorizationStatus.VALID if is_valid else AuthorizationStatus.INVALID

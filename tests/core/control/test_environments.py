@@ -11,4 +11,4 @@ def test_devices_out_of_reach_are_named_by_their_title_or_else_by_their_address(
         titles={"192.0.2.2": "edge-2 (192.0.2.2)"},
     )
 
-    assert group.away_titles == ("192.0.2.1", "edge-2 (192.0.2.2)")
+    assert group.unreachable_device_titles == ("192.0.2.1", "edge-2 (192.0.2.2)")

@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, Handover, ShardSnapshot, plan_balance, skewed_homes
+from evenkeel.core.placement import (
+    AgentSnapshot,
+    GroupSnapshot,
+    HandoverStep,
+    ShardSnapshot,
+    plan_balance,
+    skewed_homes,
+)
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 
@@ -23,7 +30,7 @@ def group(*homed: int, **changes: object) -> GroupSnapshot:
 
 def test_the_most_gives_to_the_least() -> None:
     assert skewed_homes(group(3, 7, 2)) == ("1", "2")
-    assert plan_balance(group(3, 7, 2)) == [Handover(shard_id="1-0", seen_epoch=1, agent_id="2")]
+    assert plan_balance(group(3, 7, 2)) == [HandoverStep(shard_id="1-0", seen_epoch=1, agent_id="2")]
 
 
 def test_small_differences_stay() -> None:
@@ -62,7 +69,7 @@ def test_one_at_a_time_and_only_what_is_at_home() -> None:
     assert plan_balance(replace(skewed, shards=(away,))) == []
 
 
-def carried_out(before: GroupSnapshot, move: Handover) -> GroupSnapshot:
+def carried_out(before: GroupSnapshot, move: HandoverStep) -> GroupSnapshot:
     shards = tuple(
         replace(shard, home=move.agent_id, acting=move.agent_id) if shard.id == move.shard_id else shard
         for shard in before.shards

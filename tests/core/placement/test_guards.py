@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from evenkeel.core.placement import (
     AgentSnapshot,
     GroupSnapshot,
-    Handover,
+    HandoverStep,
     ShardSnapshot,
     assign_unserved,
     may_assign,
@@ -30,7 +30,7 @@ def test_every_step_of_the_rule_may_be_committed(group: GroupSnapshot) -> None:
         view = shards[step.shard_id]
         assignee, acting = named(group, step.agent_id), named(group, view.acting)
         assert may_assign(step, view, assignee=assignee, acting=acting, halted=group.halted)
-    moves: list[Handover | None] = [plan_failover(group, each, first) for each in group.shards]
+    moves: list[HandoverStep | None] = [plan_failover(group, each, first) for each in group.shards]
     for move in [*plan_leaving(group, first, at_once=99), *plan_handback(group, at_once=99), *moves]:
         if move is not None:
             view = shards[move.shard_id]
@@ -52,7 +52,7 @@ def test_nothing_is_committed_on_what_has_changed() -> None:
     newer = ShardSnapshot(id="s", home="h", acting=None, epoch=5)
     assert not may_assign(step, newer, assignee=agent("h"), acting=None, halted=False)
     assert not may_assign(step, shard(acting="a"), assignee=agent("h"), acting=agent("a"), halted=False)
-    move = Handover(shard_id="s", seen_epoch=4, agent_id="h")
+    move = HandoverStep(shard_id="s", seen_epoch=4, agent_id="h")
     served = shard(acting="a")
     assert may_start_handover(move, served, receiver=agent("h"), acting=agent("a"))
     assert not may_start_handover(move, shard(acting="a", to="b"), receiver=agent("h"), acting=agent("a"))

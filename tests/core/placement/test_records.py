@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, AgentRecord, AgentSnapshot, agent_view, handover_overdue
+from evenkeel.core.placement import (
+    HANDOVER_PATIENCE_SECONDS,
+    AgentRecord,
+    AgentSnapshot,
+    agent_snapshot_of_record,
+    handover_overdue,
+)
 
 NOW, SETTLE, TTL = 10_000.0, 60.0, 5.0
 
@@ -19,7 +25,7 @@ def view(**changes: Any) -> AgentSnapshot:
         "reachable_devices": 2,
         "reachable_since": NOW - 500.0,
     }
-    return agent_view(AgentRecord(**values | changes), now=NOW, settle_seconds=SETTLE)
+    return agent_snapshot_of_record(AgentRecord(**values | changes), now=NOW, settle_seconds=SETTLE)
 
 
 @pytest.mark.parametrize(

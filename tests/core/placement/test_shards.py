@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from evenkeel.core.placement import (
     AgentSnapshot,
     GroupSnapshot,
-    GroupView,
+    PlacementGroup,
     ShardSnapshot,
     assign_unserved,
     choose_group,
@@ -66,8 +66,8 @@ def takers(group: GroupSnapshot) -> list[str]:
     return [step.agent_id for step in assign_unserved(group, first)]
 
 
-def group(number: int, score: float = 0.0, *, tenant: bool = False, live: bool = True) -> GroupView:
-    return GroupView(number=number, capacity_score=score, agents=(agent("a", live=live),), holds_tenant=tenant)
+def group(number: int, score: float = 0.0, *, tenant: bool = False, live: bool = True) -> PlacementGroup:
+    return PlacementGroup(number=number, capacity_score=score, agents=(agent("a", live=live),), holds_tenant=tenant)
 
 
 def test_a_tenant_stays_on_the_group_that_holds_it_while_it_has_room() -> None:

@@ -1,6 +1,6 @@
 from evenkeel.core.resources.enhanced_services import (
     EnhancedService,
-    is_valid_name,
+    is_service_name,
     select_services,
     services_in_tags,
     usable_services,
@@ -23,10 +23,10 @@ def test_other_tags_are_just_tags() -> None:
 
 
 def test_names_are_plain() -> None:
-    assert is_valid_name("esd_demo_1")
-    assert is_valid_name("proxy-protocol.2")
+    assert is_service_name("esd_demo_1")
+    assert is_service_name("proxy-protocol.2")
     for wrong in ("", "a b", "a/b", "a:b", "é", "x" * 65, "a\n"):
-        assert not is_valid_name(wrong)
+        assert not is_service_name(wrong)
 
 
 def test_only_what_can_be_used_is_offered() -> None:

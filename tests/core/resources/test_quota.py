@@ -25,7 +25,7 @@ def test_exceeded_quotas_are_exactly_those_above_their_limit(
 
 @given(own=st.dictionaries(st.sampled_from(sorted(TITLES)), st.none() | limits))
 def test_own_limits_stand_in_place_of_the_defaults(own: dict[str, int | None]) -> None:
-    both = Quotas(loadbalancer=7, l7rule=8).with_own(own)
+    both = Quotas(loadbalancer=7, l7rule=8).with_project_limits(own)
     for name in TITLES:
         default = {"loadbalancer": 7, "l7rule": 8}.get(name, UNLIMITED)
         assert getattr(both, name) == (default if own.get(name) is None else own[name])

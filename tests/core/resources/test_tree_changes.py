@@ -26,7 +26,7 @@ from evenkeel.core.resources.tree_changes import (
     RemoveObjects,
     TouchObjects,
     children_of,
-    fixed_difference,
+    first_fixed_difference,
     tree_changes,
 )
 
@@ -246,8 +246,8 @@ def test_two_listeners_that_swap_their_ports_are_removed_before_they_are_written
     ("name", "value"), [("project_id", "other"), ("vip", None), ("provider", "other"), ("zone_group_number", 2)]
 )
 def test_a_difference_of_what_is_fixed_is_named(name: str, value: Any) -> None:
-    assert fixed_difference(ROOT, replace(ROOT, **{name: value})) == name
-    assert fixed_difference(ROOT, replace(ROOT, name="new", tags=("t",))) is None
+    assert first_fixed_difference(ROOT, replace(ROOT, **{name: value})) == name
+    assert first_fixed_difference(ROOT, replace(ROOT, name="new", tags=("t",))) is None
 
 
 FULL = LoadBalancerTree(

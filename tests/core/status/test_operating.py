@@ -6,9 +6,9 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import (
     UNWATCHED,
     WATCHED_AGAIN,
+    child_status,
     member_status_after_confirmation,
     status_after_confirmation,
-    status_below,
     unobserved_status,
 )
 
@@ -42,8 +42,8 @@ def test_unobserved_object_is_online_if_enabled() -> None:
 def test_below_a_load_balancer_out_of_reach_nothing_states_that_it_works() -> None:
     kept = {S.OFFLINE, S.NO_MONITOR}
     for was in S:
-        assert status_below(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
-        assert status_below(was, S.ERROR) is (was if was in kept else S.ERROR)
+        assert child_status(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
+        assert child_status(was, S.ERROR) is (was if was in kept else S.ERROR)
 
 
 def test_unwatched_online_is_degraded_and_restored() -> None:

@@ -10,7 +10,7 @@ from evenkeel.core.tls.own_certificates import OwnCertificate, expiring_certific
     ("days", "stage"), [(31, None), (30, 30), (8, 30), (7, 7), (1.5, 7), (1, 1), (0.1, 1), (0, 0), (-3, 0)]
 )
 def test_stage_is_the_smallest_within_which_a_certificate_expires(days: float, stage: int | None) -> None:
-    assert OwnCertificate(name="a", ends_at=1000.0 + days * DAY_SECONDS).days_left_stage(1000.0) == stage
+    assert OwnCertificate(name="a", ends_at=1000.0 + days * DAY_SECONDS).reached_expiry_stage(1000.0) == stage
 
 
 def test_text_names_the_certificate_and_the_moment() -> None:

@@ -53,7 +53,7 @@ async def test_added_certificate_is_read_by_its_project(manager: DirectoryKeyMan
     assert await manager.certificate(REF, "p1") == BUNDLE
     assert (shown.reference, shown.sha256, shown.facts) == (REF, BUNDLE.sha256, BUNDLE.facts)
     assert shown == await manager.show("p1", "www")
-    assert await manager.kept(None) == await manager.kept("p1") == (shown,)
+    assert await manager.list_certificates(None) == await manager.list_certificates("p1") == (shown,)
     assert shown.facts is not None and shown.facts.not_after == NOT_AFTER
 
 
@@ -89,7 +89,11 @@ async def test_authorities_and_revocation_lists(manager: DirectoryKeyManager) ->
         await manager.authority(crl, "p1")
     with pytest.raises(CertificateNotFound):
         await manager.certificate(ca, "p1")
-    assert [row.kind for row in await manager.kept("p1")] == ["authority", "revocation_list", "revocation_list"]
+    assert [row.kind for row in await manager.list_certificates("p1")] == [
+        "authority",
+        "revocation_list",
+        "revocation_list",
+    ]
 
 
 async def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(manager: DirectoryKeyManager) -> None:
@@ -119,7 +123,7 @@ async def test_deleted_certificate_is_not_found(manager: DirectoryKeyManager) ->
     for gone in (manager.delete("p1", "www"), manager.show("p1", "www")):
         with pytest.raises(NotFound, match=REF):
             await gone
-    assert await manager.kept(None) == await manager.kept("p9") == ()
+    assert await manager.list_certificates(None) == await manager.list_certificates("p9") == ()
 
 
 async def test_the_disk_holds_nothing_in_clear_and_for_its_owner_only(

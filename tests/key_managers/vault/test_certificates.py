@@ -43,7 +43,7 @@ async def opened(vault: Vault, tmp_path: Path) -> AsyncIterator[OpenedKeyManager
     vault.root.sys.create_or_update_policy("evenkeel", WRITING)
     manager = open_with(vault, tmp_path, writable="true")
     assert manager.certificates is not None
-    for each in await manager.certificates.kept(None):
+    for each in await manager.certificates.list_certificates(None):
         await manager.certificates.delete(each.project_id, each.name)
     yield manager
     manager.close()
@@ -81,12 +81,12 @@ async def test_a_stored_certificate_is_read_by_its_project(store: CertificateSto
     assert await manager.certificate(REFERENCE, P1) == BUNDLE
     assert await store.show(P1, "www") == shown
     await store.add(new(ROOT.pem, name="clients", kind="authority", project_id=P2), replace=False)
-    every = await store.kept(None)
+    every = await store.list_certificates(None)
     assert [(each.project_id, each.name, each.kind.value) for each in every] == [
         (P1, "www", "certificate"),
         (P2, "clients", "authority"),
     ]
-    assert await store.kept(P1) == (shown,)
+    assert await store.list_certificates(P1) == (shown,)
     assert (await manager.authority("vault://p2/clients", P2)).certificates == (ROOT.pem.decode(),)
 
 
@@ -122,7 +122,7 @@ async def test_a_deleted_certificate_is_gone_with_its_versions(vault: Vault, sto
         await store.show(P1, "www")
     with pytest.raises(NotFound):
         await store.delete(P1, "www")
-    assert await store.kept(None) == await store.kept(P1) == ()
+    assert await store.list_certificates(None) == await store.list_certificates(P1) == ()
     await store.add(new(), replace=False)
 
 
@@ -134,21 +134,26 @@ async def test_unusable_content_is_not_stored_and_is_listed_without_facts(
     with pytest.raises(Invalid, match="project_id"):
         await store.add(new(project_id="../p2"), replace=False)
     with pytest.raises(Invalid, match="project_id"):
-        await store.kept(ProjectId("../p2"))
+        await store.list_certificates(ProjectId("../p2"))
     vault.put("p1", "text", certificate="text", private_key="text")
     vault.put("p1", "folder/below", certificate="text")
-    (listed,) = await store.kept(None)
+    (listed,) = await store.list_certificates(None)
     assert (listed.name, listed.facts, listed.sha256) == ("text", None, "")
     vault.put("p1", "more", certificate="text")
     monkeypatch.setattr(places, "LISTED_MAX", 1)
     with pytest.raises(Invalid, match="more than 1 certificates"):
-        await store.kept(None)
+        await store.list_certificates(None)
     vault.root.secrets.kv.v2.delete_metadata_and_all_versions("evenkeel/p1/folder/below")
 
 
 async def test_a_policy_that_does_not_let_controllers_write_is_named(vault: Vault, store: CertificateStore) -> None:
     vault.root.sys.create_or_update_policy("evenkeel", POLICY)
-    for refused in (store.add(new(), replace=False), store.add(new(), replace=True), store.kept(P1), store.kept(None)):
+    for refused in (
+        store.add(new(), replace=False),
+        store.add(new(), replace=True),
+        store.list_certificates(P1),
+        store.list_certificates(None),
+    ):
         with pytest.raises(KeyManagerUnavailable, match=r"vault\.writable"):
             await refused
 
@@ -166,7 +171,7 @@ async def test_an_authoritys_certificates_and_the_keys_of_orders_are_in_vault(
     account = await keys.account_key("https://ca.example/directory")
     again = AcmeKeys(store, manager, KeyPairs())
     assert (await again.account_key("https://ca.example/directory")).reveal() == account.reveal()
-    assert {each.project_id for each in await store.kept(None)} == {ACME_PROJECT}
+    assert {each.project_id for each in await store.list_certificates(None)} == {ACME_PROJECT}
     reference = "acme://www.example.org"
     await store.add(new(name=parse_reference(reference).name), replace=False)
     assert await manager.certificate(reference, P1) == BUNDLE

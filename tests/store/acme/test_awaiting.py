@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.resources.model import Listener, LoadBalancer
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeProgress, AcmeState, AcmeStep
 from evenkeel.core.tls.certificates import CheckedCertificate, DueCertificate, ReferenceQuery, awaited_certificate
 from evenkeel.store.records import schema
@@ -78,7 +78,7 @@ async def due(world: World) -> DueCertificate:
 
 async def note(world: World, certificate: AcmeCertificate, progress: AcmeProgress, delay_seconds: float = 5.0) -> None:
     """A controller has taken a step."""
-    await world.store.acme.store_progress(certificate, Advance(progress, delay_seconds), lease_seconds=60.0)
+    await world.store.acme.store_progress(certificate, AdvancedProgress(progress, delay_seconds), lease_seconds=60.0)
     await world.store.acme.set_awaiting_problem(certificate, awaited_seconds=AWAITED_SECONDS)
 
 
@@ -203,7 +203,7 @@ async def test_waiting_ends_in_error_although_no_controller_has_an_authority_any
 async def test_waiting_for_steps_that_are_taken_in_vain_ends_with_their_problem(world: World) -> None:
     root, row = await waiting(world)
     await world.store.acme.store_progress(
-        await taken(world), Advance(AcmeProgress(problem=UNPROVEN, waits=1), 5.0), lease_seconds=60.0
+        await taken(world), AdvancedProgress(AcmeProgress(problem=UNPROVEN, waits=1), 5.0), lease_seconds=60.0
     )
     await make_older(world, AWAITED_SECONDS + 1.0)
     newer = {"next_attempt_at": await world.now() + 5.0}
@@ -283,7 +283,7 @@ async def test_no_listener_is_stored_that_would_wait_for_nothing(world: World, p
     root = await world.load_balancer()
     if progress is not None:
         await world.store.acme.store_request(new(reference=REFERENCE))
-        await world.store.acme.store_progress(await taken(world), Advance(progress, 5.0), lease_seconds=60.0)
+        await world.store.acme.store_progress(await taken(world), AdvancedProgress(progress, 5.0), lease_seconds=60.0)
     with pytest.raises(Conflict, match="not being issued any more"):
         await add_listener(world, root)
 

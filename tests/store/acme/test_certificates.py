@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
     AcmeProgress,
@@ -102,7 +102,7 @@ async def test_progress_is_stored_with_its_event_and_keeps_the_turn_while_it_is_
     await world.store.acme.store_request(new())
     one = await taken(world)
     next_one = await world.store.acme.store_progress(
-        one, Advance(ORDERED, 0.0, ("certificate_x", "was x")), lease_seconds=60.0
+        one, AdvancedProgress(ORDERED, 0.0, ("certificate_x", "was x")), lease_seconds=60.0
     )
     assert next_one is not None and next_one.progress == ORDERED and next_one.turn == one.turn
     assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
@@ -116,11 +116,13 @@ async def test_results_of_a_controller_whose_turn_is_over_are_not_stored(world: 
     await world.change(schema.acme_certificate, slow.id, next_attempt_at=db_now() - 1.0)
     quick = await taken(world)
     assert (
-        await world.store.acme.store_progress(slow, Advance(ORDERED, 5.0, ("certificate_x", "x")), lease_seconds=60.0)
+        await world.store.acme.store_progress(
+            slow, AdvancedProgress(ORDERED, 5.0, ("certificate_x", "x")), lease_seconds=60.0
+        )
         is None
     )
     assert (
-        await world.store.acme.store_progress(quick, Advance(AcmeProgress(waits=1), 5.0), lease_seconds=60.0)
+        await world.store.acme.store_progress(quick, AdvancedProgress(AcmeProgress(waits=1), 5.0), lease_seconds=60.0)
         is not None
     )
     assert await world.events("certificate_x") == []
@@ -129,7 +131,9 @@ async def test_results_of_a_controller_whose_turn_is_over_are_not_stored(world: 
 async def test_a_renewal_that_is_due_in_months_is_not_taken(world: World) -> None:
     await world.store.acme.store_request(new())
     issued = AcmeProgress(state=AcmeState.ISSUED, not_after=2e9)
-    await world.store.acme.store_progress(await taken(world), Advance(issued, 60 * 86_400.0), lease_seconds=60.0)
+    await world.store.acme.store_progress(
+        await taken(world), AdvancedProgress(issued, 60 * 86_400.0), lease_seconds=60.0
+    )
     assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
 
 
@@ -140,7 +144,7 @@ async def test_a_deleted_request_is_removed_by_the_next_step_and_hidden_before(w
     assert not await world.store.acme.request_removal(PROJECT, "www")
     assert await world.store.acme.find_requested(PROJECT, "www") is None
     assert await world.store.acme.list_requested(None) == ()
-    assert await world.store.acme.store_progress(busy, Advance(ORDERED, 5.0), lease_seconds=60.0) is None
+    assert await world.store.acme.store_progress(busy, AdvancedProgress(ORDERED, 5.0), lease_seconds=60.0) is None
     leaving = await taken(world)
     assert leaving.progress.step is AcmeStep.REMOVE
     await world.store.acme.remove_request(leaving)
@@ -183,7 +187,7 @@ async def test_only_an_issued_certificate_without_an_order_is_to_be_revoked(worl
     issued = AcmeProgress(
         step=AcmeStep.RENEWAL, state=AcmeState.ISSUED, not_after=4e9, certificate_id="aki.1", renew_at=2e9
     )
-    await world.store.acme.store_progress(await taken(world), Advance(issued, 86_400.0), lease_seconds=60.0)
+    await world.store.acme.store_progress(await taken(world), AdvancedProgress(issued, 86_400.0), lease_seconds=60.0)
     assert await world.store.acme.request_revocation(PROJECT, "www", "superseded")
     revoking = await taken(world)
     assert revoking.progress == replace(issued, step=AcmeStep.REVOKE, revocation="superseded")
@@ -194,7 +198,7 @@ async def test_no_more_orders_are_reserved_at_once_than_allowed(world: World) ->
     for number in range(6):
         await world.store.acme.store_request(new(f"n{number}"))
     first, *others = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
-    await world.store.acme.store_progress(first, Advance(ORDERED, 60.0), lease_seconds=60.0)
+    await world.store.acme.store_progress(first, AdvancedProgress(ORDERED, 60.0), lease_seconds=60.0)
     controllers = [world.another_controller() for _ in others]
     answers = await asyncio.gather(
         *(
@@ -207,7 +211,7 @@ async def test_no_more_orders_are_reserved_at_once_than_allowed(world: World) ->
     refused = next(one for one, answer in zip(others, answers, strict=True) if not answer)
     # its own reservation does not keep a certificate from another attempt
     assert await world.store.acme.reserve_order(reserved, orders_max=3, lease_seconds=60.0)
-    await world.store.acme.store_progress(reserved, Advance(AcmeProgress(waits=1), 60.0), lease_seconds=60.0)
+    await world.store.acme.store_progress(reserved, AdvancedProgress(AcmeProgress(waits=1), 60.0), lease_seconds=60.0)
     assert await world.store.acme.reserve_order(refused, orders_max=3, lease_seconds=60.0)
 
 
@@ -219,7 +223,7 @@ async def test_records_are_kept_with_the_request_by_the_controller_whose_turn_it
     slow = await taken(world)
     assert await world.store.acme.store_dns_records(slow, RECORDS)
     assert not await world.store.acme.store_dns_records(slow, ())  # it has others meanwhile
-    noted = await world.store.acme.store_progress(slow, Advance(ORDERED, 0.0), lease_seconds=60.0)
+    noted = await world.store.acme.store_progress(slow, AdvancedProgress(ORDERED, 0.0), lease_seconds=60.0)
     assert noted is not None and noted.records == RECORDS
     await world.change(schema.acme_certificate, slow.id, next_attempt_at=db_now() - 1.0)
     quick = await taken(world)
@@ -235,10 +239,10 @@ async def test_records_are_left_if_no_order_is_open_and_no_step_is_due_soon(worl
     ordered, soon, resting = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
     for one in (ordered, soon, resting):
         assert await world.store.acme.store_dns_records(one, RECORDS)
-    await world.store.acme.store_progress(ordered, Advance(ORDERED, 900.0), lease_seconds=60.0)
-    await world.store.acme.store_progress(soon, Advance(AcmeProgress(), 100.0), lease_seconds=60.0)
+    await world.store.acme.store_progress(ordered, AdvancedProgress(ORDERED, 900.0), lease_seconds=60.0)
+    await world.store.acme.store_progress(soon, AdvancedProgress(AcmeProgress(), 100.0), lease_seconds=60.0)
     await world.store.acme.store_progress(
-        resting, Advance(AcmeProgress(step=AcmeStep.RENEWAL), 900.0), lease_seconds=60.0
+        resting, AdvancedProgress(AcmeProgress(step=AcmeStep.RENEWAL), 900.0), lease_seconds=60.0
     )
     (left,) = await world.store.acme.find_with_unneeded_records(limit=10, rest_seconds=120.0)
     assert (left.id, left.records) == (resting.id, RECORDS)

@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
 from evenkeel.core.kit.errors import CallRefused, SessionLost
-from evenkeel.core.placement import Assign
+from evenkeel.core.placement import AssignStep
 from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatus
@@ -146,7 +146,7 @@ async def test_at_the_end_of_the_epochs_one_shard_stands_still_and_the_others_mo
     assert await world.store.ownership.release_shard("a1", MINE, stuck.id, EPOCH_MAX) is None
     await world.expire("a1")
     shards = [row for row in await world.rows(schema.shard) if row.project_id]
-    steps = [Assign(shard_id=row.id, seen_epoch=row.epoch, agent_id="a2") for row in shards]
+    steps = [AssignStep(shard_id=row.id, seen_epoch=row.epoch, agent_id="a2") for row in shards]
     for _ in range(2):
         await world.store.scheduling.assign(steps)
     acting = {row.project_id: (row.acting_agent_id, row.epoch) for row in await world.rows(schema.shard)}
@@ -169,12 +169,12 @@ async def test_a_row_that_cannot_be_written_does_not_keep_the_others(
 
     real = ownership_placing._taking_values
 
-    def taking(step: Assign, shard: Any) -> dict[str, Any]:
+    def taking(step: AssignStep, shard: Any) -> dict[str, Any]:
         return real(step, shard) | ({"b_home": None} if shard.id == bad.id else {})
 
     monkeypatch.setattr(ownership_placing, "_taking_values", taking)
     taken = await world.store.scheduling.assign(
-        [Assign(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards]
+        [AssignStep(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards]
     )
     assert len(taken) == 3
     acting = {row.project_id: row.acting_agent_id for row in await world.rows(schema.shard) if row.project_id}

@@ -117,7 +117,7 @@ async def test_a_device_out_of_reach_is_shown_by_its_own_name_before_its_address
     (event,) = await world.events("device_unreachable")
     assert event.text == "device lb-2 (b) of device group east/1 is unreachable from every agent"
     (group,) = await world.store.operators.out_of_reach()
-    assert (group.reach.away, group.away_titles) == (("b",), ("lb-2 (b)",))
+    assert (group.reach.away, group.unreachable_device_titles) == (("b",), ("lb-2 (b)",))
 
 
 async def test_a_group_whose_agents_are_gone_is_degraded_and_online_again_with_the_next(world: World) -> None:

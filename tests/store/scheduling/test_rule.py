@@ -11,9 +11,9 @@ from sqlalchemy import select
 from evenkeel.core.control.agent_state import AgentState, agent_state, away_reason, waiting_reason, waiting_shards
 from evenkeel.core.placement import (
     AgentSnapshot,
-    Assign,
+    AssignStep,
     GroupSnapshot,
-    Handover,
+    HandoverStep,
     ShardSnapshot,
     assign_unserved,
     ended_handovers,
@@ -194,7 +194,7 @@ def test_a_shard_is_assigned_if_and_only_if_the_guard_lets_it(
     rule_world.fill(some)
     group = rule_world.everything()
     (shard,), views = group.shards, by_id(group)
-    step = Assign(shard_id=shard.id, seen_epoch=epoch, agent_id=taker, to_home=to_home)
+    step = AssignStep(shard_id=shard.id, seen_epoch=epoch, agent_id=taker, to_home=to_home)
     acting = views.get(shard.acting or "")
     allowed = may_assign(step, shard, assignee=views.get(taker), acting=acting, halted=group.halted)
     taken = rule_world.run(rule_world.store.scheduling.assign([step]))
@@ -210,7 +210,7 @@ def test_a_handover_is_started_if_and_only_if_the_guard_lets_it(
     rule_world.fill(some)
     group = rule_world.everything()
     (shard,), views = group.shards, by_id(group)
-    step = Handover(shard_id=shard.id, seen_epoch=epoch, agent_id=receiver)
+    step = HandoverStep(shard_id=shard.id, seen_epoch=epoch, agent_id=receiver)
     acting = views.get(shard.acting or "")
     allowed = may_start_handover(step, shard, receiver=views.get(receiver), acting=acting)
     asked = rule_world.run(rule_world.store.scheduling.start_handover(shard.id, epoch, receiver))

@@ -10,9 +10,9 @@ from sqlalchemy import update
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.placement import (
     AgentSnapshot,
-    Assign,
+    AssignStep,
     GroupSnapshot,
-    GroupView,
+    PlacementGroup,
     assign_unserved,
     plan_balance,
     plan_handback,
@@ -169,7 +169,7 @@ def timeless(agent: AgentSnapshot) -> AgentSnapshot:
     return replace(agent, live_since=0.0, live_until=0.0, reported_at=0.0)
 
 
-async def groups_for(world: World, project_id: str) -> tuple[GroupView, ...]:
+async def groups_for(world: World, project_id: str) -> tuple[PlacementGroup, ...]:
     return await world.store.scheduling.groups("east", project_id, settle_seconds=SETTLE)
 
 
@@ -386,7 +386,7 @@ async def test_shard_that_is_rebuilt_elsewhere_has_its_home_there(world: World) 
     await world.agent("a2")
     owner = await world.tenant()
     await world.change(schema.agent, "a1", forced_down=True)
-    step = Assign(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2", rebind=True)
+    step = AssignStep(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2", rebind=True)
     assert len(await world.store.scheduling.assign([step])) == 1
     row = await world.shard(owner.shard_id)
     assert (row.home_agent_id, row.acting_agent_id) == ("a2", "a2")
@@ -409,7 +409,7 @@ async def test_a_mass_takeover_costs_as_many_statements_as_a_single_one(world: W
     await world.agent("a2")
     owners = [await world.tenant(f"p{number}") for number in range(30)]
     await world.expire("a1")
-    steps = [Assign(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2") for owner in owners]
+    steps = [AssignStep(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2") for owner in owners]
     counts = []
     for some in (steps[:1], steps[1:]):
         with watched() as seen:

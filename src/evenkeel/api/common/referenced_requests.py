@@ -13,8 +13,8 @@ from evenkeel.core.tls.acme.references import (
     SELF_SIGNED,
     AcmeReference,
     parse_reference,
+    reference_for_tenants,
     references_to_request,
-    shown_reference,
 )
 from evenkeel.core.tls.acme.values import AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificate_references import NamedCertificate
@@ -50,7 +50,7 @@ class ReferencedRequests:
         before, and :class:`Conflict` if the project's limit of requests is met.
         """
         acme, certificates = self._acme, self._certificates
-        where = f"Validation failure: {named.field}: {shown_reference(named.reference)[:255]}"
+        where = f"Validation failure: {named.field}: {reference_for_tenants(named.reference)[:255]}"
         if acme is None or certificates is None:
             raise Invalid(f"{where}: the controllers request no certificates: no authority is configured.")
         if named.field not in FIELDS:
@@ -59,7 +59,7 @@ class ReferencedRequests:
             raise Invalid(f"{where}: devices of this provider do not answer an authority's challenges.")
         reference = parse_reference(named.reference, names_max=acme.names_max)
         if named.reference not in references_to_request(reference.bare):  # uses are looked up by the spelling
-            raise Invalid(f"{where}: should be in lower case, as {shown_reference(reference.bare)[:255]}.")
+            raise Invalid(f"{where}: should be in lower case, as {reference_for_tenants(reference.bare)[:255]}.")
         request = await self._request_certificate(acme, reference, project_id)
         try:
             await certificates.show(project_id, reference.name)
@@ -71,7 +71,7 @@ class ReferencedRequests:
                     return False
                 problem = progress.problem or "the order is under way"
                 raise CertificateNotIssued(
-                    shown_reference(named.reference),
+                    reference_for_tenants(named.reference),
                     f"It was requested: {problem}. Repeat this once it is issued, or add {SELF_SIGNED}.",
                     field=named.field,
                 ) from None

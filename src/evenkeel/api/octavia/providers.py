@@ -84,7 +84,9 @@ async def list_capabilities(services: Services, call: Call) -> Answer:
         device_driver=device_driver,
         enhanced_services=table.offers_services,
         offered_enhanced_services=[
-            OfferedServiceView(name=name, parts=one.offered_settings, tags=sorted(one.tags), parameters=one.parameters)
+            OfferedServiceView(
+                name=name, parts=one.settings_for_tenants, tags=sorted(one.tags), parameters=one.parameters
+            )
             for name, one in offered.items()
         ],
         **asdict(table),

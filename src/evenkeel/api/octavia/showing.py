@@ -32,7 +32,7 @@ from evenkeel.core.resources.model import (
     Member,
     Pool,
 )
-from evenkeel.core.tls.acme.references import shown_reference
+from evenkeel.core.tls.acme.references import reference_for_tenants
 
 _load_balancer, _of_load_balancer = view_and_getter(LoadBalancerView)
 _listener, _of_listener = view_and_getter(ListenerView)
@@ -86,8 +86,8 @@ def listener_view(row: Listener) -> ListenerView:
         updated_at=format_time_or_none(row.updated_at),
         allowed_cidrs=row.allowed_cidrs or None,
         rate_limit_policies=row.rate_limit_policy_ids or None,
-        default_tls_container_ref=reference and shown_reference(reference),
-        sni_container_refs=row.sni_container_refs and tuple(map(shown_reference, row.sni_container_refs)),
+        default_tls_container_ref=reference and reference_for_tenants(reference),
+        sni_container_refs=row.sni_container_refs and tuple(map(reference_for_tenants, row.sni_container_refs)),
         # both null without TLS
         tls_versions=row.tls_versions or None,
         alpn_protocols=row.alpn_protocols or None,

@@ -183,7 +183,7 @@ def _unreached_group_causes(found: SystemState, explained: set[DeviceGroupKey]) 
             continue
         if unwatched and (found.outage or place in explained):
             continue
-        away = f": {', '.join(group.away_titles)}" if group.reach.away else ""
+        away = f": {', '.join(group.unreachable_device_titles)}" if group.reach.away else ""
         text = group.reach.reason(f"{group.environment}/{group.number}") + away
         problem = _group_problem("device_group_unusable", text, group, found)
         unserved = frozenset({group.environment} if unwatched else ())
@@ -196,7 +196,8 @@ def _unreached_device_problems(found: SystemState) -> Iterator[SystemProblem]:
     """
     for group in found.groups:
         if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
-            text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.away_titles)}"
+            titles = ", ".join(group.unreachable_device_titles)
+            text = f"device group {group.environment}/{group.number}: out of reach: {titles}"
             yield _group_problem("devices_out_of_reach", text, group, found)
 
 

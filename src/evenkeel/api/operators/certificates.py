@@ -72,7 +72,7 @@ async def list_certificates(services: Services, call: Call) -> Answer:
     store = _certificate_store(services)
     if call.caller.scope not in (None, project_id):
         return json_answer({"certificates": []})
-    kept = {(row.project_id, row.name): row for row in await store.kept(project_id)}
+    kept = {(row.project_id, row.name): row for row in await store.list_certificates(project_id)}
     requested = {(row.project_id, row.name): row for row in await services.acme_store.list_requested(project_id)}
     places = sorted(place for place in kept.keys() | requested.keys() if place[0] != ACME_PROJECT)
     views = [_certificate_view(services, kept.get(place), requested.get(place)) for place in places]

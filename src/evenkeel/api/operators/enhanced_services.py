@@ -12,7 +12,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import AgentEnhancedServices
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import EnhancedService, ServiceParameter, is_valid_name
+from evenkeel.core.resources.enhanced_services import EnhancedService, ServiceParameter, is_service_name
 
 ABSENT = "not in its files"
 
@@ -66,7 +66,7 @@ async def show_enhanced_service(services: Services, call: Call) -> Answer:
     """
     query_options(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]
-    if not is_valid_name(name):
+    if not is_service_name(name):
         raise NotFound("Enhanced service", name[:64] if name.isprintable() else "given")
     for view in _service_views(await services.operators.enhanced_services(environment)):
         if view.name == name:

@@ -90,7 +90,7 @@ def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds
     the rest. ``certificates``: those that expire soon; ``now_seconds``: seconds since the epoch.
     """
     for one in certificates[:CERTIFICATES_NAMED_MAX]:
-        days = one.days_left_stage(now_seconds)
+        days = one.reached_expiry_stage(now_seconds)
         yield SystemProblem(
             kind="own_certificates",
             text=one.text(0 if days is None else days),

@@ -245,7 +245,7 @@ def devices_view(row: GroupReach) -> DevicesView:
         environment=row.environment,
         group_number=row.number,
         reach=row.reach.kind.value,
-        out_of_reach=list(row.away_titles),
+        out_of_reach=list(row.unreachable_device_titles),
     )
 
 

@@ -14,7 +14,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.catalogue import ACME_AUTHORITY, acme_authority_of
 from evenkeel.core.resources.model import Listener, LoadBalancerTree
-from evenkeel.core.tls.acme.references import RULE, is_acme_reference, shown_reference, with_authority
+from evenkeel.core.tls.acme.references import RULE, is_acme_reference, reference_for_tenants, with_authority
 from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
 
 DEFAULT, SNI = "default_tls_container_ref", "sni_container_refs"
@@ -95,8 +95,10 @@ async def resized_listeners(
     page = await services.tenants.list(Listener, ListQuery(filters={"load_balancer_id": (load_balancer_id,)}))
     changed: list[ResizedListener] = []
     for row in page.items:
-        sni = tuple(map(shown_reference, row.sni_container_refs))
-        default = None if row.default_tls_container_ref is None else shown_reference(row.default_tls_container_ref)
+        sni = tuple(map(reference_for_tenants, row.sni_container_refs))
+        default = (
+            None if row.default_tls_container_ref is None else reference_for_tenants(row.default_tls_container_ref)
+        )
         after = add_authority_to_listener(replace(row, **{DEFAULT: default, SNI: sni}), authority)
         if after != row:
             changed.append(ResizedListener(row, after))
@@ -122,7 +124,7 @@ def _add_authority_to_references(given: Mapping[str, Any], authority: str) -> di
 
 
 def _add_authority_to_reference(field: str, reference: str, authority: str) -> str:
-    if shown_reference(reference) != reference:
+    if reference_for_tenants(reference) != reference:
         raise Invalid(f"Validation failure: {field}: {reference[:REFERENCE_CHARACTERS_MAX]}: should be {RULE}.")
     stored = with_authority(reference, authority)
     if len(stored) > REFERENCE_CHARACTERS_MAX:

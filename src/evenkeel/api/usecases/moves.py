@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.versions import version_problem
-from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveRequest
+from evenkeel.core.control.move_requests import MovableLoadBalancer, MoveRequest, MoveTargetGroup
 from evenkeel.core.devices.capabilities import Capabilities, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
@@ -36,7 +36,7 @@ class MovePlan(Value):
     that is to be home of the shard there; None: no agent is up.
     """
 
-    target: DeviceGroupPlace
+    target: MoveTargetGroup
     moves: tuple[PlannedMove, ...]
     project_id: ProjectId
     home_agent_id: AgentId | None
@@ -99,7 +99,7 @@ async def plan_moves(
 
 async def _target_group(
     services: Services, environment: str, number: int | None, found: Sequence[MovableLoadBalancer]
-) -> DeviceGroupPlace:
+) -> MoveTargetGroup:
     # Raises for an environment that does not exist.
     await services.providers.device_driver_of(environment)
     if number is None:
@@ -116,7 +116,7 @@ async def _target_group(
     return target
 
 
-async def _least_loaded_agent(services: Services, target: DeviceGroupPlace) -> AgentId | None:
+async def _least_loaded_agent(services: Services, target: MoveTargetGroup) -> AgentId | None:
     """Return, of the target group's agents that are up, the one that is home to the fewest shards; None if no agent is
     up.
     """
@@ -136,7 +136,7 @@ async def _version_problems(services: Services) -> tuple[str, ...]:
     return (problem,) if problem else ()
 
 
-def _target_problems(target: DeviceGroupPlace, table: Capabilities, home: AgentId | None) -> Iterator[str]:
+def _target_problems(target: MoveTargetGroup, table: Capabilities, home: AgentId | None) -> Iterator[str]:
     name = f"device group {target.environment}/{target.group_number}"
     if home is None:
         yield f"no agent of {name} is up"
@@ -150,7 +150,7 @@ def _target_problems(target: DeviceGroupPlace, table: Capabilities, home: AgentI
 async def _plan_move(
     services: Services,
     one: MovableLoadBalancer,
-    target: DeviceGroupPlace,
+    target: MoveTargetGroup,
     table: Capabilities,
     permitted: VipNetworks,
 ) -> PlannedMove:
@@ -167,7 +167,7 @@ async def _plan_move(
     )
 
 
-def _move_problems(one: MovableLoadBalancer, target: DeviceGroupPlace, permitted: VipNetworks) -> Iterator[str]:
+def _move_problems(one: MovableLoadBalancer, target: MoveTargetGroup, permitted: VipNetworks) -> Iterator[str]:
     if one.group_number is None:
         yield "it has no device group yet"
     if one.held:
@@ -193,7 +193,7 @@ def _standby_problems(one: MovableLoadBalancer, source: Capabilities) -> Iterato
 
 
 def _move_steps(
-    one: MovableLoadBalancer, target: DeviceGroupPlace, *, listens: bool, by_operator: bool
+    one: MovableLoadBalancer, target: MoveTargetGroup, *, listens: bool, by_operator: bool
 ) -> Iterator[str]:
     here, there = f"{one.environment}/{one.group_number}", f"{target.environment}/{target.group_number}"
     yield f"devices of {there} get everything, and confirm it, before anything changes on {here}"

@@ -27,7 +27,7 @@ from evenkeel.config.esd.part_problems import part_problem
 from evenkeel.config.esd.parts import NO_PARTS, PARTS, Parts
 from evenkeel.config.esd.tags import OTHER_NAMES, TAG_PREFIX, TAGS
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParameter, is_valid_name
+from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParameter, is_service_name
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
@@ -132,7 +132,7 @@ def _parse_json(content: bytes | str) -> Any:
 def _parse_definition(file: str, name: str, value: Any, strict: bool) -> Definition:
     where = f"{file}: enhanced service {_json_excerpt(name)}"
     try:
-        if not is_valid_name(name):
+        if not is_service_name(name):
             raise _InvalidPart(f"a name of {NAME_WORDS} is allowed")
         if not isinstance(value, _JsonPairs):
             raise _InvalidPart(f"{_json_excerpt(value)}: an object of tags and parts is allowed")

@@ -16,7 +16,7 @@ from evenkeel.controller.loops import for_each
 from evenkeel.core.kit.errors import StoreUnavailable, Unavailable, ZoneUnavailable
 from evenkeel.core.ports import AcmeStore, DnsZone
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, TxtRecord
-from evenkeel.core.tls.acme.zones import ZoneScope, record_name, record_of, zones_of
+from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record, challenge_record_name, find_zones
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +48,7 @@ class DnsProof:
         """Return the DNS zone of each name of the certificate that is proven by dns-01; names without a
         configured zone are left out.
         """
-        return zones_of(certificate.project_id, certificate.names, self._scopes)
+        return find_zones(certificate.project_id, certificate.names, self._scopes)
 
     async def check_zones(self, certificate: AcmeCertificate) -> None:
         """Check that the servers of the certificate's zones accept changes. Raises :class:`ZoneUnavailable`
@@ -57,7 +57,7 @@ class DnsProof:
         zones = self.zones_by_name(certificate)
         async with self._limit_time():
             for zone in sorted(set(zones.values())):
-                names = sorted({record_name(name) for name, its in zones.items() if its == zone})
+                names = sorted({challenge_record_name(name) for name, its in zones.items() if its == zone})
                 await self._servers[zone].check(names)
 
     async def set_records(self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]) -> str:
@@ -66,7 +66,7 @@ class DnsProof:
         are. Raises :class:`ZoneUnavailable`, :class:`StoreUnavailable`.
         """
         zones = self.zones_by_name(certificate)
-        wanted = [record_of(each, zones[each.name]) for each in authorizations]
+        wanted = [challenge_record(each, zones[each.name]) for each in authorizations]
         kept = tuple(dict.fromkeys([*certificate.records, *wanted]))
         if len(kept) > RECORDS_MAX:
             raise ZoneUnavailable(f"{RECORDS_MAX} records of earlier orders could not be removed from DNS zones.")

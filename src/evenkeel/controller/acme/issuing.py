@@ -159,7 +159,7 @@ class AcmeIssuing:
             if certificate.progress.step is AcmeStep.REMOVE:
                 await self._remove_request(certificate)
                 return
-            result = p.advance(
+            result = p.advance_progress(
                 certificate.progress, await self._step_event(certificate), at=self._now(), uniform=self._uniform
             )
             ended = bool(certificate.progress.order_url) and not result.progress.order_url
@@ -389,7 +389,7 @@ class AcmeIssuing:
         except Unavailable as error:  # the next order uses it
             log.warning("key of a finished order not deleted", certificate=certificate.name, reason=str(error))
 
-    def _log_result(self, certificate: AcmeCertificate, result: p.Advance) -> None:
+    def _log_result(self, certificate: AcmeCertificate, result: p.AdvancedProgress) -> None:
         about = log.bind(certificate=certificate.name, project=certificate.project_id, names=certificate.names)
         if result.told is None:
             about.debug("certificate step taken", step=result.progress.step.value, problem=result.progress.problem)

@@ -54,7 +54,7 @@ class GroupReach(Value):
     """Text for a device by its address: its own name before the address; devices without a known name are missing."""
 
     @property
-    def away_titles(self) -> tuple[str, ...]:
+    def unreachable_device_titles(self) -> tuple[str, ...]:
         """Texts that name the devices that no agent reaches, sorted by the devices' addresses."""
         return tuple(self.titles.get(name, name) for name in self.reach.away)
 

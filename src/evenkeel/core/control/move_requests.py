@@ -5,7 +5,7 @@ from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.kit.values import Value
 
 
-class DeviceGroupPlace(Value):
+class MoveTargetGroup(Value):
     """A device group to which load balancers may be moved. ``capacity_score``: share of its capacity in use;
     from 1.0 on it takes no more load balancers.
     """

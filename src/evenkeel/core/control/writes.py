@@ -6,7 +6,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import LoadBalancerTree, Resource
 
 
-class Recheck(Value):
+class RecheckRequest(Value):
     """A request to the owner of a shard to read its devices again: their content, or statuses, may differ from what the
     owner last observed.
     """

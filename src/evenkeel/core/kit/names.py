@@ -20,7 +20,7 @@ def is_environment_name(name: str) -> bool:
     return len(name) <= MAX_ENVIRONMENT_NAME_CHARACTERS and _ENVIRONMENT_NAME.fullmatch(name) is not None
 
 
-def derived_agent_id(environment: str, group_number: int, host: str) -> str:
+def default_agent_id(environment: str, group_number: int, host: str) -> str:
     """Return the default id of an agent: the same after every restart, and unique to environment, group and host."""
     return str(uuid.uuid5(_AGENT_IDS, f"{environment}/{group_number}/{host}"))
 

@@ -41,7 +41,7 @@ class Requester(NamedTuple):
     """IP address of the connection's peer, which may be a proxy."""
 
     @property
-    def named(self) -> str:
+    def by_text(self) -> str:
         """Text that names the user, such as ``by alice``; empty outside of a request of the API."""
         return f"by {self.user or 'an unnamed user'}" if self.request_id else ""
 

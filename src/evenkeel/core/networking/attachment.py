@@ -43,7 +43,7 @@ class NotAllocated(Exception):
     """
 
 
-class NotReady(Exception):
+class NetworkNotReady(Exception):
     """Devices are still being attached to a network that projects share; the exception's text names the network."""
 
 
@@ -329,7 +329,7 @@ def service_networks(
 
     Raises :class:`NotAllocated` if a route domain or address is missing in ``attached``,
     :class:`NotAttachable` if the networks are in several route domains or a shared one failed,
-    :class:`NotReady` while devices are being attached to a shared one.
+    :class:`NetworkNotReady` while devices are being attached to a shared one.
     """
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
@@ -389,8 +389,8 @@ def service_network(
 
 
 def _check_shared_network_ready(network_id: str, attached: AttachedNetworks) -> None:
-    """Raise :class:`NotReady` or :class:`NotAttachable` unless the devices have everything that the shard needs of a
-    shared network.
+    """Raise :class:`NetworkNotReady` or :class:`NotAttachable` unless the devices have everything that the
+    shard needs of a shared network.
     """
     state = attached.common[network_id]
     # a newer revision may be pending for other shards: this one waits only for the revision that it needs
@@ -398,7 +398,7 @@ def _check_shared_network_ready(network_id: str, attached: AttachedNetworks) -> 
         return
     if state.reason:
         raise NotAttachable(f"network {network_id}, which projects share: {state.reason}")
-    raise NotReady(f"the devices are being attached to network {network_id}, which projects share")
+    raise NetworkNotReady(f"the devices are being attached to network {network_id}, which projects share")
 
 
 def _shared_service_subnet(

@@ -7,7 +7,7 @@ several controllers from the same counts, and an agent that is added later is ho
 
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.placement.shards import PlacementRule, agent_with_min_id, handover_step
-from evenkeel.core.placement.views import GroupSnapshot, Handover
+from evenkeel.core.placement.views import GroupSnapshot, HandoverStep
 from evenkeel.core.resources.statuses import FailbackMode
 
 DIFFERENCE_MIN = 3
@@ -36,7 +36,7 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
     return (most.id, least.id) if most.homed - least.homed >= max(DIFFERENCE_MIN, SHARE_MIN * average) else None
 
 
-def plan_balance(group: GroupSnapshot) -> list[Handover]:
+def plan_balance(group: GroupSnapshot) -> list[HandoverStep]:
     """Plan a handover of one shard from the agent with the most homes, which serves it as home, to the agent
     with the fewest. Empty if the homes are balanced, there is no such shard, or a handover is in progress.
     """

@@ -5,10 +5,10 @@ home agent.
 from collections.abc import Iterable
 
 from evenkeel.core.placement.agents import fit_agents
-from evenkeel.core.placement.views import AgentSnapshot, GroupView, TieBreaker
+from evenkeel.core.placement.views import AgentSnapshot, PlacementGroup, TieBreaker
 
 
-def choose_group(groups: Iterable[GroupView], tie: TieBreaker[GroupView]) -> GroupView | None:
+def choose_group(groups: Iterable[PlacementGroup], tie: TieBreaker[PlacementGroup]) -> PlacementGroup | None:
     """Choose the device group for a tenant's new load balancer: a group that the tenant is on and that has
     capacity, else an eligible one; of several, one with the lowest capacity score, by ``tie``. None: no
     group qualifies.

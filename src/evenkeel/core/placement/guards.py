@@ -4,7 +4,7 @@ The conditions are deliberately weaker than the rule: an agent that was the best
 although another one would be chosen now. Every step of the rule passes. The store's SQL statements check the same.
 """
 
-from evenkeel.core.placement.views import AgentSnapshot, Assign, Handover, ShardSnapshot
+from evenkeel.core.placement.views import AgentSnapshot, AssignStep, HandoverStep, ShardSnapshot
 
 
 def may_receive(agent: AgentSnapshot | None) -> bool:
@@ -13,7 +13,12 @@ def may_receive(agent: AgentSnapshot | None) -> bool:
 
 
 def may_assign(
-    step: Assign, shard: ShardSnapshot, *, assignee: AgentSnapshot | None, acting: AgentSnapshot | None, halted: bool
+    step: AssignStep,
+    shard: ShardSnapshot,
+    *,
+    assignee: AgentSnapshot | None,
+    acting: AgentSnapshot | None,
+    halted: bool,
 ) -> bool:
     """Whether the shard is unchanged since the plan, and unserved or its handover overdue; and ``assignee`` may take
     it: while the circuit breaker is open only the home may, and a drained agent only as the home.
@@ -28,7 +33,7 @@ def may_assign(
 
 
 def may_start_handover(
-    step: Handover, shard: ShardSnapshot, *, receiver: AgentSnapshot | None, acting: AgentSnapshot | None
+    step: HandoverStep, shard: ShardSnapshot, *, receiver: AgentSnapshot | None, acting: AgentSnapshot | None
 ) -> bool:
     """Whether the shard is unchanged since the plan, another agent serves it and no handover is in progress; and
     ``receiver`` may get it. ``receiver``, ``acting``: None if there is no such agent in the device group.

@@ -39,7 +39,7 @@ class AgentRecord(Value):
     home_shards: int = 0
 
 
-def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
+def agent_snapshot_of_record(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
     """Return the snapshot of a stored agent at ``now``, a time by the database's clock. ``settle_seconds``:
     time for which the agent must have been up, with its present devices reachable, before it gets its
     shards back.

@@ -10,7 +10,14 @@ from enum import Enum
 
 from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.placement.agents import AgentLoads, came_back_after
-from evenkeel.core.placement.views import AgentSnapshot, Assign, GroupSnapshot, Handover, ShardSnapshot, TieBreaker
+from evenkeel.core.placement.views import (
+    AgentSnapshot,
+    AssignStep,
+    GroupSnapshot,
+    HandoverStep,
+    ShardSnapshot,
+    TieBreaker,
+)
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
 
@@ -131,14 +138,14 @@ def _home_or_blocker(
 # -- plans
 
 
-def assign_unserved(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> list[Assign]:
+def assign_unserved(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> list[AssignStep]:
     """Assign every unserved shard to an agent: its home if that is fit, else spread over the fit agents.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
     declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.
     """
     rule = PlacementRule(group, tie)
-    plan: list[Assign] = []
+    plan: list[AssignStep] = []
     for shard in group.shards:
         chosen = rule.agent_to_assign(shard)
         if not isinstance(chosen, str):
@@ -146,18 +153,18 @@ def assign_unserved(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> lis
         rule.loads.count_shard(chosen)
         rebind = group.reschedule is not RescheduleMode.CONTROL and chosen != shard.home
         to_home = chosen == shard.home and not rule.agents[chosen].eligible
-        step = Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind, to_home=to_home)
+        step = AssignStep(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind, to_home=to_home)
         plan.append(step)
     return plan
 
 
-def plan_leaving(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_once: int) -> list[Handover]:
+def plan_leaving(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_once: int) -> list[HandoverStep]:
     """Plan handovers of shards away from live agents that should not serve them (drained, or reaching fewer
     devices). ``at_once``: maximum number of handovers in progress in the group, with those planned.
     """
     rule = PlacementRule(group, tie)
     free = _free_slots(group, at_once)
-    plan: list[Handover] = []
+    plan: list[HandoverStep] = []
     for shard in group.shards:
         if len(plan) >= free:
             break
@@ -168,7 +175,7 @@ def plan_leaving(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_onc
     return plan
 
 
-def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
+def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[HandoverStep]:
     """Plan handovers of shards to their home once that agent has settled. ``at_once``: maximum number of
     handovers in progress in the group, with those planned. Empty in groups whose load balancers are bound
     to their host.
@@ -180,7 +187,7 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     return going[: max(0, _free_slots(group, at_once))]
 
 
-def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: TieBreaker[AgentSnapshot]) -> Handover | None:
+def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: TieBreaker[AgentSnapshot]) -> HandoverStep | None:
     """Plan the handover of a shard that an operator requests: to its home if the shard is away and the home
     is fit, else to the other fit agent with the fewest shards.
 
@@ -212,6 +219,6 @@ def _free_slots(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 
-def handover_step(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
+def handover_step(shard: ShardSnapshot, agent_id: AgentId) -> HandoverStep:
     """Build the step that hands the shard over to the agent."""
-    return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)
+    return HandoverStep(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

@@ -15,7 +15,7 @@ FULL_SCORE = 1.0
 
 
 class AgentSnapshot(Value):
-    """Snapshot of an agent for placement; made by :func:`evenkeel.core.placement.agent_view`."""
+    """Snapshot of an agent for placement; made by :func:`evenkeel.core.placement.agent_snapshot_of_record`."""
 
     id: AgentId
     live: bool
@@ -71,7 +71,7 @@ class AgentSnapshot(Value):
         return self.registered and not self.live and not self.forced_down
 
 
-class GroupView(Value):
+class PlacementGroup(Value):
     """Snapshot of a device group for the placement of one load balancer. ``capacity_score``: share of the
     group's capacity in use; from :data:`FULL_SCORE` on it is full. ``holds_tenant``: whether the load
     balancer's project has a shard there.
@@ -133,7 +133,7 @@ class GroupSnapshot(Value):
     """True: the environment's circuit breaker is open."""
 
 
-class Assign(Value):
+class AssignStep(Value):
     """Planned step: assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
 
     shard_id: ShardId
@@ -147,7 +147,7 @@ class Assign(Value):
     """
 
 
-class Handover(Value):
+class HandoverStep(Value):
     """Planned step: request that the acting agent of a served shard releases it to ``agent_id``, if its epoch
     is still ``seen_epoch``.
     """

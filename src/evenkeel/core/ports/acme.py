@@ -6,7 +6,7 @@ from typing import Protocol
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.tls.acme.caa import CaaRecord, Issuer
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import (
     AcmeCertificate,
     AcmeTarget,
@@ -75,7 +75,7 @@ class AcmeStore(Protocol):
         ...
 
     async def store_progress(
-        self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
+        self, certificate: AcmeCertificate, result: AdvancedProgress, *, lease_seconds: float
     ) -> AcmeCertificate | None:
         """Store what a step has led to, with its event. If the next step is due at once (delay 0), the caller
         keeps the certificate for another ``lease_seconds``. Returns the certificate as stored; None if the

@@ -60,7 +60,7 @@ class CertificateStore(Protocol):
         """
         ...
 
-    async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
+    async def list_certificates(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
         """Return the stored certificates of the project, or (None) of all projects, sorted by project and
         name. Raises :class:`Invalid` for an impossible project id, or if there are more than one list may
         contain.

@@ -8,7 +8,7 @@ from evenkeel.core.control.environments import Environment, GroupReach
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History
 from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummary, Page
-from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveProgress, MoveRequest
+from evenkeel.core.control.move_requests import MovableLoadBalancer, MoveProgress, MoveRequest, MoveTargetGroup
 from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
 from evenkeel.core.control.overview import OwnershipOverview, Revision, SeenController
 from evenkeel.core.control.shards import Shard, ShardCount, ShardOwner
@@ -65,7 +65,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def group_place(self, environment: str, group_number: int) -> DeviceGroupPlace | None:
+    async def group_place(self, environment: str, group_number: int) -> MoveTargetGroup | None:
         """Return the device group; None if no agent of it has ever registered. One query."""
         ...
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from evenkeel.core.control.writes import Change, Recheck
+from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.protocol.messages import (
     JudgeOrphans,
     OrphanVerdict,
@@ -50,7 +50,7 @@ class ReportStore(Protocol):
         """
         ...
 
-    async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
+    async def note_findings(self, report: ReportStatus) -> tuple[RecheckRequest, ...]:
         """Record differences on the devices, and return which agents must read which load balancers again:
         those that are absent, changed or incomplete, or everything on a renewed device.
 

@@ -10,7 +10,7 @@ from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
 from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
+from evenkeel.core.placement import AssignStep, GroupSnapshot, PlacementGroup
 from evenkeel.core.tls.own_certificates import OwnCertificate
 
 
@@ -33,7 +33,7 @@ class SchedulingStore(Protocol):
         *,
         settle_seconds: float,
         load_balancer_id: LoadBalancerId | None = None,
-    ) -> tuple[GroupView, ...]:
+    ) -> tuple[PlacementGroup, ...]:
         """Return snapshots of the environment's device groups for placement, sorted by number; agents' loads
         are zero if a group keeps the tenant. Constant number of queries.
 
@@ -146,7 +146,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+    async def assign(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
         """Take over shards, in one transaction: acting agent = ``agent_id``, epoch + 1; each if its epoch is
         still the seen one, its acting agent is still not live (or its handover long overdue) and the new
         agent is eligible, while the environment's circuit breaker is open only its home.

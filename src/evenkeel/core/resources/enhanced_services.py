@@ -92,7 +92,7 @@ class EnhancedService(Wire):
     """Digest of the agent's secret that the definition needs beside its file; empty: it needs none."""
 
     @property
-    def offered_settings(self) -> dict[str, Any]:
+    def settings_for_tenants(self) -> dict[str, Any]:
         """The definition's :attr:`settings` as tenants see them: of an operator's lines only their number."""
         found = self.settings
         return found | {name: len(found[name]) for name in ("haproxy_lines",) if name in found}
@@ -103,7 +103,7 @@ class EnhancedService(Wire):
         return {name: json.decode(text) for name, text in self.parts.items()}
 
 
-def is_valid_name(text: str) -> bool:
+def is_service_name(text: str) -> bool:
     """Whether a text may be the name of an enhanced service."""
     return _NAME_PATTERN.fullmatch(text) is not None
 
@@ -152,7 +152,7 @@ def bare_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return the tags that may be names of enhanced services without prefix, in alphabetical order, each
     once.
     """
-    return tuple(sorted({tag for tag in tags if is_valid_name(tag)}))
+    return tuple(sorted({tag for tag in tags if is_service_name(tag)}))
 
 
 def select_services(

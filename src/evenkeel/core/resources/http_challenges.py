@@ -27,7 +27,7 @@ class HttpChallenge(Wire):
     """
 
 
-def is_challenge(token: str, key_authorization: str) -> bool:
+def is_valid_challenge(token: str, key_authorization: str) -> bool:
     """Whether a challenge's token and key authorization have the form that RFC 8555 prescribes, so that they
     need no quoting anywhere.
     """

@@ -38,7 +38,7 @@ class Quotas(Value):
         """Return the kinds of objects (keys of :data:`TITLES`) that have a limit."""
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 
-    def with_own(self, limits: Limits) -> "Quotas":
+    def with_project_limits(self, limits: Limits) -> "Quotas":
         """Return a copy with the given ``limits`` in place of these; kinds that are missing in ``limits``, or
         None, stay.
         """

@@ -118,7 +118,7 @@ class TreeChanges(Value):
         return bool(self.load_balancer or self.steps)
 
 
-def fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | None:
+def first_fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | None:
     """Return the name of the first attribute in :data:`FIXED` whose values differ; None if there is none."""
     return next((name for name in FIXED if getattr(stored, name) != getattr(wanted, name)), None)
 

@@ -53,7 +53,7 @@ def unobserved_status(*, enabled: bool) -> OperatingStatus:
     return S.ONLINE if enabled else S.OFFLINE
 
 
-def status_below(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
+def child_status(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
     """Return the operating status of a listener, pool or member after the status of its whole load balancer
     was set to ``whole``: that one, unless ``was`` is in :data:`KEPT_BELOW`.
     """

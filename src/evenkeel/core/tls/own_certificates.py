@@ -24,7 +24,7 @@ class OwnCertificate(Value):
         """True if this is the certificate of a device's management address."""
         return self.name.startswith(DEVICE)
 
-    def days_left_stage(self, now_seconds: float) -> int | None:
+    def reached_expiry_stage(self, now_seconds: float) -> int | None:
         """Return the smallest of :data:`~evenkeel.core.tls.certificates.EXPIRY_DAYS` within which the
         certificate expires, 0 if it has expired; None: it is valid for longer. ``now_seconds``: seconds
         since the epoch.
@@ -33,7 +33,7 @@ class OwnCertificate(Value):
 
     def text(self, days: int) -> str:
         """Return the text of the event about the certificate's expiry, for operators. ``days``: result of
-        :meth:`days_left_stage`.
+        :meth:`reached_expiry_stage`.
         """
         return expiry_text(f"certificate of {self.name}", self.ends_at, days)
 

@@ -118,7 +118,7 @@ class DirectoryKeyManager:
 
         return await self._run_on_files(place, check_and_write)
 
-    async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
+    async def list_certificates(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
         """List the certificates of the project (None: of all projects), sorted by project and name. Raises
         :class:`Invalid` if there are more than :data:`LISTED_MAX`, :class:`KeyManagerUnavailable`.
         """

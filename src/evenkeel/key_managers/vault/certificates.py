@@ -43,7 +43,7 @@ class VaultCertificates:
 
         return await self._calls.run(work)
 
-    async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
+    async def list_certificates(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
         """List the certificates of the project (None: of all projects), sorted by project and name. Raises
         :class:`Invalid` if there are more than :data:`LISTED_MAX`, :class:`KeyManagerUnavailable`.
         """

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.references import SELF_SIGNED
 from evenkeel.core.tls.acme.values import (
     ACME_PROJECT,
@@ -173,7 +173,7 @@ def take_due_certificates(
 
 
 def store_progress(
-    connection: Connection, certificate: AcmeCertificate, result: Advance, lease_seconds: float
+    connection: Connection, certificate: AcmeCertificate, result: AdvancedProgress, lease_seconds: float
 ) -> AcmeCertificate | None:
     """Store a step's progress with its event, and return the certificate as stored; None, and nothing is
     stored, if the caller's lease is over. Without a delay in ``result`` the caller keeps the lease for

@@ -5,7 +5,7 @@ from functools import partial
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.tls.acme.progress import Advance
+from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, PlacedChallenges
 from evenkeel.store.acme import awaiting, certificates, challenges
 from evenkeel.store.engine.base import Database
@@ -50,7 +50,7 @@ class SqlAcme:
         )
 
     async def store_progress(
-        self, certificate: AcmeCertificate, result: Advance, *, lease_seconds: float
+        self, certificate: AcmeCertificate, result: AdvancedProgress, *, lease_seconds: float
     ) -> AcmeCertificate | None:
         return await self._db.write(
             lambda connection: certificates.store_progress(connection, certificate, result, lease_seconds)

@@ -16,7 +16,13 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import LoadBalancerTree
-from evenkeel.core.resources.tree_changes import TreeChanges, all_children, children_of, fixed_difference, tree_changes
+from evenkeel.core.resources.tree_changes import (
+    TreeChanges,
+    all_children,
+    children_of,
+    first_fixed_difference,
+    tree_changes,
+)
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.mirrors.marks import lock_mark, store_removal_mark, write_mark
@@ -133,7 +139,7 @@ def write_tree_differences(
     """
     root = tree.load_balancer
     stored = load_trees(connection, [root.id])[root.id]
-    if (name := fixed_difference(stored.load_balancer, root)) is not None:
+    if (name := first_fixed_difference(stored.load_balancer, root)) is not None:
         raise Invalid(f"{name}: cannot be changed: load balancer {root.id} exists with another one.")
     changes = tree_changes(stored, tree)
     if not (changes or anew):

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, select, update
 
-from evenkeel.core.control.move_requests import DeviceGroupPlace, MovableLoadBalancer, MoveProgress, MoveRequest
+from evenkeel.core.control.move_requests import MovableLoadBalancer, MoveProgress, MoveRequest, MoveTargetGroup
 from evenkeel.core.control.moves import PREPARING_SECONDS, Move, MoveStep
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
@@ -28,13 +28,13 @@ _move, _environment = schema.load_balancer_move, schema.environment
 MOVES_SHOWN = 1_000
 
 
-def read_group_place(connection: Connection, environment: str, group_number: int) -> DeviceGroupPlace | None:
+def read_group_place(connection: Connection, environment: str, group_number: int) -> MoveTargetGroup | None:
     """Return a device group as a target of moves; None if no agent of it has ever registered. One query."""
     is_it = _group.c.environment == storable_text(environment), _group.c.number == group_number
     row = connection.execute(select(_group).where(*is_it)).first()
     if row is None:
         return None
-    return DeviceGroupPlace(
+    return MoveTargetGroup(
         environment=row.environment,
         group_number=row.number,
         device_driver=row.device_driver,

@@ -59,7 +59,7 @@ class SqlQuotas:
         project id.
         """
         own = dict(zip(TITLES, row[1:], strict=False))
-        return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_own(own))
+        return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_project_limits(own))
 
 
 def _set_limits(connection: Connection, project_id: ProjectId, limits: Limits) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, bindparam, func, literal, select
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.placement import AgentRecord, AgentSnapshot, agent_view
+from evenkeel.core.placement import AgentRecord, AgentSnapshot, agent_snapshot_of_record
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 
@@ -144,4 +144,4 @@ def agent_snapshot(
         acting_shards=acting_shards,
         home_shards=home_shards,
     )
-    return agent_view(record, now=row.now, settle_seconds=settle_seconds)
+    return agent_snapshot_of_record(record, now=row.now, settle_seconds=settle_seconds)

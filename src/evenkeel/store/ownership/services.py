@@ -20,9 +20,9 @@ from evenkeel.core.kit.errors import SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.networking.attachment import (
     NetworkNeeds,
+    NetworkNotReady,
     NotAllocated,
     NotAttachable,
-    NotReady,
     SubnetsInUse,
     common_networks_of,
     members_on_tunnels,
@@ -286,7 +286,7 @@ def _add_networks(
             reason = unattachable.get(id_) if unknown[id_] else None
             services[id_] = rejected_definition(services[id_], reason or str(error))
         # The common shard's owner has to apply the network first; it is notified through "awaited".
-        except NotReady as error:
+        except NetworkNotReady as error:
             services[id_] = rejected_definition(services[id_], str(error), waiting=True)
             awaited |= attached.common.keys()
         except NotAllocated:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select, update
 
 from evenkeel.core.control.shards import ShardOwner
-from evenkeel.core.control.writes import Recheck
+from evenkeel.core.control.writes import RecheckRequest
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.protocol.messages import ReportReceipt, ReportStatus
@@ -82,7 +82,7 @@ def read_expected_load_balancers(connection: Connection, report: ReportStatus, l
     )
 
 
-def record_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
+def record_findings(connection: Connection, report: ReportStatus) -> tuple[RecheckRequest, ...]:
     """Record load balancers that are absent or back, with events; return requests to agents to check again.
     Nothing happens if the sender does not observe the group any more. Raises :class:`CallRefused` for a
     report that arrives after a newer one.
@@ -90,7 +90,7 @@ def record_findings(connection: Connection, report: ReportStatus) -> tuple[Reche
     group = lock_observed_group(connection, report)
     if group is None:
         return ()
-    looks: list[Recheck] = []
+    looks: list[RecheckRequest] = []
     events: list[EventRow] = []
     amiss = {*report.absent, *report.changed, *report.lacking}
     for ids in split_into_batches(sorted(amiss)):
@@ -139,7 +139,7 @@ def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence
     ).all()
 
 
-def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
+def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[RecheckRequest]:
     """Return requests to the owners of load balancers to read the devices again. ``complete``: ids of those
     whose whole partition is to be compared.
 
@@ -151,7 +151,7 @@ def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Rech
         if row.host is not None and (row.settled or row.id in complete):
             by_shard.setdefault(row.shard_id, []).append(row)
     return [
-        Recheck(
+        RecheckRequest(
             owner=ShardOwner(
                 shard_id=shard_id,
                 environment=some[0].environment,
@@ -233,7 +233,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
     ]
 
 
-def _rechecks_by_all_agents(connection: Connection, group: Any) -> list[Recheck]:
+def _rechecks_by_all_agents(connection: Connection, group: Any) -> list[RecheckRequest]:
     """Return requests for a complete check to every agent of the group, also to agents whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(
@@ -243,7 +243,7 @@ def _rechecks_by_all_agents(connection: Connection, group: Any) -> list[Recheck]
         )
     )
     return [
-        Recheck(
+        RecheckRequest(
             owner=ShardOwner(
                 shard_id=ShardId(""), environment=group.environment, group_number=group.group_number, host=host
             ),

@@ -28,7 +28,7 @@ def record_own_certificates(connection: Connection, seen: Sequence[OwnCertificat
         insert_if_absent(connection, _own, {"name": name, "ends_at": one.ends_at, "seen_at": db_now()})
         row: Any = connection.execute(select(_own.c.ends_at, _own.c.told_days, db_now().label("now")).where(same)).one()
         told = row.told_days if row.ends_at == one.ends_at else None  # stages start again after a renewal
-        due = one.days_left_stage(row.now)
+        due = one.reached_expiry_stage(row.now)
         stage = due if due is not None and (told is None or told > due) else told
         # Compare-and-set: all controllers check the same certificates, and one of them records the event.
         unchanged = (same, _own.c.ends_at == row.ends_at, _own.c.told_days.is_not_distinct_from(row.told_days))

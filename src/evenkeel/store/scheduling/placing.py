@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select
 from evenkeel.core.control.epochs import is_plausible
 from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.placement import Assign
+from evenkeel.core.placement import AssignStep
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
@@ -264,7 +264,7 @@ def _may_receive_shard(agent_id: AgentId) -> Any:
     )
 
 
-def assign_shards(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+def assign_shards(connection: Connection, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
     """Commit takeovers of shards, with events, and return the new owners; steps that another controller or a
     revived owner overtook are left out. A constant number of statements. Locks all shards before any
     agent.
@@ -319,7 +319,7 @@ _TAKE = (
 )
 
 
-def _taking_values(step: Assign, shard: Any) -> dict[str, Any]:
+def _taking_values(step: AssignStep, shard: Any) -> dict[str, Any]:
     home = step.agent_id if step.rebind else shard.home_agent_id
     return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
 
@@ -335,7 +335,7 @@ def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict
     }
 
 
-def _may_take_shard(taker: Any, step: Assign, shard: Any) -> bool:
+def _may_take_shard(taker: Any, step: AssignStep, shard: Any) -> bool:
     if taker is None or (taker.environment, taker.group_number) != (shard.environment, shard.group_number):
         return False
     return bool(taker.eligible) or (step.to_home and shard.home_agent_id == taker.id)
@@ -364,7 +364,7 @@ def _unserved_shards(connection: Connection, shard_ids: Iterable[ShardId]) -> _U
     )
 
 
-def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
+def _assign_event(step: AssignStep, shard: Any, hosts: dict[str, str]) -> EventRow:
     title, former, taker = shard_title(shard.project_id), shard.acting_agent_id, hosts[step.agent_id]
     taken_over = former is not None and former != step.agent_id
     # A shard that was free, or returns to the agent that had it, is not taken over.

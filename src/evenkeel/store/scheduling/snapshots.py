@@ -14,7 +14,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, Proje
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
-    GroupView,
+    PlacementGroup,
     ShardSnapshot,
     handover_overdue,
     skewed_homes,
@@ -61,7 +61,7 @@ def read_unplaced_load_balancers(
 def _unplaced_query(limit: int) -> Select[Any]:
     """Return a query for unplaced load balancers; those whose environment or zone has an eligible group come first.
 
-    This is only an order: the placement rule (``GroupView.eligible``) decides on each.
+    This is only an order: the placement rule (``PlacementGroup.eligible``) decides on each.
     """
     taking = (
         select(_agent.c.environment)
@@ -106,7 +106,7 @@ def read_group_views(
     project_id: ProjectId,
     settle_seconds: float,
     load_balancer_id: LoadBalancerId | None = None,
-) -> tuple[GroupView, ...]:
+) -> tuple[PlacementGroup, ...]:
     """Return the device groups of an environment as inputs of placement for a load balancer of the project,
     sorted by number. ``load_balancer_id``: the load balancer to place, whose availability zone may name a
     group. ``settle_seconds``: seconds that an agent must be up before it gets its shards back. Two
@@ -115,7 +115,7 @@ def read_group_views(
     place = {"b_environment": environment, "b_project": project_id, "b_id": load_balancer_id}
     rows = connection.execute(_groups_query(), place).all()
     groups = [
-        GroupView(
+        PlacementGroup(
             number=row.number,
             capacity_score=row.capacity_score,
             holds_tenant=bool(row.holds_tenant),

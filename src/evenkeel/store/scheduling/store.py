@@ -12,7 +12,7 @@ from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardW
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
-from evenkeel.core.placement import Assign, GroupSnapshot, ended_handovers
+from evenkeel.core.placement import AssignStep, GroupSnapshot, ended_handovers
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
@@ -124,7 +124,7 @@ class SqlScheduling:
             )
         return served
 
-    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+    async def assign(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
         """Commit takeovers of shards; return the new owners. A failure at one shard does not affect the
         others: after a failure each half is tried separately, down to single shards, whose failure is
         logged.

@@ -28,7 +28,7 @@ def record_act(
     record_event(
         connection,
         kind=kind,
-        text=" ".join(filter(None, (done, by.named))) + details,
+        text=" ".join(filter(None, (done, by.by_text))) + details,
         environment=environment,
         agent_id=agent_id,
         shard_id=shard_id,

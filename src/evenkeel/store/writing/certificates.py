@@ -17,7 +17,7 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.limits import check_limits
 from evenkeel.core.resources.model import Listener, Pool
-from evenkeel.core.tls.acme.references import shown_reference
+from evenkeel.core.tls.acme.references import reference_for_tenants
 from evenkeel.core.tls.acme.values import AcmeStep
 from evenkeel.core.tls.certificate_references import REFERENCES, references_of
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
@@ -151,7 +151,7 @@ def _store_awaited(
         there = select(_certificate.c.announced_sha256, _in_use).where(_certificate.c.id == id_)
         row = connection.execute(there.with_for_update(key_share=True)).first()
         if row is None or (row.announced_sha256 and row.in_use):
-            shown = shown_reference(rows[id_]["reference"])
+            shown = reference_for_tenants(rows[id_]["reference"])
             raise Conflict(f"Certificate {shown} is served, and is not in the key manager: repeat the request.")
         if row.announced_sha256:
             values = {name: rows[id_][name] for name in (*_CHECKED_COLUMNS, "announced_sha256")}
@@ -165,7 +165,9 @@ def _check_certificate_requested(connection: Connection, project_id: ProjectId, 
     there = select(request.c.id).where(request.c.project_id == project_id, request.c.reference == reference, *hopeful)
     # Locked, so that the next step finds the listener, and tells it what has become of the certificate.
     if connection.execute(there.with_for_update(read=True)).first() is None:
-        raise Conflict(f"Certificate {shown_reference(reference)} is not being issued any more: repeat the request.")
+        raise Conflict(
+            f"Certificate {reference_for_tenants(reference)} is not being issued any more: repeat the request."
+        )
 
 
 _in_use = exists().where(_use.c.certificate_id == _certificate.c.id).label("in_use")

@@ -111,7 +111,7 @@ def check_quota(
     quotas = Quotas()
     names: tuple[str, ...] = ()
     if asked and (has_quota or asked & defaults.limited_kinds()):
-        quotas = defaults.with_own(lock_project_quotas(connection, project_id))
+        quotas = defaults.with_project_limits(lock_project_quotas(connection, project_id))
         # In the order of COUNTED, so that few different statements are built and cached.
         names = tuple(name for name in TABLE_BY_KIND if name in asked & quotas.limited_kinds())
     below = growing_kinds(wanted) if holder is not None else ()

@@ -20,10 +20,10 @@ def lowest(low: float, _high: float) -> float:
     return low
 
 
-def after(*events: p.Event, at: float = AT, now: AcmeProgress | None = None) -> p.Advance:
-    result = p.Advance(now or AcmeProgress(), 0.0)
+def after(*events: p.Event, at: float = AT, now: AcmeProgress | None = None) -> p.AdvancedProgress:
+    result = p.AdvancedProgress(now or AcmeProgress(), 0.0)
     for event in events:
-        result = p.advance(result.progress, event, at=at, uniform=lowest)
+        result = p.advance_progress(result.progress, event, at=at, uniform=lowest)
     return result
 
 
@@ -200,7 +200,7 @@ def test_any_history_keeps_the_order_with_its_steps_and_ends_in_a_bounded_delay(
         if not isinstance(event, POSSIBLE[now.step]):
             continue
         at += passed
-        result = p.advance(now, event, at=at, uniform=lambda low, high: low + share * (high - low))
+        result = p.advance_progress(now, event, at=at, uniform=lambda low, high: low + share * (high - low))
         was, now = now, result.progress
         assert bool(now.order_url) == (now.step in ORDERED_STEPS) == bool(now.order_until)
         assert len(now.problem) <= p.PROBLEM_CHARACTERS_MAX and result.delay_seconds >= 0

@@ -6,8 +6,8 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.tls.acme.references import (
     is_acme_reference,
     parse_reference,
+    reference_for_tenants,
     references_to_request,
-    shown_reference,
     with_authority,
 )
 
@@ -34,8 +34,8 @@ def test_a_reference_by_a_flavors_authority_is_another_certificate_that_is_shown
     assert (found.names, found.self_signed, found.authority) == (plain.names, plain.self_signed, "internal")
     assert found.name != plain.name
     assert stored in references_to_request(found.bare) and stored not in references_to_request(plain.bare)
-    assert shown_reference(stored) == written == shown_reference(written) == with_authority(written, "")
-    assert with_authority("vault://p1/www", "internal") == shown_reference("vault://p1/www") == "vault://p1/www"
+    assert reference_for_tenants(stored) == written == reference_for_tenants(written) == with_authority(written, "")
+    assert with_authority("vault://p1/www", "internal") == reference_for_tenants("vault://p1/www") == "vault://p1/www"
 
 
 def test_references_of_key_managers_are_others() -> None:

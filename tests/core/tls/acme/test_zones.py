@@ -4,7 +4,7 @@ import pytest
 
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.values import Authorization, AuthorizationStatus, TxtRecord
-from evenkeel.core.tls.acme.zones import ZoneScope, record_of, unproven_wildcards, zone_of, zones_of
+from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record, find_zone, find_zones, unproven_wildcards
 
 ONE, TWO = ProjectId("p1"), ProjectId("p2")
 SCOPES = (
@@ -34,12 +34,12 @@ SCOPES = (
 def test_the_zone_of_a_name_is_the_most_specific_one_if_it_belongs_to_the_project(
     project: ProjectId, name: str, zone: str | None
 ) -> None:
-    assert zone_of(project, name, SCOPES) == zone
+    assert find_zone(project, name, SCOPES) == zone
 
 
 def test_names_outside_of_the_projects_zones_are_left_out() -> None:
     names = ("www.example.org", "www.example.net", "*.example.net", "*.example.org")
-    assert zones_of(ONE, names, SCOPES) == {"www.example.org": "example.org", "*.example.org": "example.org"}
+    assert find_zones(ONE, names, SCOPES) == {"www.example.org": "example.org", "*.example.org": "example.org"}
     assert unproven_wildcards(ONE, names, SCOPES) == ["*.example.net"]
 
 
@@ -54,6 +54,6 @@ def test_the_record_of_a_wildcard_is_that_of_its_domain() -> None:
     )
     # printf token.thumbprint | openssl dgst -sha256 -binary | basenc --base64url
     value = "61rBZ_4knHblO0MNoxFsXZ_eTFUHum0B6IVRbhvUn5I"
-    assert record_of(authorization, "example.org") == TxtRecord(
+    assert challenge_record(authorization, "example.org") == TxtRecord(
         zone="example.org", name="_acme-challenge.example.org", value=value
     )

@@ -20,7 +20,7 @@ from evenkeel.core.resources.model import (
     Pool,
 )
 from evenkeel.core.resources.statuses import OperatingStatus
-from evenkeel.core.tls.acme.references import shown_reference
+from evenkeel.core.tls.acme.references import reference_for_tenants
 
 DISABLED = "DISABLED"
 DEGRADED = OperatingStatus.DEGRADED.value
@@ -84,8 +84,9 @@ def listener_attributes(row: Listener) -> dict[str, Any]:
         "protocol_port": row.protocol_port,
         "connection_limit": row.connection_limit,
         "default_pool_id": row.default_pool_id,
-        "default_tls_container_ref": row.default_tls_container_ref and shown_reference(row.default_tls_container_ref),
-        "sni_container_refs": tuple(map(shown_reference, row.sni_container_refs)),
+        "default_tls_container_ref": row.default_tls_container_ref
+        and reference_for_tenants(row.default_tls_container_ref),
+        "sni_container_refs": tuple(map(reference_for_tenants, row.sni_container_refs)),
         "admin_state_up": row.admin_state_up,
         "loadbalancers": [IdRef(id=row.load_balancer_id)],
     }

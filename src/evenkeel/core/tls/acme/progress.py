@@ -164,7 +164,7 @@ Event = (
 )
 
 
-class Advance(NamedTuple):
+class AdvancedProgress(NamedTuple):
     """Result of a step: the next progress, the delay in seconds until its step (0: at once), and ``told``:
     kind and text of an event for operators, None if there is none.
     """
@@ -174,7 +174,7 @@ class Advance(NamedTuple):
     told: tuple[str, str] | None = None
 
 
-def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> Advance:
+def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> AdvancedProgress:
     """Return the progress that follows from an event of the current step, with the delay until the next step.
     ``now``: the present progress; ``at``: the time, in seconds since the epoch; ``uniform``: source of
     randomness for delays.
@@ -198,13 +198,15 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
                 waits=0,
             )
             renewing = ("certificate_renewal_begun", "is being renewed") if now.not_after is not None else None
-            return Advance(made, 0.0, renewing)
+            return AdvancedProgress(made, 0.0, renewing)
         case NotApplied(reason=reason):
             return _advance_later(now, reason, _PLACEMENT_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
         case ChallengesApplied():
-            return Advance(replace(now, step=AcmeStep.ANSWER, problem="", waits=0), 0.0)
+            return AdvancedProgress(replace(now, step=AcmeStep.ANSWER, problem="", waits=0), 0.0)
         case Answered():
-            return Advance(replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLL_BACKOFF.initial_seconds)
+            return AdvancedProgress(
+                replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLL_BACKOFF.initial_seconds
+            )
         case OrderOpen(retry_after_seconds=wanted):
             polled = _advance_later(now, "", _POLL_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
             # The order is given up at its end, whatever delay the authority wants.
@@ -215,19 +217,19 @@ def advance(now: AcmeProgress, event: Event, *, at: float, uniform: Uniform) -> 
         case RenewalSuggested(window=window):
             suggested = _advance_to_suggested_window(now, window, at, uniform)
             if suggested.delay_seconds <= 0:
-                return Advance(replace(suggested.progress, step=AcmeStep.CHECK), 0.0)
+                return AdvancedProgress(replace(suggested.progress, step=AcmeStep.CHECK), 0.0)
             return suggested
         case RenewalDue():
-            return Advance(replace(now, step=AcmeStep.CHECK, problem="", waits=0), 0.0)
+            return AdvancedProgress(replace(now, step=AcmeStep.CHECK, problem="", waits=0), 0.0)
         case Revoked():
             # The certificate counts as missing: another one is ordered at once.
-            return Advance(AcmeProgress(), 0.0, ("certificate_revoked", f"was revoked: {now.revocation}"))
+            return AdvancedProgress(AcmeProgress(), 0.0, ("certificate_revoked", f"was revoked: {now.revocation}"))
         case RevocationRefused(problem=problem):
             text = problem[:PROBLEM_CHARACTERS_MAX]
             step = AcmeStep.RENEWAL if now.certificate_id else AcmeStep.CHECK
             kept = replace(now, step=step, problem=text, revocation="", waits=0)
             delay = LEAST_RENEWAL_SECONDS if now.certificate_id else max(now.renew_at - at, LEAST_RENEWAL_SECONDS)
-            return Advance(kept, delay, ("certificate_revocation_failed", f"was not revoked: {text}"))
+            return AdvancedProgress(kept, delay, ("certificate_revocation_failed", f"was not revoked: {text}"))
         case OrderRefused(problem=problem, retry_after_seconds=wanted):
             return _advance_refused(now, problem, wanted, at, uniform)
         case OrderLost(reason=reason):
@@ -250,14 +252,14 @@ def _advance_later(
     at: float,
     state: AcmeState,
     wanted_seconds: float = 0.0,
-) -> Advance:
+) -> AdvancedProgress:
     waits = now.waits + 1
     delay = max(backoff.delay_seconds(waits, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
     later = replace(now, state=_kept_state(now, state, at), problem=problem[:PROBLEM_CHARACTERS_MAX], waits=waits)
-    return Advance(later, delay)
+    return AdvancedProgress(later, delay)
 
 
-def _advance_issued(event: Issued, at: float, uniform: Uniform) -> Advance:
+def _advance_issued(event: Issued, at: float, uniform: Uniform) -> AdvancedProgress:
     lifetime = max(event.not_after - event.not_before, 0.0)
     renew_at = event.not_before + lifetime * (_RENEWAL_PART + uniform(0.0, _SPREAD_PART))
     issued = AcmeProgress(
@@ -268,10 +270,12 @@ def _advance_issued(event: Issued, at: float, uniform: Uniform) -> Advance:
         delay = max(suggested.delay_seconds, LEAST_RENEWAL_SECONDS)
         return suggested._replace(delay_seconds=delay, told=("certificate_issued", "was issued"))
     issued = replace(issued, renew_at=renew_at)
-    return Advance(issued, max(renew_at - at, LEAST_RENEWAL_SECONDS), ("certificate_issued", "was issued"))
+    return AdvancedProgress(issued, max(renew_at - at, LEAST_RENEWAL_SECONDS), ("certificate_issued", "was issued"))
 
 
-def _advance_to_suggested_window(now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform) -> Advance:
+def _advance_to_suggested_window(
+    now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform
+) -> AdvancedProgress:
     """Return the renewal at a moment of the authority's window, or at :data:`_LATEST_PART` of the remaining
     lifetime if that is earlier. A known moment stays as long as it is in the window (RFC 9773, 4.2).
     """
@@ -282,10 +286,12 @@ def _advance_to_suggested_window(now: AcmeProgress, window: RenewalWindow, at: f
     renew_at = min(known, latest)
     again = min(max(window.retry_after_seconds, _LOOKS_SECONDS[0]), _LOOKS_SECONDS[1])
     kept = replace(now, state=AcmeState.ISSUED, problem="", waits=0, renew_at=renew_at)
-    return Advance(kept, min(again, max(renew_at - at, 0.0)))
+    return AdvancedProgress(kept, min(again, max(renew_at - at, 0.0)))
 
 
-def _advance_refused(now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform) -> Advance:
+def _advance_refused(
+    now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform
+) -> AdvancedProgress:
     failures, text = now.failures + 1, problem[:PROBLEM_CHARACTERS_MAX]
     failed = AcmeProgress(
         state=_kept_state(now, AcmeState.FAILED, at),
@@ -295,7 +301,7 @@ def _advance_refused(now: AcmeProgress, problem: str, wanted_seconds: float, at:
         certificate_id=now.certificate_id,
     )
     delay = max(_FAILURE_BACKOFF.delay_seconds(failures, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
-    return Advance(failed, delay, ("certificate_failed", f"was not issued: {text}"))
+    return AdvancedProgress(failed, delay, ("certificate_failed", f"was not issued: {text}"))
 
 
 def _kept_state(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:

@@ -58,7 +58,7 @@ def parse_reference(reference: str, *, names_max: int = NAMES_MAX) -> AcmeRefere
     return AcmeReference(names=names, self_signed=bare != text, authority=authority)
 
 
-def shown_reference(reference: str) -> str:
+def reference_for_tenants(reference: str) -> str:
     """Return the reference as tenants write it, without the authority that the flavor names; other references
     unchanged.
     """

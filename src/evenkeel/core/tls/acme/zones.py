@@ -20,7 +20,7 @@ class ZoneScope(Value):
     projects: tuple[ProjectId, ...]
 
 
-def zone_of(project_id: ProjectId, name: str, scopes: Sequence[ZoneScope]) -> str | None:
+def find_zone(project_id: ProjectId, name: str, scopes: Sequence[ZoneScope]) -> str | None:
     """Return the zone in which the project may prove the name, with or without a wildcard; None if there is
     none.
 
@@ -35,25 +35,25 @@ def zone_of(project_id: ProjectId, name: str, scopes: Sequence[ZoneScope]) -> st
     return nearest.zone if project_id in nearest.projects else None
 
 
-def zones_of(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> Mapping[str, str]:
+def find_zones(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> Mapping[str, str]:
     """Return {name: its zone} for the names that the project may prove by dns-01; the others are left out."""
-    return {name: zone for name in names if (zone := zone_of(project_id, name, scopes)) is not None}
+    return {name: zone for name in names if (zone := find_zone(project_id, name, scopes)) is not None}
 
 
 def unproven_wildcards(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> list[str]:
     """Return the wildcards out of ``names`` that cannot be proven, because no zone of the project contains
     them.
     """
-    return [name for name in names if name.startswith(WILDCARD) and zone_of(project_id, name, scopes) is None]
+    return [name for name in names if name.startswith(WILDCARD) and find_zone(project_id, name, scopes) is None]
 
 
-def record_name(name: str) -> str:
+def challenge_record_name(name: str) -> str:
     """Return the name of the TXT records that prove a name, with or without a wildcard."""
     return f"{LABEL}.{without_wildcard(name)}"
 
 
-def record_of(authorization: Authorization, zone: str) -> TxtRecord:
+def challenge_record(authorization: Authorization, zone: str) -> TxtRecord:
     """Return the TXT record in ``zone`` that proves the name of the authorization (RFC 8555, 8.4)."""
     digest = hashlib.sha256(authorization.key_authorization.encode("ascii")).digest()
     value = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
-    return TxtRecord(zone=zone, name=record_name(authorization.name), value=value)
+    return TxtRecord(zone=zone, name=challenge_record_name(authorization.name), value=value)
