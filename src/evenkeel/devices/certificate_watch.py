@@ -1,4 +1,4 @@
-"""Reads in the background when devices' own TLS certificates expire: no check of a device waits for it."""
+"""Reads in the background when devices' own TLS certificates expire, so that no check of a device waits for that."""
 
 import asyncio
 import time

@@ -1,8 +1,9 @@
 """A group of devices that all get the same configuration: the part common to drivers of several devices.
 
-The agent writes to every device of the group directly and concurrently; no device copies configuration to another.
-Unreachable devices are ``lagging`` and do not delay the others (:mod:`evenkeel.devices.reach`). So are devices that
-refuse all writes. A load balancer is refused only if a device that responded refused it.
+The agent writes to every device of the group directly and concurrently, unless a driver has a mode in which
+devices copy their configuration to each other (BIG-IP's config-sync). Unreachable devices are ``lagging`` and
+do not delay the others (:mod:`evenkeel.devices.reach`). So are devices that refuse all writes. A load
+balancer is refused only if a device that responded refused it.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Computes rates of monotonic counters from two readings. Pure."""
+"""Computes rates of monotonic counters from two readings. No I/O."""
 
 from collections.abc import Mapping
 

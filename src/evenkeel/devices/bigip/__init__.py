@@ -1,7 +1,8 @@
 """F5 BIG-IP by iControl REST: the reference device type.
 
-render (wanted objects) -> plan (against observed objects) -> one guarded transaction per batch and device. ``render/``,
-``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/answers`` are pure; only ``icontrol/client`` does HTTP.
+A batch is rendered to wanted objects, planned against the observed objects, and committed on each device in guarded
+transactions. ``render/``, ``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/answers`` are pure; only
+``icontrol/client`` and ``icontrol/login`` do HTTP.
 ``reconcile/partition_pass`` documents which reads a pass needs, ``ownership/guard`` how a stale agent is kept from
 writing.
 """

@@ -1,10 +1,9 @@
 """The journal on a device: agents that changed its configuration and did not see the change synchronised.
 
-A device group shows "changes pending" whichever program changed it. The journal distinguishes our own unfinished
+A device group shows "changes pending" whichever program changed it. The journal distinguishes Even Keel's unfinished
 changes, including those of an agent that died, from another program's, which must not be pushed. Each agent has a data
-group of its own, set in the same transaction as the change and emptied when the group was seen in sync. It is in a
-folder without a device group, so it is never synchronised, and changing it is no pending change. The device's claim is
-there too.
+group of its own, set in the same transaction as the change and emptied when the group was seen in sync. The data group
+is in a folder that no device group synchronises, so changing it is no pending change. The device's claim is there too.
 """
 
 import hashlib

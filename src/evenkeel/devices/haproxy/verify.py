@@ -1,8 +1,8 @@
 """Checks definitions of enhanced services for HAProxy, when they are loaded: parts, targets of access logs, lines of
 operators.
 
-The daemon applies the same rules to each line that it gets; here they find what it would refuse before a load balancer
-uses it. What HAProxy itself thinks of a line is found by the daemon's check of the whole configuration.
+The daemon applies the same rules to each line that it gets; here they find what the daemon would refuse, before a load
+balancer uses the line. HAProxy's own errors about a line are found by the daemon's check of the whole configuration.
 """
 
 from collections.abc import Mapping

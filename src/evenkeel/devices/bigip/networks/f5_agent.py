@@ -4,8 +4,8 @@
 object              name
 ==================  ===================================================================================
 net/route-domain    the partition's; further ones ``<partition>_aux_<number>``; ``<prefix>_<network>`` since 9.8
-net/vlan            ``vlan-<segment>`` as ours; ``flat-<interface>`` with ``-`` for ``.``
-net/tunnels/tunnel  ``tunnel-<type>-<segment>`` as ours, with a profile in /Common; ``disconnected_network``
+net/vlan            ``vlan-<segment>`` as Even Keel; ``flat-<interface>`` with ``-`` for ``.``
+net/tunnels/tunnel  ``tunnel-<type>-<segment>`` as Even Keel, with a profile in /Common; ``disconnected_network``
 net/self            ``local-<device's name>-<subnet id>``
 ltm/snat-           ``snat-traffic-group-local-only-<subnet id>_<index>`` on a single device,
   translation       ``snat-traffic-group-1<subnet id>_<index>`` on a pair, else ``snat-<group>-<subnet id>_<index>``

@@ -1,6 +1,5 @@
-"""Finds the networks to which F5's agent attached a device in a tenant's partition. Reads only.
-
-Reports a reason if the partition cannot be adopted.
+"""Finds the networks to which F5's agent attached a device in a tenant's partition, or the reason why the partition
+cannot be adopted. Nothing is written.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Objects of listeners that F5's agent made beside virtual servers and pools in a tenant's partition. Pure.
 
-In an adopted partition they are removed as soon as nothing refers to them, in the order that a device needs: ours have
-replaced them, and an L7 policy or iRule of F5's would hold the pool to which it sends. F5's agent (9.8 to 9.10) gives
-these names, always with a UUID:
+In an adopted partition such objects are removed as soon as nothing refers to them, in the order that a device needs:
+Even Keel's have replaced them, and an L7 policy or iRule of F5's would hold the pool to which it sends. F5's agent (9.8
+to 9.10) gives these names, always with a UUID:
 
 =========================  ========================================================================================
 object                     name

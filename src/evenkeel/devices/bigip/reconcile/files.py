@@ -4,8 +4,8 @@ A device does not return file contents, so a file's content is identified by its
 created together, in the transaction that first refers to them, with the intermediates if there are any. So where
 certificate and key exist without a file of intermediates, the certificate has none.
 
-A file is removed if nothing refers to it and its name is one of ours. References of all profiles in the partition
-count, regardless of their creator, and so do those of a load balancer that waits for its other contents.
+A file is removed if nothing refers to it and its name has the form of Even Keel's files. References of all profiles in
+the partition count, regardless of their creator, and so do those of a load balancer that waits for its other contents.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -3,7 +3,7 @@
 An address is one node of its route domain, whatever the partition (0107003a: "cannot use the same IP Address"), and
 partitions may refer to nodes in /Common only. So a node of the common route domain is in /Common, where tenants share
 it. The device makes it with the first member that names it, in the transaction of that member; and it refuses to remove
-one that any partition's member names. So nobody counts users, nobody owns such a node, and no order of two agents'
+one that any partition's member names. So users are not counted, such a node has no owner, and no order of two agents'
 transactions leaves a member without its node.
 
 Even Keel's nodes are known by their names alone (:meth:`BigIpNames.node`) and have no attribute that a pass sets. A

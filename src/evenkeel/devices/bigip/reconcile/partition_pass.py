@@ -8,8 +8,8 @@ while the outcome of every write was known. So
 - an empty plan is trusted only after a light read: two requests, for pools with members and for virtual servers;
 - everything is read if nothing is cached (takeover, a failed or unknown write, a device that was unreachable), for a
   ``complete`` batch, if the light read shows a difference, and if the last full read is older than
-  ``full_read_interval_seconds``. A full read includes the guards; if ours is not the only one, nothing is written until
-  a takeover and another full read.
+  ``full_read_interval_seconds``. A full read includes the guards; if this agent's is not the only one, nothing is
+  written until a takeover and another full read.
 
 A refused batch is split until only the load balancers that the device refuses are left. A write whose response was lost
 is never repeated: the transaction is dropped, the partition read again, and the rest planned again.

@@ -1,9 +1,9 @@
-"""The plan for a partition: observed and wanted objects -> ordered operations. Pure.
+"""Plans a partition: compares observed with wanted objects, and returns ordered operations. Pure.
 
-Only attributes that we set are compared, in canonical form, so the plan is empty if nothing differs. An object is
-modified because its name is wanted, and removed only if it has our mark, or if F5's agent made it and ours replaced it
-(:mod:`.f5_objects`, :mod:`.taking_over`). A load balancer is planned completely or not at all: if one of its objects
-belongs to another owner, the whole load balancer is a problem.
+Only attributes that Even Keel sets are compared, in canonical form, so the plan is empty if nothing differs. An object
+is modified because its name is wanted, and removed only if it has this device group's mark, or if F5's agent made it
+and Even Keel's replaced it (:mod:`.f5_objects`, :mod:`.taking_over`). A load balancer is planned completely or not at
+all: if one of its objects belongs to another owner, the whole load balancer is a problem.
 
 Nodes have no mark: the device creates them for members, which saves a request each. A node is removed with its last
 member (:mod:`evenkeel.devices.bigip.reconcile.nodes`). Files have no mark either, and load balancers share them: each

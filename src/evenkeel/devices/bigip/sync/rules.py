@@ -1,8 +1,8 @@
 """Checks that the combination of HA type, sync mode and device groups is safe. Pure.
 
 Every device must get the configuration exactly once: from the agent, or by config-sync from a device that the agent
-writes. A device that gets it from neither would serve old configuration after a failover; one that gets it from both
-would lose what the agent wrote last.
+writes. A device that gets none would serve old configuration after a failover; a device that gets the configuration
+from both would lose what the agent wrote last.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Computes the utilization of a device, by the metrics of a capacity policy, from one observation. Pure.
+"""Computes the utilization of a device, by the metrics of a capacity policy, from one observation. No I/O.
 
 All objects on the device count, whoever created them, because they all use its capacity. Rates are computed from two
 readings of counters, so the first observation has none, nor has one after a listener and its counters were removed.
