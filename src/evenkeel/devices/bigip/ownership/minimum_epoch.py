@@ -59,10 +59,11 @@ class MinimumEpoch:
         await self._read_guards()
 
     async def admission_commands(self, partition: str, mine: Guard) -> list[Command]:
-        """Return commands for the transaction with a partition's first guard: it fails if the minimum epoch is raised
-        meanwhile.
+        """Return commands for the transaction with a partition's first guard, which make the transaction fail
+        if the minimum epoch is raised meanwhile.
 
-        Raises :class:`StaleOwner` if ``mine`` is not above the minimum epoch, :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner` if ``mine`` is neither above the minimum epoch nor the guard that it names,
+        and :class:`DeviceUnavailable`.
         """
         found = await self._read_guards()
         newest = _newest_guard(found)
@@ -72,10 +73,11 @@ class MinimumEpoch:
         return self._keep_newest_commands(found)
 
     async def raise_commands(self, mine: Guard) -> list[Command]:
-        """Return commands that raise the minimum epoch to the guard ``mine``, which the same transaction removes.
+        """Return commands that raise the minimum epoch to the guard ``mine``, which the same transaction
+        removes.
 
-        If the minimum epoch is as high already, the commands only fail when it is changed meanwhile. Raises
-        :class:`DeviceUnavailable`.
+        If the minimum epoch is as high already, the commands change nothing, but make the transaction fail if
+        the minimum epoch is changed meanwhile. Raises :class:`DeviceUnavailable`.
         """
         found = await self._read_guards()
         newest = _newest_guard(found)

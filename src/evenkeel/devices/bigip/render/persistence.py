@@ -184,8 +184,8 @@ def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str,
 
 
 def _persistence_mask(service: ServiceDefinition, pool: ServicePool) -> str:
-    """Return ``persistence_granularity``. Raises :class:`Unrenderable` if it is no netmask of the VIPs' IP
-    version.
+    """Return ``persistence_granularity`` in canonical form. Raises :class:`Unrenderable` if it is no address
+    of the VIPs' IP version.
     """
     wanted = pool.session_persistence.persistence_granularity if pool.session_persistence else None
     what = f"pool {pool.id}: persistence_granularity {wanted!r}"
