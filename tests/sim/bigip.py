@@ -175,7 +175,7 @@ class BigIpSite:
     def attach(self) -> None:
         """The devices are attached to networks; what projects share of them has a guard of its own."""
         self.networks = True
-        self._projects[self._names.partition(COMMON_PROJECT)] = COMMON_PROJECT
+        self._projects[self._names.partition_name(COMMON_PROJECT)] = COMMON_PROJECT
 
     def options(self, host: str) -> BigIpOptions:
         given = {
@@ -214,7 +214,7 @@ class BigIpSite:
     # -- foreign objects
 
     def add_foreign(self, project_id: str) -> None:
-        self._projects[self._names.partition(project_id)] = project_id
+        self._projects[self._names.partition_name(project_id)] = project_id
         for box in self.boxes:
             box.by_hand("POST", "auth/partition", {"name": "sim_other_environment"})
             box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": "sim_other_environment"})
@@ -331,7 +331,7 @@ class BigIpSite:
 
     def old_guards(self, project_id: str, epoch: int) -> Iterable[str]:
         """Devices that do not know the owner yet."""
-        partition = self._names.partition(project_id)
+        partition = self._names.partition_name(project_id)
         for box in self.boxes:
             if box.epochs(partition) != [epoch]:
                 yield f"{box.name} is guarded by {box.epochs(partition)}, not {epoch}, for {project_id}"
@@ -346,7 +346,7 @@ class BigIpSite:
         """A driver that knows nothing finds everything as it must be, orphans included."""
         group = self._group("judge", _at_once)
         for batch in wanted:
-            partition = self._names.partition(batch.project_id)
+            partition = self._names.partition_name(batch.project_id)
             if not batch.services and not all(box.guards(partition) for box in self.boxes):
                 continue  # nobody ever wrote here, or since a device was emptied
             try:

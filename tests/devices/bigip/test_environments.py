@@ -27,14 +27,14 @@ prefixes = st.text(alphabet="ab_-.", min_size=1, max_size=6)
 def test_no_two_tenants_share_a_partition_whatever_their_environments(
     prefix: str, tenant: str, other_prefix: str, other_tenant: str
 ) -> None:
-    one = BigIpNames(environment="e", prefix=prefix, group=1).partition(tenant)
-    other = BigIpNames(environment="e", prefix=other_prefix, group=1).partition(other_tenant)
+    one = BigIpNames(environment="e", prefix=prefix, group=1).partition_name(tenant)
+    other = BigIpNames(environment="e", prefix=other_prefix, group=1).partition_name(other_tenant)
     assert (one == other) == ((prefix, tenant) == (other_prefix, other_tenant))
 
 
 @given(tenants)
 def test_a_name_ends_with_what_stands_for_the_tenant(tenant: str) -> None:
-    name = BigIpNames(environment="dev_a", prefix="dev_a", group=1).partition(tenant)
+    name = BigIpNames(environment="dev_a", prefix="dev_a", group=1).partition_name(tenant)
     assert name.rpartition("_")[0] == "dev_a"
     assert name.rpartition("_")[2] == (plain_or_digest(tenant) if tenant else "-common")
 
@@ -43,7 +43,7 @@ def test_a_name_ends_with_what_stands_for_the_tenant(tenant: str) -> None:
 def test_usual_tenants_are_called_as_ever(tenant: str) -> None:
     names = BigIpNames(environment="dev", prefix="dev", group=1)
     if not tenant.startswith("-"):
-        assert names.partition(tenant) == f"dev_{tenant}"
+        assert names.partition_name(tenant) == f"dev_{tenant}"
 
 
 def tenant_batch(project: str, *services: ServiceDefinition) -> PartitionBatch:
@@ -63,7 +63,7 @@ class Tenants:
         self.all = list(itertools.product(ENVIRONMENTS, PROJECTS))
 
     def partition(self, environment: str, project: str) -> str:
-        return BigIpNames(environment=environment, prefix=environment, group=1).partition(project)
+        return BigIpNames(environment=environment, prefix=environment, group=1).partition_name(project)
 
     async def apply(self, tenant: tuple[str, str], *services: ServiceDefinition) -> None:
         outcome = await self.agents[tenant[0]].apply(tenant_batch(tenant[1], *services))

@@ -60,7 +60,7 @@ def test_any_other_description_is_no_mark_of_ours(description: object) -> None:
 
 @given(st.text(max_size=80))
 def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
-    name = BigIpNames(environment="dev", prefix="dev", group=1).partition(project)
+    name = BigIpNames(environment="dev", prefix="dev", group=1).partition_name(project)
     assert name.startswith("dev_") and name.isascii() and not set(name) & set("/~%?# \\\"'") and len(name) <= 70
 
 

@@ -57,9 +57,9 @@ def test_a_file_of_authorities_that_cannot_be_used_is_refused(tmp_path: object) 
 
 
 def test_environments_never_share_a_partition() -> None:
-    assert HaproxyNames(prefix="dev").partition("a_x") != HaproxyNames(prefix="dev_a").partition("x")
-    assert not HaproxyNames(prefix="dev").is_own_partition(HaproxyNames(prefix="dev_a").partition("x"))
-    assert HaproxyNames(prefix="dev").is_own_partition(HaproxyNames(prefix="dev").partition("a_x"))
+    assert HaproxyNames(prefix="dev").partition_name("a_x") != HaproxyNames(prefix="dev_a").partition_name("x")
+    assert not HaproxyNames(prefix="dev").is_own_partition(HaproxyNames(prefix="dev_a").partition_name("x"))
+    assert HaproxyNames(prefix="dev").is_own_partition(HaproxyNames(prefix="dev").partition_name("a_x"))
 
 
 @pytest.mark.parametrize("text", ["", "a_b", "a b", "-a", "ä", "a" * 61])

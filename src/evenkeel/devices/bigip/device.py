@@ -196,7 +196,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`.
         """
         owner = epoch, session_id
-        self._missed.begin(self._names.partition(project_id), owner)
+        self._missed.begin(self._names.partition_name(project_id), owner)
         async with self._locked_partition(project_id) as partition:
             await self._move_guard(project_id, partition, build_guard(*owner), defers=True)
             self._missed.end(partition, owner)
@@ -226,7 +226,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self._locked_partition(batch.project_id) as partition:
             move = partial(self._move_guard, batch.project_id, partition, mine)
             await self._missed.make_up_takeover(self.host, partition, batch, move)
-            folder = self._names.folder(batch.project_id)
+            folder = self._names.folder_name(batch.project_id)
             rendered = await self._provide_vlans(await self._add_attachment_objects(rendered), folder)
             # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._cached_view(partition, mine) or PartitionView(mine, new=False)
@@ -284,7 +284,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        folder, attachment = self._names.folder(batch.project_id), self._options.attachment
+        folder, attachment = self._names.folder_name(batch.project_id), self._options.attachment
         async with self.required_reachable():
             rendered = await self._add_attachment_objects(rendered)
             observed, guards, subnets = await read_partition(
@@ -429,7 +429,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         only for the batch's listeners. Raises :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
-            seen = await read_pools_and_virtuals(self.icontrol, self._names.partition(batch.project_id))
+            seen = await read_pools_and_virtuals(self.icontrol, self._names.partition_name(batch.project_id))
         ids = {self._names.object_name(one.id): one.id for service in batch.services for one in service.listeners}
         return {
             ids[key.name]: tuple(found)
@@ -533,7 +533,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`StaleOwner` if one has, :class:`DeviceRejected` if the partition is another device
         group's, and :class:`DeviceUnavailable`.
         """
-        partition = self._names.partition(batch.project_id)
+        partition = self._names.partition_name(batch.project_id)
         mine = build_guard(batch.epoch, batch.session_id)
         guard.check_guard_owner(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
 
@@ -544,7 +544,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.required_reachable():
             items = await self.icontrol.collection("auth/partition")
         ours = (str(item.get("name")) for item in items if self._names.own_mark(item.get("description")))
-        return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
+        return frozenset(tenant for name in ours if (tenant := self._names.project_of(name)) is not None)
 
     async def ensure_cluster_read(self) -> None:
         """Read the device's cluster unless it has been read. Raises :class:`DeviceUnavailable`,
@@ -556,7 +556,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     def forget(self, project_id: ProjectId) -> None:
         """Discard the cached state of the project's partition, so that the next pass reads the device."""
-        self._views.pop(self._names.partition(project_id), None)
+        self._views.pop(self._names.partition_name(project_id), None)
 
     def mark_doubted(self, error: DeviceUnavailable) -> None:
         """Mark the device as doubted (unreachable), and discard all cached state: others may change the
@@ -674,7 +674,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Lock the partition for one pass, as a context that gives its name and requires a reachable device.
         An error in the pass discards the cached state.
         """
-        partition = self._names.partition(project_id)
+        partition = self._names.partition_name(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
                 async with self.required_reachable():

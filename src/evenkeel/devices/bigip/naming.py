@@ -123,22 +123,22 @@ class BigIpNames(Value):
             if not _ENVIRONMENT_PATTERN.fullmatch(text):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
-    def partition(self, project_id: ProjectId) -> str:
+    def partition_name(self, project_id: ProjectId) -> str:
         """Return the name of the project's partition: prefix, ``_``, and the project id or its digest
         (:func:`plain_or_digest`).
 
-        The partition for networks that projects share holds only a guard; its objects are in :meth:`folder`.
+        The partition for networks that projects share holds only a guard; its objects are in :meth:`folder_name`.
         No tenant's partition has its name, because digests have 40 digits after the ``-``.
         """
         if project_id == COMMON_PROJECT:
             return f"{self.prefix}_-common"
         return f"{self.prefix}_{plain_or_digest(project_id)}"
 
-    def folder(self, project_id: ProjectId) -> str:
+    def folder_name(self, project_id: ProjectId) -> str:
         """Return the name of the partition with the project's objects: /Common for objects that projects share."""
-        return COMMON if project_id == COMMON_PROJECT else self.partition(project_id)
+        return COMMON if project_id == COMMON_PROJECT else self.partition_name(project_id)
 
-    def tenant(self, partition: str) -> ProjectId | None:
+    def project_of(self, partition: str) -> ProjectId | None:
         """Return the project whose partition has this name; None if the name does not have this prefix, or
         has a digest instead of the project id.
         """
@@ -159,7 +159,7 @@ class BigIpNames(Value):
         """Return the name of an auxiliary object, such as a listener's profile."""
         return f"{self.prefix}_{kind}_{plain_or_digest(object_id)}"
 
-    def node(self, address: str) -> str:
+    def node_name(self, address: str) -> str:
         """Return the name, in /Common, of the node for an address in the common route domain.
 
         The name has no colon, because a device would take it for an address; and it is not the bare address, which is
@@ -167,7 +167,7 @@ class BigIpNames(Value):
         """
         return f"{self.prefix}_{address.replace(':', '-')}"
 
-    def file(self, sha256: str, suffix: str) -> str:
+    def file_name(self, sha256: str, suffix: str) -> str:
         """Return the name of a file whose content has this SHA-256. ``suffix``: one of the module's suffixes,
         such as ``.crt``.
         """
@@ -192,7 +192,7 @@ class BigIpNames(Value):
         ).text()
 
     @property
-    def place(self) -> str:
+    def group_text(self) -> str:
         """Return environment and number of the device group, as messages name them."""
         return f"device group {self.environment}/{self.group}"
 

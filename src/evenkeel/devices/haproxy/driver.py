@@ -76,7 +76,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Set the partition's guard to this owner on every reachable device. Raises :class:`StaleOwner` if a
         device has a newer owner, and :class:`DeviceUnavailable` if no device is reachable.
         """
-        partition = self._names.partition(project_id)
+        partition = self._names.partition_name(project_id)
         await run_on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
@@ -86,7 +86,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         Raises :class:`StaleOwner`, :class:`GuardLost`, or :class:`DeviceUnavailable` if no device is
         reachable.
         """
-        partition = self._names.partition(batch.project_id)
+        partition = self._names.partition_name(batch.project_id)
         rendered = await self._render_batch(batch)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         done, lost = await run_on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
@@ -106,7 +106,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Plan, without writing, the changes that the batch would make on each device; errors are problems in
         the plans.
         """
-        partition = self._names.partition(batch.project_id)
+        partition = self._names.partition_name(batch.project_id)
         rendered = await self._render_batch(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
 
@@ -130,7 +130,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """
         done, _ = await run_on_all(self._devices, lambda device: device.recent_reading())
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
-        return frozenset(tenant for one in found if (tenant := self._names.tenant(one.name)) is not None)
+        return frozenset(tenant for one in found if (tenant := self._names.project_of(one.name)) is not None)
 
     async def changed(self) -> None:
         """Return when a daemon reports an event of this environment that the last :meth:`observe` does not

@@ -32,13 +32,13 @@ class HaproxyNames(Value):
                 "at most 64"
             )
 
-    def partition(self, project_id: ProjectId) -> str:
+    def partition_name(self, project_id: ProjectId) -> str:
         """Return the name of the project's partition: prefix, ``_``, and the project id or its digest
         (:func:`plain_or_digest`). Different projects and prefixes give different names.
         """
         return f"{self.prefix}_{plain_or_digest(project_id)}"
 
-    def tenant(self, partition: str) -> ProjectId | None:
+    def project_of(self, partition: str) -> ProjectId | None:
         """Return the project whose partition has this name; None if the name does not have this environment's
         prefix, or has a digest instead of the project id.
         """

@@ -140,7 +140,7 @@ async def read_partition(
     subnets. ``reads``: earlier reads of the device. Raises :class:`DeviceRejected`,
     :class:`DeviceUnavailable`.
     """
-    partition = names.partition(project_id)
+    partition = names.partition_name(project_id)
     if project_id == COMMON_PROJECT:
         return *await _read_common(device, partition), {}
     observed, guards = await read_all_objects(device, partition, adjacent=adjacent, reads=reads)
@@ -194,7 +194,7 @@ async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
         name, address = str(item.get("name")), str(canonical_form_function("address")(item.get("address")))
         if item.get("partition") != COMMON or item.get("subPath"):
             continue
-        if name == names.node(address):
+        if name == names.node_name(address):
             ours.add(Key(type=NODE, name=f"/{COMMON}/{name}"))
         else:
             others[address] = f"/{COMMON}/{name}"

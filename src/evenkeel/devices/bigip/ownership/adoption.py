@@ -41,7 +41,7 @@ async def find_networks(
     ``services``: all the project's load balancers. Raises :class:`DeviceRejected` if the partition is another
     owner's or cannot be adopted, :class:`DeviceUnavailable`.
     """
-    partition = names.partition(project_id)
+    partition = names.partition_name(project_id)
     try:
         item = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description,defaultRouteDomain"})
     except ObjectAbsent:
@@ -49,7 +49,9 @@ async def find_networks(
     mark = parse_mark(item.get("description"))
     if mark is not None:
         if not names.is_own_mark(mark):
-            raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
+            raise DeviceRejected(
+                device.host, f"partition {partition} belongs to {mark.owner}; this is {names.group_text}"
+            )
         return None
     observed, _ = await read_all_objects(device, partition, adjacent=True)
     try:

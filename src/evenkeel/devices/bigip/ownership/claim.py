@@ -58,7 +58,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
     found = found or await _create_claim(device, names, folder)
     if not names.is_own_mark(found.mark):
         owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
-        raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
+        raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.group_text}")
     # Under a new lineage the loss is visible to all agents of the group, not only to the one that has found it.
     if before is not None and found.has_lost_saves_since(before):
         found = await _write_records(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)

@@ -187,7 +187,7 @@ async def partition_mark(device: IControl, partition: str, names: BigIpNames) ->
     found = await device.get(f"{PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.is_own_mark(mark):
-        raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
+        raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.group_text}")
     return mark
 
 
@@ -270,7 +270,7 @@ def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpN
     if not is_plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:
-        raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.place}")
+        raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.group_text}")
     rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
     if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
         raise StaleOwner(partition, guards.newest)

@@ -85,7 +85,7 @@ def _needed_files(
     created; empty if neither the device nor the batch has them. Raises :class:`WrongContent`.
     """
     place = {
-        suffix: Key(type=kind, name=names.file(need.sha256, suffix))
+        suffix: Key(type=kind, name=names.file_name(need.sha256, suffix))
         for suffix, kind in _FILE_TYPES_BY_SUFFIX[need.kind].items()
     }
     if all(key in observed for suffix, key in place.items() if suffix != CHAIN):

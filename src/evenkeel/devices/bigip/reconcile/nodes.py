@@ -6,10 +6,10 @@ it. The device makes it with the first member that names it, in the transaction 
 one that any partition's member names. So users are not counted, such a node has no owner, and no order of two agents'
 transactions leaves a member without its node.
 
-Even Keel's nodes are known by their names alone (:meth:`BigIpNames.node`) and have no attribute that a pass sets. A
-node that is there already is used under its name: one of an operator in /Common, or one in the partition, where the
-device made it for a member of F5's agent or of an earlier version. Members at nodes in the partition move to /Common
-(:func:`moves_to_common`), and back with the partition (:func:`moves_from_common`).
+Even Keel's nodes are known by their names alone (:meth:`BigIpNames.node_name`) and have no attribute that a pass
+sets. A node that is there already is used under its name: one of an operator in /Common, or one in the partition,
+where the device made it for a member of F5's agent or of an earlier version. Members at nodes in the partition move
+to /Common (:func:`moves_to_common`), and back with the partition (:func:`moves_from_common`).
 """
 
 from collections import defaultdict
@@ -106,7 +106,7 @@ def _place_members_at_nodes(item: WantedObject, found: Mapping[str, str], names:
 def _place_member_at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
     address = str(_canonical(member.attributes["address"]))
     # An address with a number is in the tenant's own route domain, where nobody else has nodes.
-    own = member_node_name(member.key.name) if "%" in address else f"{_COMMON_PREFIX}{names.node(address)}"
+    own = member_node_name(member.key.name) if "%" in address else f"{_COMMON_PREFIX}{names.node_name(address)}"
     name = member_name_at_node(found.get(address, own), member.key.name)
     return member if name == member.key.name else replace(member, key=replace(member.key, name=name))
 
@@ -128,7 +128,7 @@ def removable_nodes(
         key
         for key in nodes
         if (
-            key.name == f"{_COMMON_PREFIX}{names.node(found[key.name])}"
+            key.name == f"{_COMMON_PREFIX}{names.node_name(found[key.name])}"
             if is_in_common(key.name)
             else _is_made_by_device(observed.get(key))
         )
@@ -162,7 +162,7 @@ def moves_to_common(
         for name, member in seen.members.items():
             at[member_node_name(name)].append(member)
     return [
-        tuple(_moves_to_node(key, at[key.name], f"{_COMMON_PREFIX}{names.node(str(_canonical(key.name)))}"))
+        tuple(_moves_to_node(key, at[key.name], f"{_COMMON_PREFIX}{names.node_name(str(_canonical(key.name)))}"))
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
         if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _is_untouched(seen)
         if at[key.name] and all(names.is_own_mark(member.mark) for member in at[key.name])
@@ -200,7 +200,7 @@ def moves_from_common(
     return [
         tuple(_moves_to_node(Key(type=NODE, name=path), here, address, partition))
         for path, address, here in found
-        if path == f"{_COMMON_PREFIX}{names.node(address)}" and path not in used_elsewhere
+        if path == f"{_COMMON_PREFIX}{names.node_name(address)}" and path not in used_elsewhere
         if all(names.is_own_mark(member.mark) for member in here)
     ]
 

@@ -198,8 +198,8 @@ class PartitionPass:
         self._names = names
         self._batch = batch
         self._rendered = rendered
-        self._partition = names.partition(batch.project_id)
-        self._folder = names.folder(batch.project_id)
+        self._partition = names.partition_name(batch.project_id)
+        self._folder = names.folder_name(batch.project_id)
         """Partition of the objects; the guard is in the tenant's partition, which is another one for shared
         networks.
         """

@@ -36,7 +36,7 @@ class CertificateReferences:
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
         self._known = {(each.reference, each.kind): each for each in service.certificates}
         self._names = names
-        self._folder = f"/{names.partition(service.project_id)}"
+        self._folder = f"/{names.partition_name(service.project_id)}"
         self._needs: dict[CertificateNeed, None] = {}
 
     @property
@@ -97,4 +97,4 @@ class CertificateReferences:
         return sha256
 
     def _file_path(self, sha256: str, suffix: str) -> str:
-        return f"{self._folder}/{self._names.file(sha256, suffix)}"
+        return f"{self._folder}/{self._names.file_name(sha256, suffix)}"

@@ -19,7 +19,7 @@ def encode_record(text: str) -> str:
 
 def data_group_path(service: ServiceDefinition, kind: str, object_id: str, names: BigIpNames) -> str:
     """Return the full path of the group that :func:`data_group` builds, by which iRules name it."""
-    return f"/{names.partition(service.project_id)}/{names.helper_name(kind, object_id)}"
+    return f"/{names.partition_name(service.project_id)}/{names.helper_name(kind, object_id)}"
 
 
 def data_group(

@@ -108,7 +108,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
     if wanted is None or wanted.type != "APP_COOKIE":
         return []
     group, rule = f"{APP_COOKIE_KIND}-name", f"{APP_COOKIE_KIND}-rule"
-    folder = f"/{names.partition(service.project_id)}"
+    folder = f"/{names.partition_name(service.project_id)}"
     mark = names.marked_description(rule, service.load_balancer_id, pool.id)
     code = _app_cookie_code(f"{folder}/{names.helper_name(group, pool.id)}")
     return [
@@ -263,7 +263,7 @@ def persistence_attributes(
     """
     if pool is None:
         return {"persist": [], "fallbackPersistence": ""}
-    partition = names.partition(service.project_id)
+    partition = names.partition_name(service.project_id)
     wanted = pool.session_persistence
     by_source = (
         (names.helper_name(SOURCE_KIND, pool.id), partition)

@@ -111,4 +111,4 @@ def _monitor_path(service: ServiceDefinition, pool: ServicePool, place: str, nam
     monitor = active_monitor(pool)
     if monitor is None:
         return ""
-    return f"/{names.partition(service.project_id)}/{monitor_name(pool, monitor, place, names)}"
+    return f"/{names.partition_name(service.project_id)}/{monitor_name(pool, monitor, place, names)}"

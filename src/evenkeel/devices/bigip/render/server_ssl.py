@@ -51,7 +51,7 @@ def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     """
     if not pool.tls_enabled:
         return PARENT
-    return f"/{names.partition(service.project_id)}/{names.helper_name('serverssl', pool.id)}"
+    return f"/{names.partition_name(service.project_id)}/{names.helper_name('serverssl', pool.id)}"
 
 
 def _verification_settings(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:

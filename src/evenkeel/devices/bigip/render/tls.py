@@ -81,7 +81,7 @@ def tls_attributes(
     :class:`Unrenderable` for an unknown version.
     """
     group = (
-        f"/{names.partition(service.project_id)}/{_cipher_object_name(speaker, names)}"
+        f"/{names.partition_name(service.project_id)}/{_cipher_object_name(speaker, names)}"
         if speaker.tls_ciphers
         else DEFAULT_GROUP
     )
@@ -108,7 +108,7 @@ def cipher_objects(
     name = _cipher_object_name(speaker, names)
     mark = names.marked_description("ciphers", service.load_balancer_id, speaker.id)
     rule = {"cipher": ":".join(_cipher_names(speaker)), "description": mark}
-    group = {"allow": [{"name": f"/{names.partition(service.project_id)}/{name}"}], "description": mark}
+    group = {"allow": [{"name": f"/{names.partition_name(service.project_id)}/{name}"}], "description": mark}
     return [
         WantedObject(key=Key(type=kind, name=name), owner=service.load_balancer_id, attributes=attributes)
         for kind, attributes in ((CIPHER_RULE, rule), (CIPHER_GROUP, group))

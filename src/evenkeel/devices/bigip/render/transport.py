@@ -111,7 +111,7 @@ def transport_entries(
     """
     kind = transport_kind(listener, pool)
     found = {item.key.name for item in own}
-    partition = names.partition(service.project_id)
+    partition = names.partition_name(service.project_id)
     of_both, of_members = names.helper_name(kind, listener.id), names.helper_name(MEMBER_SIDE, listener.id)
     path = f"/{partition}/{of_both}" if of_both in found else _BUILT_IN[kind]
     if of_members not in found:

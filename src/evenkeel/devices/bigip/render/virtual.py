@@ -48,7 +48,7 @@ def virtual_server(
     listener. ``encryption``: that of the listener's cookies. Raises :class:`Unrenderable` for impossible
     session persistence.
     """
-    partition = names.partition(service.project_id)
+    partition = names.partition_name(service.project_id)
     listener, live_pool = routes.listener, routes.default
     # where pools have different persistence, the iRule sets it for each request
     chosen = None if sets_app_cookies(routes.pools) else next(iter(routes.pools), None)
@@ -91,7 +91,7 @@ def _profile_list(
 
     HTTP gets OneConnect, unless clients must not share connections with members.
     """
-    partition, listener = names.partition(service.project_id), routes.listener
+    partition, listener = names.partition_name(service.project_id), routes.listener
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     over_http = listener.protocol in L7_PROTOCOLS
     found = [_profile_in_all_contexts(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []

@@ -69,7 +69,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
     """Build the LTM policy of the listener, for L7 policies of which :func:`expressible_as_policy` is true.
     Raises :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
     """
-    partition = names.partition(service.project_id)
+    partition = names.partition_name(service.project_id)
     rules: list[dict[str, Any]] = []
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"
     # The iRule answers them afterwards, which it could not after a redirect.

@@ -118,7 +118,7 @@ class _PoolChoiceRecords:
         """Return the records by which the iRule chooses this pool. ``number``: the policy's number; 0 for the
         default pool. Raises :class:`Unrenderable` for persistence that no iRule can set.
         """
-        partition = self._names.partition(self._service.project_id)
+        partition = self._names.partition_name(self._service.project_id)
         found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.object_name(pool.id)}"}
         if self._persistence:
             word, cookie = persistence_keyword_and_cookie(pool)

@@ -102,7 +102,7 @@ class _NetworkRenderer:
         self._service = service
         self._at = at
         self._names = names
-        self._partition = names.folder(service.project_id)
+        self._partition = names.folder_name(service.project_id)
         self._number = service_route_domain(service)
         self._owner = service.load_balancer_id if service.project_id == COMMON_PROJECT else LoadBalancerId("")
         self._snat: list[str] = []

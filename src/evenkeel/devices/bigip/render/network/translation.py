@@ -19,7 +19,7 @@ def add_source_translation(
         return item
     translation = {"type": "automap"}
     if _has_snat_pool(service):
-        partition = names.partition(service.project_id)
+        partition = names.partition_name(service.project_id)
         translation = {"type": "snat", "pool": f"/{partition}/{partition}"}
     elif not options.translated:
         translation = {"type": "none"}

@@ -71,7 +71,7 @@ def access_log_parts(
     """Yield the parts of a listener's iRule that send the access log; the part for requests precedes all that may
     answer one.
     """
-    partition = names.partition(service.project_id)
+    partition = names.partition_name(service.project_id)
     opened = (
         # a name in HSL::open would give the virtual server the status of this pool (F5's article K14505)
         f"    set service_log_pool /{partition}/{names.helper_name(KIND, listener.id)}",
