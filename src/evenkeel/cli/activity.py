@@ -40,7 +40,9 @@ TITLES = {
 
 
 class ShowActivity(ListCommand):
-    """Show what the controller that answers did over the last hours, as trends; with -f json and others its points."""
+    """Show what the controller that answers did over the last hours, as trends; with -f json and other
+    formats than a table every measured point.
+    """
 
     may_watch = True
 

@@ -85,7 +85,7 @@ class ShowAgent(ShowCommand):
 
 
 class SetAgent(ShowCommand):
-    """Take an agent out of service or back into it, as drain and undrain do."""
+    """Take an agent out of service, as 'agent drain' does, or back into service."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)

@@ -131,7 +131,9 @@ class AddCertificate(ShowCommand):
 
 
 class RequestCertificate(ShowCommand):
-    """Request a certificate by names from the controllers' certificate authority (ACME); answers at once."""
+    """Request a certificate for DNS names from the controllers' certificate authority (ACME); returns before
+    it is issued.
+    """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")

@@ -31,7 +31,7 @@ class ListEnhancedServices(ListCommand):
 
 
 class ShowEnhancedService(ShowCommand):
-    """Show an enhanced service, with what each agent has of it."""
+    """Show an enhanced service, with the definition and problems of each agent."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name of the enhanced service.")

@@ -11,7 +11,9 @@ COLUMNS = ("id", "loadbalancer_id", "irules")
 
 
 class ShowIrules(ShowCommand):
-    """Show which iRules of an operator a listener's virtual servers have, in their order after ours."""
+    """Show which iRules of an operator a listener's virtual servers have, in their order after Even Keel's
+    own.
+    """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("listener", metavar="LISTENER", help="Id of the listener.")

@@ -47,7 +47,9 @@ FIGURES = (
 
 
 class ShowSeries(ListCommand):
-    """Show the traffic of a load balancer over the last hours, as trends; with -f json and others its points."""
+    """Show the traffic of a load balancer over the last hours, as trends; with -f json and other formats than
+    a table every measured point.
+    """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)

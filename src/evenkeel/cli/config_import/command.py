@@ -22,10 +22,11 @@ HEADING = "Made by 'evenkeel config import' from {}."
 
 
 class ImportConfig(ListCommand):
-    """Make our configuration from that of F5's agent and of Neutron, and show what became of each option.
+    """Make Even Keel's configuration from that of F5's agent and of Neutron, and show what became of each
+    option.
 
-    Writes controller.ini, agent.ini and the file with the devices' password, all with mode 0600. No value is shown.
-    Needs no controller.
+    Writes controller.ini, agent.ini and the file with the devices' password, all with mode 0600. No value is
+    shown. Needs no controller.
     """
 
     def get_parser(self, prog_name: str) -> Any:

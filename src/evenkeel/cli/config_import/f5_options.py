@@ -12,8 +12,8 @@ Fate = Literal["kept", "replaced", "dropped"]
 
 
 class F5Option(NamedTuple):
-    """Fate of one option of F5's agent. ``remark`` names the option here, the replacement, or the reason for dropping
-    it.
+    """Fate of one option of F5's agent. ``remark``: name of Even Keel's option, the replacement, or the
+    reason for dropping the option.
     """
 
     fate: Fate

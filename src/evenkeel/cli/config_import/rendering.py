@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class OptionLine(NamedTuple):
-    """An option to write to one of our ini files, below its ``remark``. ``value`` None: the option is
+    """An option to write to one of Even Keel's ini files, below its ``remark``. ``value`` None: the option is
     commented out.
     """
 

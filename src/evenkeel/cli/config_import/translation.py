@@ -60,8 +60,8 @@ class ImportedOption(NamedTuple):
 
 
 class ConfigurationImportResult(NamedTuple):
-    """Result of the import: the options of our two files, the devices' password, the fate of every option,
-    and ``problems``, which the operator has to decide.
+    """Result of the import: the options of Even Keel's two files, the devices' password, the fate of every
+    option, and ``problems``, which the operator has to decide.
     """
 
     controller: tuple[OptionLine, ...]
@@ -72,8 +72,8 @@ class ConfigurationImportResult(NamedTuple):
 
 
 class ConfigurationImporter:
-    """Translates the configuration of one agent of F5, and of its Neutron. ``folder``: absolute path of the
-    directory where our files will be.
+    """Translates the configuration of one agent of F5, and of its Neutron, to Even Keel's. ``folder``:
+    absolute path of the directory where Even Keel's files will be.
 
     F5's agent reads Neutron's files first and then its own, so an option of Neutron may be in either.
     """

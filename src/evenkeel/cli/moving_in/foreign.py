@@ -9,7 +9,7 @@ _WITHOUT_EFFECT: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
 
 
 class LostAttribute(NamedTuple):
-    """An attribute of another system's object that cannot be carried over, with its value."""
+    """An attribute of another system's object, with its value, that cannot be carried over to Even Keel."""
 
     kind: str
     """Kind of the object, such as ``listener``."""
@@ -49,7 +49,7 @@ class BadSource(Exception):
 
 
 def has_effect(value: Any) -> bool:
-    """Whether an attribute that has no equivalent here makes a difference with this value: not if it is null, empty,
-    False, 0 or -1.
+    """Whether an attribute that Even Keel does not have makes a difference with this value: not if it is
+    null, empty, False, 0 or -1.
     """
     return not any(value == each and type(value) is type(each) for each in _WITHOUT_EFFECT)

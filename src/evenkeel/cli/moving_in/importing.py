@@ -35,7 +35,9 @@ class ImportRow(NamedTuple):
 
     @property
     def carried_over(self) -> bool:
-        """Whether the load balancer exists here, or would with ``apply``: it was neither refused nor skipped."""
+        """Whether Even Keel has the load balancer, or would with ``apply``: it was neither refused nor
+        skipped.
+        """
         return self.outcome not in (REFUSED, SKIPPED)
 
 

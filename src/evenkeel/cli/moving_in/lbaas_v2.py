@@ -156,8 +156,8 @@ def convert_load_balancers(
     """Convert all load balancers of the documents, ordered by id.
 
     ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None:
-    our default. Raises :class:`BadSource` for a load balancer without a project, and for an object to which
-    another object refers and that no document has.
+    Even Keel's default. Raises :class:`BadSource` for a load balancer without a project, and for an object to
+    which another object refers and that no document has.
     """
     made = _TreeMaker(documents, persistence_seconds)
     return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
@@ -169,8 +169,8 @@ class _ConvertedObject(NamedTuple):
 
 
 class _TreeMaker:
-    """Makes the trees of load balancers for our import API from the documents, and collects what cannot be carried
-    over.
+    """Makes the trees of load balancers for Even Keel's import API from the documents, and collects
+    attributes that cannot be carried over.
     """
 
     def __init__(self, documents: LbaasDocuments, persistence_seconds: int | None) -> None:

@@ -20,10 +20,11 @@ _OPTION_PATTERN = re.compile(r"(?:\S+:\d+: )?(?:\[[^\]]*\] )?([\w.]+): ")
 
 
 class CheckedImport(ImportConfig):
-    """Make our configuration from that of F5's agent and of Neutron, and show what became of each option.
+    """Make Even Keel's configuration from that of F5's agent and of Neutron, and show what became of each
+    option.
 
-    Writes controller.ini, agent.ini and the file with the devices' password, all with mode 0600. No value is shown.
-    What the processes would refuse is shown like any other decision. Needs no controller.
+    Writes controller.ini, agent.ini and the file with the devices' password, all with mode 0600. No value is
+    shown. Options that the processes would refuse are shown as problems. Needs no controller.
     """
 
     def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:

@@ -123,57 +123,57 @@ DEATHS = [each for number in range(1, 4) for each in (-number, number)]
 
 def test_addresses_are_taken_from_the_pairs_and_put_back(world: World) -> None:
     refreshed: list[str] = []
-    assert world.switch(refreshed.append).over() is None
+    assert world.switch(refreshed.append).switch_over() is None
     assert (world.held, world.speaks, refreshed) == (False, ["198.51.100.7"], [LB])
-    assert world.switch().back() is None
+    assert world.switch().switch_back() is None
     assert (world.held, world.speaks) == (True, ["198.51.100.7", VIP, OTHER_VIP])
 
 
 @pytest.mark.parametrize("at", DEATHS)
 def test_a_killed_switch_over_goes_on_when_it_is_repeated_or_goes_back(at: int) -> None:
-    for way in ("over", "back"):
+    for way in ("switch_over", "switch_back"):
         world = World()
         world.kill_at = at
         with contextlib.suppress(Killed):
-            world.switch().over()
+            world.switch().switch_over()
         world.kill_at = 0
         getattr(world.switch(), way)()
-        assert (world.held, VIP in world.speaks) == ((False, False) if way == "over" else (True, True))
+        assert (world.held, VIP in world.speaks) == ((False, False) if way == "switch_over" else (True, True))
 
 
 @pytest.mark.parametrize("at", DEATHS)
 def test_a_killed_way_back_goes_on_when_it_is_repeated(world: World, at: int) -> None:
-    world.switch().over()
+    world.switch().switch_over()
     world.kill_at = at + (world.changes if at > 0 else -world.changes)
     with contextlib.suppress(Killed):
-        world.switch().back()
+        world.switch().switch_back()
     world.kill_at = 0
-    world.switch().back()
+    world.switch().switch_back()
     assert (world.held, VIP in world.speaks) == (True, True)
 
 
 def test_switch_over_goes_back_by_itself_when_devices_refuse(world: World) -> None:
     world.refuses = "out of memory"
     with pytest.raises(SwitchFailed, match="our devices refuse it: out of memory; it went back to the amphora"):
-        world.switch().over()
+        world.switch().switch_over()
     assert (world.held, VIP in world.speaks) == (True, True)
 
 
 def test_amphora_does_not_speak_while_our_devices_or_the_port_are_not_free(world: World) -> None:
-    world.switch().over()
+    world.switch().switch_over()
     world.binding = "host-1"
     with pytest.raises(SwitchFailed, match="still bound to our devices' host"):
-        world.switch().back()
+        world.switch().switch_back()
     assert VIP not in world.speaks
 
 
 def test_nothing_is_changed_without_port_security_or_amphorae(world: World) -> None:
     world.security = False
     with pytest.raises(SourceProblem, match="port security is off"):
-        world.switch().over()
+        world.switch().switch_over()
     world.source_there = False
     with pytest.raises(SourceProblem, match="no amphora"):
-        world.switch().over()
+        world.switch().switch_over()
     assert (world.held, world.changes) == (True, 0)
 
 
@@ -182,7 +182,7 @@ def test_a_finished_one_keeps_its_port_with_its_owner(at: int) -> None:
     world = World()
     with pytest.raises(SwitchFailed, match="it is not switched over"):
         world.finish_switch()
-    world.switch().over()
+    world.switch().switch_over()
     world.kill_at = at + (world.changes if at > 0 else -world.changes)
     with contextlib.suppress(Killed):
         world.finish_switch()

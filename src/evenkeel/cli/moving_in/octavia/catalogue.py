@@ -1,4 +1,4 @@
-"""Flavors and availability zones of a source, each replaced by one of ours."""
+"""Flavors and availability zones of the source of an import, each replaced by one of Even Keel's."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,9 @@ _NOT_SHOWN = (403, 404)
 
 
 class EntryKind(NamedTuple):
-    """Flavors or availability zones: the names that Octavia's API has for this kind, both here and at the source."""
+    """Flavors or availability zones: the names that Octavia's API has for this kind, both at Even Keel and at
+    the source.
+    """
 
     title: str
     option: str
@@ -53,8 +55,8 @@ ZONES = EntryKind(
 
 
 class OfferedEntry(NamedTuple):
-    """A flavor or an availability zone, at the source or here. ``data``: the settings of its profile, as JSON
-    text.
+    """A flavor or an availability zone, of the source or of Even Keel. ``data``: the settings of its profile,
+    as JSON text.
     """
 
     identity: str
@@ -66,7 +68,7 @@ class OfferedEntry(NamedTuple):
 
 
 class ChosenEntry(NamedTuple):
-    """A flavor or availability zone of the source that load balancers use, with ours that replaces it."""
+    """A flavor or availability zone of the source that load balancers use, with Even Keel's that replaces it."""
 
     kind: EntryKind
     entry: OfferedEntry
@@ -95,8 +97,8 @@ class ChosenEntry(NamedTuple):
 
 
 class EntryChooser:
-    """Chooses which of our entries replaces an entry of the source, for one kind; :attr:`used` has those that were
-    requested.
+    """Chooses which of Even Keel's entries replaces an entry of the source, for one kind; :attr:`used` has
+    the entries that were requested.
     """
 
     def __init__(
@@ -108,9 +110,10 @@ class EntryChooser:
         given: Mapping[str, str],
         provider: str,
     ) -> None:
-        """Initialize the chooser. ``source``, ``ours``: all entries by identity; ``given``: the operator's mapping,
-        from names or ids at the source to ours; ``provider``: our environment. Raises :class:`UsageError` for a name in
-        ``given`` that does not exist.
+        """Initialize the chooser. ``source``, ``ours``: all entries of the source and of Even Keel, by
+        identity; ``given``: the operator's mapping, from names or ids at the source to Even Keel's;
+        ``provider``: name of the environment. Raises :class:`UsageError` for a name in ``given`` that does
+        not exist.
         """
         self._kind = kind
         self._source = source
@@ -120,8 +123,8 @@ class EntryChooser:
         self.used: dict[str, ChosenEntry] = {}
 
     def choose(self, identity: str) -> Choice:
-        """Return our replacement for the source's entry: the one that the operator gave, else ours with the
-        same name; without one the choice has the reason. Records the entry in :attr:`used`.
+        """Return Even Keel's replacement for the source's entry: the one that the operator gave, else the one
+        with the same name; without one the choice has the reason. Records the entry in :attr:`used`.
         """
         if identity not in self.used:
             entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)

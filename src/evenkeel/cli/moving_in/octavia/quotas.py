@@ -1,4 +1,4 @@
-"""Import of projects' quotas: where a source's limits differ, ours are set to them."""
+"""Import of projects' quotas: where a source's limits differ, Even Keel's are set to them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -41,8 +41,8 @@ class QuotaRow(NamedTuple):
 
 
 class DefaultQuota(NamedTuple):
-    """A default quota of one kind of object, whose limits at the source (``there``) and here differ; -1:
-    unlimited.
+    """A default quota of one kind of object, with different limits at the source (``there``) and at Even Keel
+    (``here``); -1: unlimited.
     """
 
     kind: str
@@ -54,8 +54,8 @@ class DefaultQuota(NamedTuple):
 
 
 def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
-    """Return the default quotas, for projects without their own, that differ at the source and here. Raises
-    :class:`BadSource` for an unusable answer, and the client's errors.
+    """Return the default quotas, for projects without their own, that differ at the source and at Even Keel.
+    Raises :class:`BadSource` for an unusable answer, and the client's errors.
     """
     (there, _), (here, _) = (_valid_limits(api.read_object("/quotas/defaults", "quota")) for api in (source, ours))
     return [
@@ -68,11 +68,11 @@ def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuot
 def import_quotas(
     source: OctaviaApi, ours: OctaviaApi, client: Client, *, project_id: str | None, apply: bool
 ) -> Iterator[QuotaRow]:
-    """Compare the quotas of each project that has its own at the source (or of one project) with ours, and
-    yield the outcomes; with ``apply`` set our limits.
+    """Compare the quotas of each project that has its own at the source (or of one project) with Even Keel's,
+    and yield the outcomes; with ``apply`` set Even Keel's limits.
 
-    Raises :class:`BadSource` and the client's errors for what cannot be read at the source; a refusal of our
-    API is an outcome.
+    Raises :class:`BadSource` and the client's errors for what cannot be read at the source; a refusal by Even
+    Keel is an outcome.
     """
     rows: Iterable[Row]
     if project_id is None:
@@ -100,7 +100,7 @@ def _import_quota(row: Row, ours: OctaviaApi, client: Client, *, apply: bool) ->
 
 
 def _valid_limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return the source's limits that are valid here, by kind of object, and remarks on the others."""
+    """Return the source's limits that Even Keel accepts, by kind of object, and remarks on the others."""
     limits: dict[str, int] = {}
     remarks = []
     for kind in KINDS:

@@ -68,7 +68,7 @@ IN_ERROR = "it is ERROR at the source, whose amphorae may serve something else"
 
 
 class Choice(NamedTuple):
-    """Our replacement for a flavor or an availability zone of the source."""
+    """Even Keel's replacement for a flavor or an availability zone of the source."""
 
     ours: str | None = None
     """Id of our flavor, or name of our zone, in place of the source's; None: there is no replacement."""
@@ -80,8 +80,8 @@ Choose = Callable[[str], Choice]
 
 
 class Choices(NamedTuple):
-    """Functions that return our replacements for the source's flavors, by id, and availability zones, by
-    name.
+    """Functions that return Even Keel's replacements for the source's flavors, by id, and availability zones,
+    by name.
     """
 
     flavor: Choose
@@ -109,8 +109,8 @@ class _CannotImport(Exception):
 
 
 class _TreeMaker:
-    """Makes the trees of load balancers for our import API from the source's objects, and collects attributes
-    that cannot be carried over.
+    """Makes the trees of load balancers for Even Keel's import API from the source's objects, and collects
+    attributes that cannot be carried over.
     """
 
     def __init__(self, found: SourceObjects, choices: Choices) -> None:
@@ -158,8 +158,8 @@ class _TreeMaker:
         return _ConvertedObject(part.body, [*part.lost, *(lost for each in (*listeners, *pools) for lost in each.lost)])
 
     def _choose_catalogue_entries(self, row: Row, part: _ConvertedObject) -> None:
-        """Set our flavor and availability zone in ``part`` in place of the source's; without a replacement
-        the attribute is added to ``part.lost``.
+        """Set Even Keel's flavor and availability zone in ``part`` in place of the source's; without a
+        replacement the attribute is added to ``part.lost``.
         """
         for name, choose in (
             ("flavor_id", self._choices.flavor),
@@ -257,8 +257,8 @@ def _make_member(row: Row) -> _ConvertedObject:
 
 
 def _selected_attributes(value: Any, names: Iterable[str]) -> Any:
-    """Return the attributes ``names`` of a nested object, without nulls; any other value unchanged, for our API to
-    refuse.
+    """Return the attributes ``names`` of a nested object, without nulls; any other value unchanged, for the
+    import API to refuse.
     """
     if not isinstance(value, Mapping):
         return value
@@ -266,7 +266,7 @@ def _selected_attributes(value: Any, names: Iterable[str]) -> Any:
 
 
 def _copied_attributes(kind: str, row: Row) -> _ConvertedObject:
-    """Return the attributes that have the same meaning here, without nulls, and as ``lost`` the other
+    """Return the attributes that have the same meaning at Even Keel, without nulls, and as ``lost`` the other
     attributes that have an effect.
     """
     body = {name: row[name] for name in ("id", *_COPIED_ATTRIBUTES[kind]) if row.get(name) is not None}

@@ -38,10 +38,10 @@ class SwitchOutcome(NamedTuple):
 
 
 class SwitchOver(ApiCommand):
-    """Switch imported, held load balancers over from Octavia's amphorae to our devices, or back.
+    """Switch imported, held load balancers over from Octavia's amphorae to Even Keel's devices, or back.
 
-    For each: its latest state is imported, Neutron silences its amphorae, our devices get it, and its VIP is probed all
-    the time. If our devices do not serve it in time, it goes back by itself.
+    For each: its latest state is imported, Neutron silences its amphorae, Even Keel's devices get it, and its
+    VIP is probed all the time. If the devices do not serve it in time, it goes back by itself.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -158,8 +158,8 @@ class _SwitchOverRun:
             self._ours, self._source, balancer, settings, say=self._command.say, refresh=self._import_again
         )
         if self._args.back:
-            return SwitchOutcome(load_balancer_id, "back", gap=switch.back())
-        gap = switch.over()
+            return SwitchOutcome(load_balancer_id, "back", gap=switch.switch_back())
+        gap = switch.switch_over()
         return SwitchOutcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
 
     def _plan_text(self, balancer: OurLoadBalancer) -> str:

@@ -1,4 +1,4 @@
-"""An imported load balancer as our API shows it, and its release."""
+"""An imported load balancer as Even Keel's API shows it, and its release."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ _NOT_FOUND = 404
 
 
 class OurLoadBalancer(NamedTuple):
-    """A load balancer of ours that came from another system."""
+    """A load balancer of Even Keel that came from another system."""
 
     id: str
     name: str
@@ -28,8 +28,9 @@ class OurLoadBalancer(NamedTuple):
 
 
 class Hosting(NamedTuple):
-    """State of a load balancer here. ``held``: no device gets it; ``status``: its provisioning status;
-    ``reason``: why it is PENDING or ERROR; ``environment``: that serves it.
+    """State of a load balancer at Even Keel. ``held``: no device gets it; ``status``: its provisioning
+    status; ``reason``: why it is PENDING or ERROR; ``environment``: name of the environment that serves
+    it.
     """
 
     held: bool
@@ -44,7 +45,7 @@ class Hosting(NamedTuple):
 
 
 class OurApi:
-    """Client of our API for imported load balancers."""
+    """Client of Even Keel's API for imported load balancers."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

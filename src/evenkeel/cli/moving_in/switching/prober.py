@@ -17,7 +17,9 @@ LOOK_SECONDS = 0.02
 
 
 class MeasuredGap(NamedTuple):
-    """Result of a measurement: for how long the VIP did not answer."""
+    """Result of probing a VIP: numbers of attempts and of failed ones, and for how long the VIP did not
+    answer.
+    """
 
     attempts: int
     failed: int

@@ -61,11 +61,12 @@ class LoadBalancerSwitch:
         self._refresh = refresh
         self._prober: Prober | None = None
 
-    def over(self) -> MeasuredGap | None:
-        """Switch over to our devices; returns the measured gap, None without probes.
+    def switch_over(self) -> MeasuredGap | None:
+        """Switch over to Even Keel's devices; returns the measured gap, None without probes.
 
-        Raises :class:`SourceProblem` or the client's errors if nothing was changed; later :class:`SwitchFailed`:
-        the load balancer went back to the amphorae, or, as the text says, that failed too.
+        Raises :class:`SourceProblem` or the client's errors if nothing was changed; later
+        :class:`SwitchFailed`: the load balancer went back to the amphorae, or, as the text says, that failed
+        too.
         """
         id_ = self._balancer.id
         amphorae = self._source.amphorae(id_)
@@ -73,14 +74,14 @@ class LoadBalancerSwitch:
             self._refresh(id_)
         self._start_prober(must_answer=self._amphorae_may_send(amphorae))
         try:
-            self._take_over(amphorae)
+            self._move_to_our_devices(amphorae)
         except (Exception, KeyboardInterrupt) as error:
             self._say(f"going back: {error or 'interrupted'}")
             gap = self._go_back()
             raise SwitchFailed(f"{error or 'interrupted'}; it went back to the amphora{_gap_text(gap)}") from error
         return self._end_probing()
 
-    def _take_over(self, amphorae: Sequence[Amphora]) -> None:
+    def _move_to_our_devices(self, amphorae: Sequence[Amphora]) -> None:
         id_ = self._balancer.id
         begun = time.monotonic()
         was_speaking = self._amphorae_may_send(amphorae)
@@ -97,7 +98,7 @@ class LoadBalancerSwitch:
             raise SwitchFailed(f"the VIP did not answer within {self._settings.timeout_seconds:g} s of its release")
         self._say("our devices serve it")
 
-    def back(self) -> MeasuredGap | None:
+    def switch_back(self) -> MeasuredGap | None:
         """Go back to the amphorae; returns the measured gap, None without probes. Raises :class:`SwitchFailed`,
         :class:`SourceProblem` and the client's errors; a repeated call continues.
         """
@@ -168,8 +169,8 @@ class LoadBalancerSwitch:
         self._say(f"our devices are {state}")
 
     def _await_port(self) -> None:
-        """Wait until our controllers have unbound the VIP's port. Raises :class:`SwitchFailed` after the time-out,
-        and the client's errors.
+        """Wait until Even Keel's controllers have unbound the VIP's port. Raises :class:`SwitchFailed` after
+        the time-out, and the client's errors.
         """
         if not self._wait_until(lambda: not self._source.is_bound(self._balancer.port_id)):
             raise SwitchFailed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
