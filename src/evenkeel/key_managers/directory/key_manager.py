@@ -120,7 +120,8 @@ class DirectoryKeyManager:
 
     async def list_certificates(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
         """List the certificates of the project (None: of all projects), sorted by project and name. Raises
-        :class:`Invalid` if there are more than :data:`LISTED_MAX`, :class:`KeyManagerUnavailable`.
+        :class:`Invalid` for an impossible project id or if there are more than :data:`LISTED_MAX`,
+        :class:`KeyManagerUnavailable`.
         """
         if project_id is not None:
             # Only the project id is checked here: it becomes a part of a path.

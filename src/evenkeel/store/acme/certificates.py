@@ -199,8 +199,9 @@ def remove_request(connection: Connection, certificate: AcmeCertificate) -> None
 
 
 def store_dns_records(connection: Connection, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
-    """Replace the certificate's TXT records in DNS. Returns False, and changes nothing, if the caller's lease is over,
-    or the stored records are not those of ``certificate`` any more.
+    """Store which TXT records of the certificate may be in DNS; no zone is changed. Returns False, and
+    changes nothing, if the caller's lease is over, or the stored records are not those of ``certificate``
+    any more.
     """
     own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
     known = _row.c.records == _encode_records(certificate.records)

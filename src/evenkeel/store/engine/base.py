@@ -46,8 +46,8 @@ class Database:
         """Run an ``op`` whose first statement is its only write, before other waiting operations, and return
         its result.
 
-        The write is committed even if a later statement fails, and may be repeated, so a repetition must be
-        harmless. Raises :class:`StoreUnavailable`, and what ``op`` raises.
+        On PostgreSQL the write is committed even if a later statement fails; it may be repeated, so a
+        repetition must be harmless. Raises :class:`StoreUnavailable`, and what ``op`` raises.
         """
         return await self.write(op, urgent=True)
 

@@ -1,4 +1,4 @@
-"""Run by Alembic for each command, on the connection, and so in the transaction, of the caller."""
+"""Alembic's environment: runs each command on the connection, and so in the transaction, of the caller."""
 
 from alembic import context
 

@@ -103,6 +103,9 @@ _READ_ENTRIES = (
 def read_mirror_statistics(
     connection: Connection, load_balancer_ids: Collection[LoadBalancerId]
 ) -> tuple[ListenerTotals, ...]:
+    """Return the traffic totals of all listeners of those load balancers that are mirrored, sorted by
+    listener id. One query.
+    """
     rows = connection.execute(_READ_STATISTICS, {"wanted": list(load_balancer_ids)})
     return tuple(ListenerTotals(**row._asdict()) for row in rows)
 

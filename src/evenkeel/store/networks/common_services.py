@@ -127,7 +127,7 @@ def _subnets_by_network(
 
 
 def _read_member_hosts(connection: Connection, network_ids: Sequence[str]) -> HostsByNetwork:
-    """Return the hosts of all members on these networks whose port is known, by network id; no query without
+    """Return {network id: hosts of its members whose ports are known, sorted by address}; no query without
     networks.
     """
     found: HostsByNetwork = {}

@@ -32,7 +32,8 @@ LONG_AGO = 0.0
 
 def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions) -> tuple[Change, ...]:
     """Store subnets and networks that were read from the network service; return the changes of load
-    balancers on networks whose facts changed. Subnets without a network are ignored.
+    balancers on networks whose facts changed. Subnets without a network are ignored. Raises
+    ``IntegrityError`` if another process stores one of them meanwhile.
     """
     facts = {each.subnet.id: each for each in found if each.network is not None}
     networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
@@ -193,10 +194,9 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
 def store_hosts(
     connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions, *, late: bool
 ) -> tuple[Change, ...]:
-    """Store the hosts of members' ports (``hosts``: by member address); return the changes of load balancers if a
-    stored port has moved.
-
-    ``late``: return them also if a host was found that was unknown before.
+    """Store the hosts of members' ports (``hosts``: {member address: host}); return the changes of load
+    balancers if a stored port has moved. ``late``: return them also if a host was found that was unknown
+    before. Raises ``IntegrityError`` if another process stores one of them meanwhile.
     """
     known = {
         address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()

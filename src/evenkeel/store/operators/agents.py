@@ -92,7 +92,8 @@ def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
 def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
     """Return one agent with its present number of load balancers. Raises :class:`NotFound`.
 
-    Reads all agents of its device group, because the reasons why shards stay depend on them. Five queries.
+    Reads all agents of the agent's device group, because the reasons why shards stay depend on them. Four
+    queries.
     """
     place = connection.execute(
         select(_agent.c.environment, _agent.c.group_number).where(_agent.c.id == agent_id)

@@ -1,4 +1,4 @@
-"""Environments: creating, changing, resuming after the circuit breaker opened, deleting."""
+"""Creates, changes and deletes environments, and resumes them after their circuit breaker opened."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -129,8 +129,9 @@ def _environment_with_changes(before: Environment, changes: Mapping[str, Any]) -
 
 
 def resume_environment(connection: Connection, name: str) -> Environment:
-    """Close the environment's circuit breaker, so that shards of silent agents move again, and return the
-    environment; nothing happens if it is closed. Raises :class:`NotFound`.
+    """Close the environment's circuit breaker, so that shards of silent agents move again, record the
+    operator's act, and return the environment; nothing happens if the breaker is closed. Raises
+    :class:`NotFound`.
     """
     before = _lock_environment(connection, name)
     if before.halted_at is None:

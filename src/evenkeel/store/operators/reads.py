@@ -30,7 +30,9 @@ def list_load_balancers_of_agent(connection: Connection, agent_id: AgentId, quer
 
 
 def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> Shard | None:
-    """Return the shard of a load balancer; None if not placed. Raises :class:`NotFound`. One query."""
+    """Return the shard of a load balancer; None if it is not placed. Raises :class:`NotFound` if there is no
+    such load balancer. One query.
+    """
     row = connection.execute(
         select(*SHARD_COLUMNS)
         .select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))

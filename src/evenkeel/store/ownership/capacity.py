@@ -2,8 +2,8 @@
 the figures do not include yet.
 
 Everything that changes a group's utilization locks and writes the group's row: two concurrent placements are
-serialized on a single server, and on a Galera cluster one of them fails at COMMIT and runs again. So a group
-never exceeds its limits, however many controllers place on it.
+serialized on a single server, and on a Galera cluster one of them fails at COMMIT and runs again. So a full
+group gets no further load balancer, however many controllers place on it.
 """
 
 from collections.abc import Mapping, Sequence

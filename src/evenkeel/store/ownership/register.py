@@ -55,9 +55,9 @@ _shard = schema.shard
 
 
 def open_session(connection: Connection, call: Register, ttl_seconds: float) -> OpenedSession:
-    """Open the agent's session, or renew it if it is the live one, and return its state; ``ttl_seconds``:
-    time after which it expires without keepalive. Creates the device group and its common shard if they
-    are missing.
+    """Open the agent's session, with an event, or renew it if it is the live one, and return its state;
+    ``ttl_seconds``: time after which it expires without keepalive. Creates the device group and its common
+    shard if they are missing.
 
     Raises :class:`CallRefused` for an unknown environment, settings that contradict those of the environment
     or group, and another live session of the agent or host.

@@ -141,8 +141,8 @@ def _unconfirmed_load_balancers(
 
 
 def _outdated_copies_query(shard_ids: Sequence[ShardId], limit: int) -> Select[tuple[str, str]]:
-    """Return a query for moving load balancers whose copies on devices of these shards are not the newest, or have to
-    be removed.
+    """Return a query for at most ``limit`` moving load balancers whose copies on devices of these shards are
+    not the newest, or have to be removed: shard id, load balancer id.
     """
     cleaning = _move.c.step == MoveStep.CLEANING.value
     return (

@@ -283,10 +283,9 @@ def row_of(value: Resource) -> dict[str, Any]:
 
 
 def live_key_of(value: Resource) -> str:
-    """Return the value of ``live_key``, a part of unique constraints that separates rows.
-
-    It is the id for a deleted row, and the protocol for a live listener unless that is TCP, because other protocols
-    have a port space of their own.
+    """Return the value of ``live_key``, a part of unique constraints that separates rows: the id for a
+    deleted row, the protocol for a live listener of UDP or SCTP, which have port spaces of their own, else
+    an empty text.
     """
     if value.deleted:
         return value.id

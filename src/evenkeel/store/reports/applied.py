@@ -132,7 +132,7 @@ class _AcceptedReport:
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
     def to_recorded(self) -> RecordedReport:
-        """Return the result of the recorded report, as the caller needs it."""
+        """Return the result that :func:`record_applied` returns for this report."""
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
         # A report that is delivered again after its answer was lost finds no load balancer that it removed, and the
         # networks may still be there: their release is another transaction.
@@ -613,8 +613,8 @@ def _confirm_held_statement(table: Table, given: BindParameter) -> Update:
 
 
 def _unwatch_members_statement(given: BindParameter) -> Update:
-    """Return an UPDATE of members of pools whose monitor is removed, for devices that observe nothing, like Octavia's
-    no-op provider.
+    """Return an UPDATE to NO_MONITOR of members of pools whose monitor is removed, for devices that observe
+    nothing, like Octavia's no-op provider.
     """
     member, monitor = schema.member, schema.health_monitor
     removed = exists().where(

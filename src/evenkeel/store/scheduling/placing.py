@@ -255,7 +255,9 @@ def _lock_shard(connection: Connection, shard_id: ShardId, seen_epoch: int) -> A
 
 
 def _may_receive_shard(agent_id: AgentId) -> Any:
-    """Return the SQL of :func:`evenkeel.core.placement.may_receive`: whether the agent may get a shard of its group."""
+    """Return the SQL condition that the agent may get a shard of its device group, the same as
+    :func:`evenkeel.core.placement.may_receive`.
+    """
     return exists().where(
         _agent.c.id == agent_id,
         _agent.c.environment == _shard.c.environment,

@@ -55,8 +55,8 @@ def _serving_environment_query(kind: Kind) -> Select[Any]:
 
 
 def read_serving_environment(connection: Connection, kind: Kind, object_id: str) -> ServedBy | None:
-    """Return the environment of the load balancer that the object is or belongs to; None if the object does not exist.
-    One query.
+    """Return the environment of the load balancer that the object is or belongs to, with its device driver
+    and the load balancer's project and VIP; None if the object does not exist. One query.
     """
     row = connection.execute(_serving_environment_query(kind), {"object_id": storable_text(object_id)}).first()
     if row is None:

@@ -229,8 +229,8 @@ def check_pool_unused(connection: Connection, pool_id: str) -> None:
 def update_child_row(
     connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: LockedLoadBalancer
 ) -> Any:
-    """Set columns of a live child and return its row. Raises :class:`Conflict` if it was deleted before the lock was
-    taken.
+    """Set columns of a live child, mark it PENDING_UPDATE (a new one stays PENDING_CREATE), and return its
+    row. Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}

@@ -90,6 +90,6 @@ def record_event(
 
 
 def record_events(connection: Connection, rows: Sequence[EventRow]) -> None:
-    """Record any number of events with one statement."""
+    """Record any number of events with one statement; none without rows."""
     if rows:
         connection.execute(_INSERT_EVENT, [dict(row) for row in rows])
