@@ -41,7 +41,7 @@ def ddl(column: Column[Any]) -> str:
 
 def test_columns_follow_from_types_and_defaults() -> None:
     name = Column("name", String(64), nullable=False, unique=True)
-    columns = columns_for(Thing, name, without=("kept_elsewhere",))
+    columns = columns_for(Thing, name, excluded=("kept_elsewhere",))
 
     assert columns[0] is name
     assert [ddl(column) for column in columns] == [

@@ -49,13 +49,13 @@ class RowsStatement:
         self.one = build(lambda name: bindparam(_bound_parameter_name(name), type_=self._types[name]))
         """The statement for one row at a time."""
 
-    def joined_statement(self, at: int) -> Update | Delete:
-        """Return the statement for all rows, which are in the JSON parameter with the number ``at``."""
+    def joined_statement(self, number: int) -> Update | Delete:
+        """Return the statement for all rows, which are in the JSON parameter with the number ``number``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
-        rows = func.json_to_recordset(cast(bindparam(_rows_parameter_name(at), type_=Text()), JSON()))
-        given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
+        rows = func.json_to_recordset(cast(bindparam(_rows_parameter_name(number), type_=Text()), JSON()))
+        given = rows.table_valued(*columns).render_derived(name=f"given_{number}", with_types=True)
         # redundant, but without it the server, which cannot estimate the number of rows, would scan the table
-        return self._build(lambda name: given.c[name]).where(is_in_bound_list(self._by, _ids_parameter_name(at)))
+        return self._build(lambda name: given.c[name]).where(is_in_bound_list(self._by, _ids_parameter_name(number)))
 
 
 class StatementRun(NamedTuple):
@@ -90,12 +90,12 @@ def _bound_parameter_name(name: str) -> str:
     return f"b_{name}"
 
 
-def _rows_parameter_name(at: int) -> str:
-    return f"rows_{at}"
+def _rows_parameter_name(number: int) -> str:
+    return f"rows_{number}"
 
 
-def _ids_parameter_name(at: int) -> str:
-    return f"ids_{at}"
+def _ids_parameter_name(number: int) -> str:
+    return f"ids_{number}"
 
 
 @cache

@@ -64,8 +64,8 @@ def _insert_statement(table: Table) -> Insert:
     return insert(table)
 
 
-def _rows_parameter_name(at: int) -> str:
-    return f"rows_{at}"
+def _rows_parameter_name(number: int) -> str:
+    return f"rows_{number}"
 
 
 @cache
@@ -79,8 +79,8 @@ def _compile_insert(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextCla
     return text(f"WITH {', '.join(reversed(parts))} SELECT 1").bindparams(*parameters)
 
 
-def _select_from_json(table: Table, names: Sequence[str], at: int) -> str:
+def _select_from_json(table: Table, names: Sequence[str], number: int) -> str:
     into, columns = _NAMES.format_table(table), ", ".join(map(_NAMES.quote, names))
     # The table's own row type converts each value, so no column types are repeated here.
-    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_rows_parameter_name(at)} AS json))"
+    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_rows_parameter_name(number)} AS json))"
     return f"INSERT INTO {into} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608  # values are bound

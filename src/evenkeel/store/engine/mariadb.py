@@ -139,11 +139,11 @@ class MariadbDatabase(ServerDatabase):
 
     async def read(self, op: Op[T]) -> T:
         return await self._run_with_retries(
-            self._read_engine, lambda connection: _run_in_snapshot(connection, op), bare=True
+            self._read_engine, lambda connection: _run_in_snapshot(connection, op), without_transaction=True
         )
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run_with_retries(self._read_engine, op, bare=True)
+        return await self._run_with_retries(self._read_engine, op, without_transaction=True)
 
     def refusal_of_value(self, error: DBAPIError) -> str:
         number = _error_number(error.orig)

@@ -102,9 +102,9 @@ class ServerDatabase(Database):
         """Whether the error, as the answer to COMMIT, proves that the transaction had no effect."""
         return self.is_retriable(error)
 
-    async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
-        """Run ``op`` in a transaction, or outside of one if ``bare``, and return its result; repeat it after
-        a lost connection or a rolled back transaction, for up to :data:`GIVE_UP_SECONDS`.
+    async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, without_transaction: bool = False) -> T:
+        """Run ``op`` in a transaction, or outside of one if ``without_transaction``, and return its result;
+        repeat it after a lost connection or a rolled back transaction, for up to :data:`GIVE_UP_SECONDS`.
 
         Raises :class:`Invalid` for a value that the server refuses, :class:`StoreUnavailable` for other
         errors and for a COMMIT of unknown outcome; :class:`IntegrityError` is raised unchanged.
@@ -116,7 +116,11 @@ class ServerDatabase(Database):
         failures = 0
         while True:
             try:
-                result = await (self._run_once_without_transaction(engine, op) if bare else self._run_once(engine, op))
+                result = await (
+                    self._run_once_without_transaction(engine, op)
+                    if without_transaction
+                    else self._run_once(engine, op)
+                )
                 if _count_cancellations() > asked_to_stop:
                     raise asyncio.CancelledError  # a driver's asyncio.wait_for may lose it before Python 3.12
                 return result
@@ -227,14 +231,14 @@ class PostgresqlDatabase(ServerDatabase):
     async def autocommit(self, op: Op[T]) -> T:
         # one round trip instead of three, and a fraction of the time in the client
         with self.writes.watch_write():
-            return await self._run_with_retries(self._urgent_engine, op, bare=True)
+            return await self._run_with_retries(self._urgent_engine, op, without_transaction=True)
 
     async def read(self, op: Op[T]) -> T:
         # of the same pool as writes
         return await self._run_in_slot(self._read_engine, op, urgent=False)
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run_with_retries(self._query_engine, op, bare=True)
+        return await self._run_with_retries(self._query_engine, op, without_transaction=True)
 
     def refusal_of_value(self, error: DBAPIError) -> str:
         # NUL in a text, too long, out of range: from the server (class 22) or the driver

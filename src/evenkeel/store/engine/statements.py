@@ -68,10 +68,10 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
 
 
 @cache
-def _cached_insert_if_absent(dialect: str, table: Table, dated: tuple[str, ...]) -> Insert:
-    """Return the cached statement of :func:`insert_if_absent`; ``dated``: columns with the database's time."""
+def _cached_insert_if_absent(dialect: str, table: Table, time_columns: tuple[str, ...]) -> Insert:
+    """Return the cached statement of :func:`insert_if_absent`; ``time_columns``: columns with the database's time."""
     statement = _insert_for_dialect(dialect, table).on_conflict_do_nothing()
-    return statement.values({name: db_now() for name in dated}) if dated else statement
+    return statement.values({name: db_now() for name in time_columns}) if time_columns else statement
 
 
 def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

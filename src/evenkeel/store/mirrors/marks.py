@@ -60,11 +60,11 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
     return row
 
 
-def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark, was: Any) -> None:
-    """Store the mark in its locked row; a mark without a change key keeps the stored one. ``was``: the row as
+def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark, stored_row: Any) -> None:
+    """Store the mark in its locked row; a mark without a change key keeps the stored one. ``stored_row``: the row as
     :func:`lock_mark` returned it.
     """
-    change = was.change_key if mark.change is None else mark.change
+    change = stored_row.change_key if mark.change is None else mark.change
     values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
     connection.execute(_UPDATE_MARK, {"wanted_id": load_balancer_id, **values})
 

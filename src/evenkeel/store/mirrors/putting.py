@@ -85,7 +85,7 @@ def put_mirrored(
             made = plan_with_made_port(connection, root.id, plan)
             return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
-        return write_tree_differences(connection, options, tree, certificates, anew=anew)
+        return write_tree_differences(connection, options, tree, certificates, raises_revision=anew)
 
     return op
 
@@ -127,11 +127,11 @@ def write_tree_differences(
     tree: LoadBalancerTree,
     certificates: Sequence[CheckedCertificate],
     *,
-    anew: bool = False,
+    raises_revision: bool = False,
     sets_port: bool = True,
 ) -> Change | None:
     """Write the differences between the tree and the stored, locked load balancer; return None if there are
-    none. ``anew``: raise its revision also without differences. ``sets_port``: set changed options at the
+    none. ``raises_revision``: raise its revision also without differences. ``sets_port``: set changed options at the
     VIP's port if that was created here.
 
     Raises :class:`Invalid` for an attribute that never changes, :class:`MirrorConflict` for an id of another
@@ -142,7 +142,7 @@ def write_tree_differences(
     if (name := first_fixed_difference(stored.load_balancer, root)) is not None:
         raise Invalid(f"{name}: cannot be changed: load balancer {root.id} exists with another one.")
     changes = tree_changes(stored, tree)
-    if not (changes or anew):
+    if not (changes or raises_revision):
         return None
     check_ids_free(connection, _added_object_ids(stored, tree))
     locked = _write_changes(connection, options, changes, stored, certificates)
@@ -160,7 +160,9 @@ def _write_changes(
     root = stored.load_balancer
     target = WriteTarget(LOAD_BALANCER, root.id, None)
     deadline, values = options.pending_deadline_seconds, columns_of(changes.load_balancer)
-    locked = try_lock(connection, target, deadline_seconds=deadline, values=values, own=bool(changes.load_balancer))
+    locked = try_lock(
+        connection, target, deadline_seconds=deadline, values=values, changes_root=bool(changes.load_balancer)
+    )
     if locked is None:
         raise_not_lockable(connection, target)
     if "tags" in changes.load_balancer:

@@ -85,8 +85,8 @@ def _overwrite_statement(kind: Kind) -> Update:
     return update(table).where(table.c.id == bindparam("wanted_id")).values(given)
 
 
-def _overwriting_values(row: Child, was: Child, locked: LockedLoadBalancer) -> dict[str, Any]:
-    new = was.provisioning_status is ProvisioningStatus.PENDING_CREATE
+def _overwriting_values(row: Child, stored: Child, locked: LockedLoadBalancer) -> dict[str, Any]:
+    new = stored.provisioning_status is ProvisioningStatus.PENDING_CREATE
     values = row_of(row) | {
         "provisioning_status": PENDING_CREATE if new else PENDING_UPDATE,
         "revision": locked.revision,

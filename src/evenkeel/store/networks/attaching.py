@@ -189,10 +189,10 @@ def _check_no_other_network(connection: Connection, place: ShardPlace, networks:
 
 
 def _choose_route_domain(
-    connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], beside: Collection[int]
+    connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], required_domains: Collection[int]
 ) -> int:
     """Return the number of the route domain for these subnets: one of the shard's in which they fit, else a
-    new one, which is stored. ``beside``: route domains of the load balancer's other networks, which must
+    new one, which is stored. ``required_domains``: route domains of the load balancer's other networks, which must
     all be the same one. Raises :class:`NotAttachable` if they differ, the subnets do not fit there, or no
     number is free.
     """
@@ -212,7 +212,9 @@ def _choose_route_domain(
     for row in rows:
         there.setdefault(row.route_domain, []).append(row.cidr)
     # First those beside which the new ones have to be: the tenant may have several, in which they would fit, too.
-    chosen = chosen_route_domain(new, dict(sorted(there.items(), key=lambda one: one[0] not in beside)), place.layout)
+    chosen = chosen_route_domain(
+        new, dict(sorted(there.items(), key=lambda one: one[0] not in required_domains)), place.layout
+    )
     return _new_route_domain(connection, place) if chosen is None else chosen
 
 
@@ -231,12 +233,12 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
     return number
 
 
-def free_route_domain(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
+def free_route_domain(connection: Connection, place: ShardPlace, excluded: Collection[int] = ()) -> int:
     """Return the lowest number, from 1, of a route domain that no shard of the device group has, except for
-    those in ``but``. Raises :class:`NotAttachable` if there is none.
+    those in ``excluded``. Raises :class:`NotAttachable` if there is none.
     """
     here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
-    taken = {*connection.scalars(select(_domain.c.number).where(*here)), *but}
+    taken = {*connection.scalars(select(_domain.c.number).where(*here)), *excluded}
     number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
     if number is None:
         raise NotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")

@@ -68,8 +68,8 @@ def find_common_shard(connection: Connection, shard_id: ShardId) -> ShardId | No
     )
 
 
-def _is_same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement[bool]:
-    return and_(one.c.environment == other.c.environment, one.c.group_number == other.c.group_number)
+def _is_same_group(other: FromClause, shard: FromClause = _shard) -> ColumnElement[bool]:
+    return and_(shard.c.environment == other.c.environment, shard.c.group_number == other.c.group_number)
 
 
 # -- what a shard has of them

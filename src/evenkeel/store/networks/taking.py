@@ -34,11 +34,11 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
 
 
 def port_for_device_address(
-    place: ShardPlace, each: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
+    place: ShardPlace, subnet: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
 ) -> DevicePort:
     return DevicePort(
-        subnet_id=each.subnet.id,
-        network_id=each.subnet.network_id,
+        subnet_id=subnet.subnet.id,
+        network_id=subnet.subnet.network_id,
         use=use,
         owner=owner,
         index=index,

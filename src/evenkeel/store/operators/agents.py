@@ -47,9 +47,9 @@ def force_agent_down(connection: Connection, agent_id: AgentId, down: bool) -> A
 
 
 def _set_agent_flag(
-    connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, told: str
+    connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, done_text: str
 ) -> Agent:
-    """Set a flag of the agent; record an event of ``kind`` with the words ``told`` if the flag changed.
+    """Set a flag of the agent; record an event of ``kind`` with the words ``done_text`` if the flag changed.
     Return the agent. Raises :class:`NotFound`.
     """
     changed = connection.execute(
@@ -61,7 +61,7 @@ def _set_agent_flag(
         record_act(
             connection,
             kind=kind,
-            done=f"{agent.title} was {told}",
+            done=f"{agent.title} was {done_text}",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -108,12 +108,12 @@ def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
 
 def read_agents(
     connection: Connection,
-    bound: Mapping[str, int],
+    home_counts: Mapping[str, int],
     environment: str | None = None,
     group_number: int | None = None,
 ) -> tuple[Agent, ...]:
     """Return agents with their load, of all environments (None), of one, or of one device group of it; sorted
-    by environment, group and host. Two queries. ``bound``: {agent id: number of load balancers whose home
+    by environment, group and host. Two queries. ``home_counts``: {agent id: number of load balancers whose home
     it is}.
     """
     rows = _agent_rows(connection, environment, group_number)
@@ -121,7 +121,9 @@ def read_agents(
     reasons = _reasons_of_groups(rows, shards)
     loads = _shard_counts_by_agent(shards)
     return tuple(
-        _agent_from_row(row, reasons[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
+        _agent_from_row(
+            row, reasons[row.environment, row.group_number], loads.get(row.id, {}), home_counts.get(row.id, 0)
+        )
         for row in rows
     )
 

@@ -24,7 +24,7 @@ _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
 MAX_AGENTS_NAMED = 10
 NO_LOAD_BALANCER_COUNTS: Mapping[str, int] = {}
-"""Argument ``bound`` of :func:`read_agents` where the numbers of load balancers do not matter."""
+"""Argument ``home_counts`` of :func:`read_agents` where the numbers of load balancers do not matter."""
 
 
 def _lock_agent(connection: Connection, agent_id: AgentId) -> Agent:

@@ -33,9 +33,11 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
     return tuple(SeenController(**row._mapping) for row in rows)
 
 
-def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> OwnershipOverview:
+def read_ownership(
+    connection: Connection, home_counts: Mapping[str, int], environment: str | None
+) -> OwnershipOverview:
     """Return agents, the number of shards for which each acts, and single shards of groups with at most
-    :data:`SHARDS_SHOWN`; of one environment, or (None) all. Four queries. ``bound``: {agent id: number of
+    :data:`SHARDS_SHOWN`; of one environment, or (None) all. Four queries. ``home_counts``: {agent id: number of
     load balancers whose home it is}.
     """
     asked = [] if environment is None else [_shard.c.environment == environment]
@@ -57,7 +59,7 @@ def read_ownership(connection: Connection, bound: Mapping[str, int], environment
         .order_by(*place, _shard.c.project_id)
     )
     return OwnershipOverview(
-        agents=read_agents(connection, bound, environment),
+        agents=read_agents(connection, home_counts, environment),
         lines=tuple(
             AgentShards(
                 environment=row.environment,

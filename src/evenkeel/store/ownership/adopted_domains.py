@@ -162,9 +162,9 @@ def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict
     return dict(found)
 
 
-def _free_route_domain_number(connection: Connection, place: ShardPlace, but: Collection[int] = ()) -> int:
+def _free_route_domain_number(connection: Connection, place: ShardPlace, excluded: Collection[int] = ()) -> int:
     try:
-        return free_route_domain(connection, place, but)
+        return free_route_domain(connection, place, excluded)
     except NotAttachable as reason:
         raise Conflict(str(reason)) from reason
 

@@ -156,11 +156,11 @@ def _addresses_of_others(
     return {(row.network_id, row.address) for row in rows}
 
 
-def _is_adoptable(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
+def _is_adoptable(found: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
     """Whether the shard may have the address: a port of the other program at the network service, or reserved for
     devices.
     """
-    return each in ports if known.from_service else _is_reserved_for_devices(each.address, known.subnet)
+    return found in ports if known.from_service else _is_reserved_for_devices(found.address, known.subnet)
 
 
 def _is_reserved_for_devices(address: str, subnet: Subnet) -> bool:

@@ -232,7 +232,7 @@ def _drop_included_reservations(
     connection: Connection,
     known: GroupCapacity,
     report: ReportState,
-    here: Sequence[ColumnElement[bool]],
+    group_conditions: Sequence[ColumnElement[bool]],
     now_seconds: float,
 ) -> GroupCapacity:
     """Delete the reservations that the report's figures include; return ``known`` with the clocks of this
@@ -248,12 +248,14 @@ def _drop_included_reservations(
     confirmed_at = _reservation.c.confirmed_at
     if report.sent_at_seconds and (last is None or not last.has_no_jump_until(clock)):
         # Too cautious rather than too early: a reservation that counts one report longer only delays placements.
-        connection.execute(update(_reservation).where(*here, confirmed_at.is_not(None)).values(confirmed_at=db_now()))
+        connection.execute(
+            update(_reservation).where(*group_conditions, confirmed_at.is_not(None)).values(confirmed_at=db_now())
+        )
     else:
         since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
         # in the future: stored before the database's clock was set back
         included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
-        connection.execute(delete(_reservation).where(*here, included))
+        connection.execute(delete(_reservation).where(*group_conditions, included))
     return replace(known, clocks={**known.clocks, report.agent_id: clock})
 
 

@@ -174,16 +174,16 @@ class KeepaliveToCheck(NamedTuple):
     keepalives: int
 
 
-def check_confirmed_states(connection: Connection, asked: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
+def check_confirmed_states(connection: Connection, keepalives: Sequence[KeepaliveToCheck]) -> list[ConfirmedStateCheck]:
     """Compare the database with the states that were confirmed to agents, and record unknown histories;
-    results are in the order of ``asked``.
+    results are in the order of ``keepalives``.
 
     One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone,
     and one if a shard recently left an agent's assignments.
     """
     # Also for states of another history, which are not compared below.
-    record_unknown_histories(connection, asked)
-    told = [each.seen for each in asked if each.seen is not None and _is_of_this_history(each)]
+    record_unknown_histories(connection, keepalives)
+    told = [each.seen for each in keepalives if each.seen is not None and _is_of_this_history(each)]
     roots = _load_balancer_rows(
         connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None]
     )
@@ -191,12 +191,12 @@ def check_confirmed_states(connection: Connection, asked: Sequence[KeepaliveToCh
     named = [seen.left for seen in told if seen.left is not None]
     named += [seen.confirmed_in.shard_id for seen in gone if seen.confirmed_in is not None]
     shards = _shard_rows(connection, named)
-    return [_check_confirmed_state(each, roots, shards) for each in asked]
+    return [_check_confirmed_state(each, roots, shards) for each in keepalives]
 
 
-def _is_of_this_history(asked: KeepaliveToCheck) -> bool:
+def _is_of_this_history(keepalive: KeepaliveToCheck) -> bool:
     """Whether the agent's state was confirmed in the present history, so that a difference proves a loss."""
-    return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
+    return keepalive.seen is not None and bool(keepalive.history) and keepalive.seen.history == keepalive.history
 
 
 def _load_balancer_rows(connection: Connection, ids: Sequence[LoadBalancerId]) -> dict[str, Any]:
@@ -218,15 +218,15 @@ def _shard_rows(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any
 
 
 def _check_confirmed_state(
-    asked: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]
+    keepalive: KeepaliveToCheck, roots: Mapping[str, Any], shards: Mapping[str, Any]
 ) -> ConfirmedStateCheck:
-    seen = asked.seen
-    if seen is None or not _is_of_this_history(asked):
+    seen = keepalive.seen
+    if seen is None or not _is_of_this_history(keepalive):
         return ConfirmedStateCheck()
     # The database has counted fewer keepalives than it confirmed, so commits are missing.
-    if asked.keepalives < seen.keepalives:
+    if keepalive.keepalives < seen.keepalives:
         return ConfirmedStateCheck(
-            f"keepalive {seen.keepalives} was confirmed to it, and the database has {asked.keepalives}"
+            f"keepalive {seen.keepalives} was confirmed to it, and the database has {keepalive.keepalives}"
         )
     # A shard's row outlives its load balancers, so a missing one was lost.
     if seen.left is not None and seen.left not in shards:
@@ -238,7 +238,7 @@ def _check_confirmed_state(
     # A confirmed load balancer may have been deleted since; only its shard gets a complete pass.
     if row is None:
         return ConfirmedStateCheck(
-            unknown_in=seen.confirmed_in if _owns_shard(asked.agent_id, seen.confirmed_in, shards) else None
+            unknown_in=seen.confirmed_in if _owns_shard(keepalive.agent_id, seen.confirmed_in, shards) else None
         )
     if not contradicts_database(outcome, revision=row.revision, change_id=row.change_id):
         return ConfirmedStateCheck()
@@ -251,12 +251,12 @@ def _owns_shard(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str
     return shard is not None and row is not None and (row.epoch, row.acting_agent_id) == (shard.epoch, agent_id)
 
 
-def contradiction_text(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
-    """Return the proof that commits were lost (human-readable): revision ``told`` was confirmed, and ``revision`` is
-    stored.
+def contradiction_text(load_balancer_id: LoadBalancerId, confirmed_revision: int, stored_revision: int) -> str:
+    """Return the proof that commits were lost, as a text for people: ``confirmed_revision`` was confirmed to
+    an agent, and ``stored_revision`` is in the database.
     """
-    stored = "another change" if told == revision else f"revision {revision}"
-    return f"it has revision {told} of load balancer {load_balancer_id}, and the database has {stored}"
+    stored = "another change" if confirmed_revision == stored_revision else f"revision {stored_revision}"
+    return f"it has revision {confirmed_revision} of load balancer {load_balancer_id}, and the database has {stored}"
 
 
 def read_history(connection: Connection) -> History:

@@ -197,8 +197,8 @@ def _rows_of_same_agent(connection: Connection, call: Register) -> list[Any]:
     return list(connection.execute(statement))
 
 
-def _check_duplicates(call: Register, claims: list[Any]) -> None:
-    for row in claims:
+def _check_duplicates(call: Register, rows: list[Any]) -> None:
+    for row in rows:
         if row.live and row.session_id != call.session_id:
             raise CallRefused(
                 DUPLICATE,
@@ -208,27 +208,27 @@ def _check_duplicates(call: Register, claims: list[Any]) -> None:
             )
 
 
-def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
+def _check_moved(connection: Connection, call: Register, stored_row: Any) -> None:
     """Check that the agent has not changed its device group while it has shards; it may change its host.
-    ``mine``: the agent's stored row; None: it has none. Raises :class:`CallRefused` if it has.
+    ``stored_row``: the agent's stored row; None: it has none. Raises :class:`CallRefused` if it has.
     """
-    if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
+    if stored_row is None or (stored_row.environment, stored_row.group_number) == (call.environment, call.group_number):
         return
-    if _count_shards(connection, mine.id):
+    if _count_shards(connection, stored_row.id):
         raise _contradicting_setting(
             call,
             "environment_group_number",
             f"{call.environment}/{call.group_number}",
-            f"{mine.environment}/{mine.group_number}",
-            f"agent {mine.id}, which has shards there",
+            f"{stored_row.environment}/{stored_row.group_number}",
+            f"agent {stored_row.id}, which has shards there",
         )
 
 
-def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
+def _replace_predecessor(connection: Connection, call: Register, rows: list[Any]) -> None:
     """Delete the row of another agent id for this host. Raises :class:`CallRefused` if a shard has that agent
     as home or acting agent, or its session is live.
     """
-    for row in claims:
+    for row in rows:
         if row.id == call.agent_id:
             continue
         shards = _count_shards(connection, row.id)

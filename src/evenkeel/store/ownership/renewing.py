@@ -145,9 +145,9 @@ def _renew_rows(
     return rows
 
 
-def seen_keepalives(seen: ConfirmedState | None) -> int:
-    """Return the number of the last keepalive that was confirmed to the agent; 0 if ``seen`` has no plausible one."""
-    return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
+def seen_keepalives(state: ConfirmedState | None) -> int:
+    """Return the number of the last keepalive that was confirmed to the agent; 0 if ``state`` has no plausible one."""
+    return state.keepalives if state is not None and 0 <= state.keepalives < MAX_KEEPALIVES else 0
 
 
 def _renewing_update(statement: Update, seen: Any, reported: Any) -> Update:

@@ -204,7 +204,7 @@ def _definitions_page(
     missing: tuple[LoadBalancerId, ...],
     unattachable: Mapping[LoadBalancerId, str],
     bare_tags: bool,
-    silence: StandbyMoves = NO_STANDBY_MOVES,
+    standby_moves: StandbyMoves = NO_STANDBY_MOVES,
 ) -> DefinitionsPage:
     """Return definitions of the first ``size`` of ``ids``, or of fewer if they are large.
 
@@ -219,7 +219,7 @@ def _definitions_page(
         connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)]
     )
     services = {
-        LoadBalancerId(id_): silence.mark_definition(
+        LoadBalancerId(id_): standby_moves.mark_definition(
             definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
         )
         for id_, tree in trees.items()

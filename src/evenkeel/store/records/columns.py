@@ -16,14 +16,14 @@ JSON_TYPES = (inspect.VarTupleType, inspect.DictType, inspect.StructType)
 """Types of attributes that are stored as JSON text."""
 
 
-def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] = ()) -> list[Column[Any]]:
-    """Return ``given``, and a column for each other attribute of the class that is not in ``without``.
+def columns_for(kind: type[Any], *given: Column[Any], excluded: tuple[str, ...] = ()) -> list[Column[Any]]:
+    """Return ``given``, and a column for each other attribute of the class that is not in ``excluded``.
 
     The columns may be added to a table with rows: one that is not nullable has the attribute's default in the database,
     too. Texts are ids (by their names), keywords or names; any other column, and columns with a key or an index, must
     be given.
     """
-    named = {column.name for column in given} | {*LINKS[kind], *without}
+    named = {column.name for column in given} | {*LINKS[kind], *excluded}
     defaults = defaults_of(kind)
     return [
         *given,

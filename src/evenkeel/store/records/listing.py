@@ -153,8 +153,8 @@ def _read_plain_rows(connection: Connection, kind: Kind, query: ListQuery, paren
         kind,
         tuple(sorted(query.filters)),
         query.sort,
-        scoped=query.project_id is not None,
-        parented=parent_id is not None,
+        in_project=query.project_id is not None,
+        with_parent=parent_id is not None,
         limited=rows_max is not None,
         reverse=query.page_reverse,
     )
@@ -177,8 +177,8 @@ def _plain_statement(
     names: tuple[str, ...],
     sort: tuple[tuple[str, bool], ...],
     *,
-    scoped: bool,
-    parented: bool,
+    in_project: bool,
+    with_parent: bool,
     limited: bool,
     reverse: bool,
 ) -> Select[Any]:
@@ -189,9 +189,9 @@ def _plain_statement(
     statement = select(*whole_columns(kind)).where(
         *(attributes[name] == bindparam(f"only_{name}", type_=attributes[name].type) for name in names)
     )
-    if scoped:
+    if in_project:
         statement = statement.where(kind.table.c.project_id == bindparam("project"))
-    if parented and kind.parent is not None:
+    if with_parent and kind.parent is not None:
         statement = statement.where(kind.parent == bindparam("parent"))
     statement = statement.order_by(
         *(part for key in sort_keys(kind, sort) for part in _order_expressions(key, reverse=reverse))

@@ -370,7 +370,7 @@ load_balancer = Table(
         Column("mirrored", Boolean, nullable=False, default=False, server_default=false()),
         # of the last change of its own attributes; 0: none since it was created. See core/status/lifecycle.py
         Column("own_revision", BigInteger, nullable=False, default=0, server_default="0"),
-        without=("vip",),
+        excluded=("vip",),
     ),
     # no live_key: the address stays allocated until the device has released it
     UniqueConstraint("vip_network_id", "vip_address"),

@@ -340,9 +340,9 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _contradiction_texts(was: LoadBalancerState, outcome: Applied) -> Iterator[str]:
-    if contradicts_database(outcome, revision=was.revision, change_id=was.change_id):
-        yield contradiction_text(was.id, outcome.revision, was.revision)
+def _contradiction_texts(state: LoadBalancerState, outcome: Applied) -> Iterator[str]:
+    if contradicts_database(outcome, revision=state.revision, change_id=state.change_id):
+        yield contradiction_text(state.id, outcome.revision, state.revision)
 
 
 def locked_states_query() -> Select[Any]:

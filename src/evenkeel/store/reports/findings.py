@@ -193,9 +193,9 @@ def _mark_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
     return _finding_events(group, rows, "load_balancer_present", "present on a device again")
 
 
-def _finding_events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
+def _finding_events(group: Any, rows: Sequence[Any], kind: str, finding_text: str) -> list[EventRow]:
     """Return an event of ``kind`` for each shard, which names the shard's load balancers in ``rows`` with the words
-    ``told``.
+    ``finding_text``.
     """
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
@@ -211,7 +211,7 @@ def _finding_events(group: Any, rows: Sequence[Any], kind: str, told: str) -> li
         found.append(
             event_row(
                 kind=kind,
-                text=f"{where}: {told}: {named}",
+                text=f"{where}: {finding_text}: {named}",
                 environment=group.environment,
                 shard_id=shard_id,
                 load_balancer_id=ids[0] if len(ids) == 1 else LoadBalancerId(""),

@@ -67,7 +67,9 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     return _observing_owner(connection, environment, number) if found.kind is ReachKind.REACHED else None
 
 
-def _update_load_balancers(connection: Connection, environment: str, number: int, said: str, found: Reach) -> None:
+def _update_load_balancers(
+    connection: Connection, environment: str, number: int, former_reason: str, found: Reach
+) -> None:
     shards = connection.scalars(
         select(_shard.c.id).where(
             _shard.c.environment == environment, _shard.c.group_number == number, _shard.c.project_id != COMMON_PROJECT
@@ -76,19 +78,19 @@ def _update_load_balancers(connection: Connection, environment: str, number: int
     reason = found.reason(f"{environment}/{number}")
     for some in split_into_batches(sorted(shards)):
         # Only load balancers with the reason that this module wrote: others have a newer observation.
-        if said:
-            _restore_statuses(connection, some, said)
+        if former_reason:
+            _restore_statuses(connection, some, former_reason)
         if found.kind is ReachKind.NONE:
             _set_all_offline(connection, some, reason)
         elif found.kind is ReachKind.UNWATCHED:
             _mark_unwatched(connection, some, reason)
 
 
-def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], said: str) -> None:
+def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], former_reason: str) -> None:
     status = _root.c.operating_status
     connection.execute(
         update(_root)
-        .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
+        .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == former_reason)
         .ordered_values(*_status_values(case(*_case_conditions(WATCHED_AGAIN), else_=status), ""))
     )
 

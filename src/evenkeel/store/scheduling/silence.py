@@ -91,11 +91,11 @@ def _fell_silent_lately(agent: SeenAgent, now: float, window_seconds: float) -> 
     return not agent.view.live and abs(now - agent.view.live_until) < window_seconds
 
 
-def _silent_since(agent: SeenAgent, now: float, somebody_silent: bool) -> float | None:
+def _silent_since(agent: SeenAgent, now: float, others_silent: bool) -> float | None:
     if not agent.view.live:
         return agent.silent_since if agent.silent_since is not None else min(agent.view.live_until, now)
     faltering = agent.view.live_until - now < FALTERING_SHARE_OF_TTL * agent.ttl_seconds
-    return now if faltering and somebody_silent else None
+    return now if faltering and others_silent else None
 
 
 def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:

@@ -190,9 +190,9 @@ class _SurroundingState(NamedTuple):
 
 
 def _read_surrounding_state(
-    connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]
+    connection: Connection, root: LoadBalancer, plan: VipPlan | None, candidates: list[str]
 ) -> _SurroundingState:
-    """Read the state around a new load balancer by one query. ``some``: addresses to look up. Raises
+    """Read the state around a new load balancer by one query. ``candidates``: addresses to look up. Raises
     :class:`Invalid` if the load balancer's environment does not exist.
     """
     parameters: dict[str, Any] = {
@@ -200,7 +200,7 @@ def _read_surrounding_state(
         "project_id": root.project_id,
         "zone_group_number": root.zone_group_number,
         "network_id": NO_NETWORK if plan is None else plan.network_id,
-        "some": some,
+        "some": candidates,
     }
     row = connection.execute(_READ_SURROUNDINGS, parameters).first()
     if row is None:
@@ -214,14 +214,14 @@ def _allocate_vip(
     connection: Connection,
     each: VipPlan,
     plan: VipPlan,
-    some: dict[str, list[str]],
-    held: frozenset[str],
+    candidates: dict[str, list[str]],
+    allocated: frozenset[str],
     random: Random,
 ) -> Vip:
     """Return the VIP by ``each``: the plan, or one of its additional addresses, which are all on the plan's
     port. Raises :class:`Conflict` if no address is free, :class:`Invalid` if the range is empty.
     """
-    address = each.address or choose_free_address(connection, each, some[each.subnet_id], held, random)
+    address = each.address or choose_free_address(connection, each, candidates[each.subnet_id], allocated, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 
 

@@ -124,7 +124,7 @@ def delete_child(
         # With "restrict" policies that redirect to the pool become REJECT instead, so they are no obstacle.
         elif target.kind is POOL:
             check_pool_unused(connection, child_id)
-        _mark_parents_pending(connection, target.kind, row, locked, going=True)
+        _mark_parents_pending(connection, target.kind, row, locked, deleting=True)
         mark_rows_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
         _delete_children(connection, target.kind, row, locked)
         if target.kind is LISTENER:
@@ -252,9 +252,9 @@ def _update_child_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturni
 
 
 def _mark_parents_pending(
-    connection: Connection, kind: Kind, row: Any, locked: LockedLoadBalancer, *, going: bool = False
+    connection: Connection, kind: Kind, row: Any, locked: LockedLoadBalancer, *, deleting: bool = False
 ) -> None:
-    if kind is POOL and not going:
+    if kind is POOL and not deleting:
         mark_listeners_pending(connection, row.id, locked)
     elif kind in (MEMBER, HEALTH_MONITOR):
         mark_pool_pending(connection, row.pool_id, locked)

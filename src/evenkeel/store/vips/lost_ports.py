@@ -122,9 +122,9 @@ def _record_failure(connection: Connection, load_balancer_id: LoadBalancerId, re
             _set_reason(connection, load_balancer_id, former, reason)
 
 
-def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
-    """Replace the status reason that tenants see, if it is still ``said``, by ``reason``."""
-    is_it = _root.c.id == load_balancer_id, _root.c.status_reason == said
+def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, former_reason: str, reason: str) -> None:
+    """Replace the status reason that tenants see, if it is still ``former_reason``, by ``reason``."""
+    is_it = _root.c.id == load_balancer_id, _root.c.status_reason == former_reason
     connection.execute(update(_root).where(*is_it).values(status_reason=reason))
 
 

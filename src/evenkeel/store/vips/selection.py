@@ -185,13 +185,13 @@ async def _check_requested_addresses_free(database: Database, plan: VipPlan, err
 
 
 def choose_free_address(
-    connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random
+    connection: Connection, plan: VipPlan, candidates: list[str], allocated: frozenset[str], random: Random
 ) -> str:
-    """Return a free address by the plan: the first of ``some`` that is not in ``held``, else any. Raises
+    """Return a free address by the plan: the first of ``candidates`` that is not in ``allocated``, else any. Raises
     :class:`Conflict` if there is none, :class:`Invalid` if the plan's range is empty.
     """
-    for address in some:
-        if address not in held:
+    for address in candidates:
+        if address not in allocated:
             return address
     free = random_free_address(plan, connection.scalars(ALLOCATED_ADDRESSES, {"network_id": plan.network_id}), random)
     if free is None:

@@ -183,14 +183,14 @@ def content_columns(found: CheckedCertificate) -> dict[str, Any]:
     }
 
 
-def _certificate_row(locked: LockedLoadBalancer, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
+def _certificate_row(locked: LockedLoadBalancer, checked: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
     return {
-        "id": certificate_id(locked.project_id, each.reference, each.kind),
+        "id": certificate_id(locked.project_id, checked.reference, checked.kind),
         "project_id": locked.project_id,
-        "reference": each.reference,
-        "kind": each.kind.value,
-        **content_columns(each),
-        "announced_sha256": each.sha256,
+        "reference": checked.reference,
+        "kind": checked.kind.value,
+        **content_columns(checked),
+        "announced_sha256": checked.sha256,
         "checked_at": locked.now,
         "next_check_at": next_check_at,
     }

@@ -89,7 +89,7 @@ class WriteKind(Enum):
 class AcceptedStatuses(NamedTuple):
     """Statuses of the load balancer in which a write is accepted, and the error in all others."""
 
-    mutable: WriteKind
+    write_kind: WriteKind
     in_error: bool = False
     """True for APIs that change load balancers in ERROR, like LBaaS v2; in Octavia's these may only be deleted or
     failed over.
@@ -98,7 +98,7 @@ class AcceptedStatuses(NamedTuple):
     @property
     def statuses(self) -> tuple[str, ...]:
         """Provisioning statuses in which the write is accepted."""
-        return (ACTIVE, ERROR) if self.in_error or self.mutable is WriteKind.LEAVING else (ACTIVE,)
+        return (ACTIVE, ERROR) if self.in_error or self.write_kind is WriteKind.LEAVING else (ACTIVE,)
 
 
 class WriteTarget(NamedTuple):
@@ -118,25 +118,27 @@ def try_lock(
     *,
     deadline_seconds: float,
     values: dict[str, Any] | None = None,
-    strict: AcceptedStatuses | None = None,
-    own: bool = False,
+    accepted_statuses: AcceptedStatuses | None = None,
+    changes_root: bool = False,
 ) -> LockedLoadBalancer | None:
     """Lock the target's load balancer and raise its revision; None if one of them does not exist or is marked
     deleted. One statement, and one that records the request of the new revision.
 
-    ``values``: {column: value} to set in the load balancer by the same statement. ``own``: the write changes
-    attributes of the load balancer itself. ``strict``: raise :class:`NotFound` for the target, or
+    ``values``: {column: value} to set in the load balancer by the same statement. ``changes_root``: the write changes
+    attributes of the load balancer itself. ``accepted_statuses``: raise :class:`NotFound` for the target, or
     :class:`Conflict` for a load balancer, marked deleted or not, in a status that is not accepted.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
-    statement = _raise_revision_statement(target.kind, scoped, parented, tuple(sorted(values)), strict, own)
+    statement = _raise_revision_statement(
+        target.kind, scoped, parented, tuple(sorted(values)), accepted_statuses, changes_root
+    )
     parameters = {f"new_{name}": value for name, value in values.items()}
     raising = {"deadline_seconds": deadline_seconds, "new_change": new_change_parameter()}
     row = statement.first_row(connection, parameters | _target_parameters(target) | raising)
     if row is None:
-        if strict is not None:
-            _raise_wrong_status(connection, target, strict)
+        if accepted_statuses is not None:
+            _raise_wrong_status(connection, target, accepted_statuses)
         return None
     store_revision_requester(connection, row.id, row.revision, row.now)
     return LockedLoadBalancer(
@@ -150,19 +152,24 @@ def try_lock(
 
 @lru_cache(maxsize=MAX_CACHED_STATEMENTS)
 def _raise_revision_statement(
-    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: AcceptedStatuses | None, own: bool
+    kind: Kind,
+    in_project: bool,
+    with_parent: bool,
+    names: tuple[str, ...],
+    accepted_statuses: AcceptedStatuses | None,
+    changes_root: bool,
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
-    is_root = _is_root_of_object(kind, parented)
+    is_root = _is_root_of_object(kind, with_parent)
     statement = update(_root).where(is_root, _root.c.deleted == false())
     # first, because in MariaDB a later assignment sees the raised revision
-    noted = {"own_revision": _root.c.revision + 1} if own else {}
+    noted = {"own_revision": _root.c.revision + 1} if changes_root else {}
     statement = statement.ordered_values(*(noted | revision_assignments() | given).items())
-    if scoped:
+    if in_project:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
-    if strict is not None:
+    if accepted_statuses is not None:
         # in the same statement, so that no other write comes in between
-        statement = statement.where(_root.c.provisioning_status.in_(strict.statuses))
+        statement = statement.where(_root.c.provisioning_status.in_(accepted_statuses.statuses))
     more = (_root.c.mirrored, db_now().label("now"), has_own_quotas(_PROJECT))
     return update_returning(statement, *LOAD_BALANCER.columns, *more, by=is_root)
 
@@ -183,17 +190,17 @@ def revision_assignments() -> dict[str, Any]:
     }
 
 
-def _is_root_of_object(kind: Kind, parented: bool) -> ColumnElement[bool]:
+def _is_root_of_object(kind: Kind, with_parent: bool) -> ColumnElement[bool]:
     if kind is LOAD_BALANCER:
         return _root.c.id == bindparam("target_id")
     table = kind.table
-    owner = select(table.c.load_balancer_id).where(*_target_conditions(kind, parented), table.c.deleted == false())
+    owner = select(table.c.load_balancer_id).where(*_target_conditions(kind, with_parent), table.c.deleted == false())
     return _root.c.id == owner.scalar_subquery()
 
 
-def _target_conditions(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
+def _target_conditions(kind: Kind, with_parent: bool) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [kind.table.c.id == bindparam("target_id")]
-    if parented and kind.parent is not None:
+    if with_parent and kind.parent is not None:
         conditions.append(kind.parent == bindparam("target_parent_id"))
     return conditions
 
@@ -208,7 +215,7 @@ def _target_parameters(target: WriteTarget) -> dict[str, Any]:
     return parameters
 
 
-def _raise_wrong_status(connection: Connection, target: WriteTarget, strict: AcceptedStatuses) -> None:
+def _raise_wrong_status(connection: Connection, target: WriteTarget, accepted_statuses: AcceptedStatuses) -> None:
     """Raise :class:`Conflict` if the status of the load balancer prevented the lock, :class:`NotFound` if
     there is no such target. Nothing is raised if the lock failed because the target is marked deleted.
     """
@@ -217,9 +224,9 @@ def _raise_wrong_status(connection: Connection, target: WriteTarget, strict: Acc
         (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_from_row(connection, row)
     )
     # Not the status was the obstacle but the deletion; the caller reports that.
-    if row.deleted and status in strict.statuses:
+    if row.deleted and status in accepted_statuses.statuses:
         return
-    if strict.mutable is WriteKind.PART:
+    if accepted_statuses.write_kind is WriteKind.PART:
         raise immutable_error(LOAD_BALANCER, root_id)
     raise _wrong_state_error(LoadBalancerId(root_id), status)
 
@@ -259,9 +266,9 @@ def read_target_row(connection: Connection, target: WriteTarget, columns: Column
 
 
 @cache
-def _target_query(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
-    statement = select(*columns).where(*_target_conditions(kind, parented))
-    if scoped:
+def _target_query(kind: Kind, in_project: bool, with_parent: bool, columns: Columns) -> Select[Any]:
+    statement = select(*columns).where(*_target_conditions(kind, with_parent))
+    if in_project:
         statement = statement.where(kind.table.c.project_id == bindparam("target_project_id"))
     return statement
 

@@ -37,7 +37,7 @@ class TenantWrites:
         self,
         connection: Connection,
         target: WriteTarget,
-        mutable: WriteKind = WriteKind.PART,
+        write_kind: WriteKind = WriteKind.PART,
         *,
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
@@ -45,14 +45,14 @@ class TenantWrites:
         """Lock like :meth:`try_lock`, but raise :class:`NotFound` for an object that does not exist,
         :class:`Conflict` for one that is marked deleted, or whose load balancer is.
         """
-        locked = self.try_lock(connection, target, mutable, values=values, mirrored_too=mirrored_too)
+        locked = self.try_lock(connection, target, write_kind, values=values, mirrored_too=mirrored_too)
         return locked or raise_not_lockable(connection, target)
 
     def try_lock(
         self,
         connection: Connection,
         target: WriteTarget,
-        mutable: WriteKind = WriteKind.PART,
+        write_kind: WriteKind = WriteKind.PART,
         *,
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
@@ -64,15 +64,15 @@ class TenantWrites:
         strict, and for one that mirrors another system's, unless ``mirrored_too``: the write changes no
         attribute.
         """
-        strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
+        strict = AcceptedStatuses(write_kind, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
         locked = revision_lock.try_lock(
             connection,
             target,
             deadline_seconds=deadline,
             values=values,
-            strict=strict,
-            own=mutable is WriteKind.ITSELF,
+            accepted_statuses=strict,
+            changes_root=write_kind is WriteKind.ITSELF,
         )
         # The revision that was raised goes with the transaction.
         if locked is not None and locked.row.mirrored and not mirrored_too:
