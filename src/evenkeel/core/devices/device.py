@@ -124,7 +124,9 @@ class Retirement(Value):
 
 
 class PartitionOutcome(Value):
-    """Result of :meth:`evenkeel.core.ports.Device.apply`: one outcome for each service of the batch, in any order."""
+    """Result of :meth:`evenkeel.core.ports.Device.apply`: one outcome for each service of the batch, in any
+    order, and what is left to do.
+    """
 
     outcomes: tuple[Applied, ...]
     lagging: tuple[str, ...] = ()

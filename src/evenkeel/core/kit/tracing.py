@@ -22,8 +22,8 @@ NO_ATTRIBUTES: Attributes = {}
 
 
 class Span(Protocol):
-    """One step of a trace. It ends with its ``with`` block; if an error leaves the block, the error's type is
-    recorded.
+    """One step of a trace, which ends with its ``with`` block; if an error leaves the block, the error's type
+    is recorded.
     """
 
     def set(self, name: str, value: str | int) -> None: ...
@@ -34,8 +34,8 @@ class Span(Protocol):
 
 
 class DeferredSpan(Protocol):
-    """A step of traces that become known only after the step began: those of its changes. Without any change
-    the step is dropped.
+    """A step of a trace whose changes, and so its traces, become known only after the step began. Without any
+    change the step is dropped.
     """
 
     def set_changes(self, changes: Changes) -> None:

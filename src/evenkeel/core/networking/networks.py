@@ -40,8 +40,8 @@ class AddressUse(StrEnum):
 
 
 class NetworkLayout(Wire):
-    """How a group's devices are attached to networks, so that controllers know what to resolve and allocate. It is
-    equal for all agents of the group.
+    """How a group's devices are attached to networks, so that controllers resolve and allocate what is
+    needed; equal for all agents of the group.
     """
 
     adjacent: bool = False

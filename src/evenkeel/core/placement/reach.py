@@ -38,8 +38,8 @@ class Reach(Value):
     """Names of devices that no agent reaches, as far as agents report; sorted."""
 
     def reason(self, place: str) -> str:
-        """Return the status reason for load balancers of the device group ``place``; empty if there is none. It depends
-        only on the kind of reachability.
+        """Return the status reason for load balancers of the device group ``place``
+        (``<environment>/<number>``), by the kind of reachability; empty if the devices are reached.
         """
         match self.kind:
             case ReachKind.NONE:

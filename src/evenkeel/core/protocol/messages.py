@@ -72,14 +72,18 @@ LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 
 
 class Message(Wire):
-    """Base class of all messages."""
+    """Base class of all messages between controllers and agents. Every call may be answered by
+    :class:`Refused`.
+    """
 
 
 # -- agent -> controllers: calls, answered by a Reply ----------
 
 
 class Register(Message, tag="register"):
-    """Open a session: this process is now the agent of (environment, group, host)."""
+    """Call to open a session: this process is now the agent of (environment, group, host). Answered by
+    :class:`SessionState`.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -108,7 +112,9 @@ class Register(Message, tag="register"):
 
 
 class Keepalive(Message, tag="keepalive"):
-    """Renew the session: updates one row, however many shards the agent owns."""
+    """Call to renew the agent's session, which updates one row, however many shards the agent owns. Answered
+    by :class:`SessionState`.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -138,8 +144,8 @@ class ConfirmedState(Wire):
 
 
 class ReportState(Message, tag="report_state"):
-    """The full state report of an agent, sent every ``report_interval`` if it differs from the last one; otherwise
-    :attr:`Keepalive.as_reported` replaces it.
+    """Call with the full state report of an agent, sent every ``report_interval`` if it differs from the last
+    one; otherwise :attr:`Keepalive.as_reported` replaces it. Answered by :class:`Done`.
     """
 
     agent_id: AgentId
@@ -180,8 +186,8 @@ MOVED_NETWORKS_MAX = 500
 
 
 class GetAssignments(Message, tag="get_assignments"):
-    """Request the shards of this session and the pending work in them: a page of at most ``limit`` after ``after_id``,
-    in the order of their ids.
+    """Call to read the shards of the session and the pending work in them: a page of at most ``limit`` after
+    ``after_id``, in the order of their ids. Answered by :class:`Assignments`.
     """
 
     agent_id: AgentId
@@ -209,8 +215,8 @@ NAMED_ASSIGNMENTS_MAX = 100
 
 
 class GetServices(Message, tag="get_services"):
-    """Request service definitions of a shard: of the named load balancers, or of all after ``after_id`` in id order, at
-    most ``limit``.
+    """Call to read service definitions of a shard, at most ``limit`` after ``after_id`` in id order: of
+    ``load_balancer_ids``, or (None) of all. Answered by :class:`ServiceDefinitions`.
     """
 
     agent_id: AgentId
@@ -238,9 +244,9 @@ class WantedCertificate(Wire):
 
 
 class GetCertificates(Message, tag="get_certificates"):
-    """Request the certificates that devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Controllers return
-    only certificates that the shard's load balancers refer to, sealed for the public key with which the session was
-    registered.
+    """Call to read the certificates that devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`.
+    Controllers return only certificates that the shard's load balancers refer to, sealed for the public
+    key with which the session was registered. Answered by :class:`Certificates`.
     """
 
     agent_id: AgentId
@@ -253,9 +259,9 @@ class GetCertificates(Message, tag="get_certificates"):
 
 
 class JudgeOrphans(Message, tag="judge_orphans"):
-    """Request a verdict on load balancers, or networks of the common shard, that are on devices and missing from the
-    shard's definitions, at most :data:`ORPHANS_PER_CALL`. They were deleted and a device kept them, or a database that
-    lost commits does not contain them.
+    """Call for a verdict on load balancers, or networks of the common shard, that are on devices and missing
+    from the shard's definitions, at most :data:`ORPHANS_PER_CALL`: they were deleted and a device kept
+    them, or a database that lost commits does not contain them. Answered by :class:`OrphanVerdict`.
     """
 
     agent_id: AgentId
@@ -266,9 +272,9 @@ class JudgeOrphans(Message, tag="judge_orphans"):
 
 
 class AdoptNetworks(Message, tag="adopt_networks"):
-    """Request that the shard takes over the route domain and the addresses that another program gave to the devices in
-    the tenant's partition, before the partition itself is adopted. Refused with ``conflict`` if that is impossible:
-    then nothing is changed.
+    """Call to let the shard take over the route domain and the addresses that another program gave to the
+    devices in the tenant's partition, before the partition itself is adopted. Answered by
+    :class:`NetworksAdopted`, or refused with ``conflict`` if that is impossible: then nothing is changed.
     """
 
     agent_id: AgentId
@@ -290,8 +296,9 @@ class AdoptNetworks(Message, tag="adopt_networks"):
 
 
 class KeepIrules(Message, tag="keep_irules"):
-    """Request that listeners of the shard keep the iRules that an operator attached to their virtual servers, before
-    the partition is adopted. Refused with ``conflict`` if one cannot be kept: then nothing is changed.
+    """Call to let listeners of the shard keep the iRules that an operator attached to their virtual servers,
+    before the partition is adopted. Answered by :class:`Done`, or refused with ``conflict`` if one cannot
+    be kept: then nothing is changed.
     """
 
     agent_id: AgentId
@@ -302,7 +309,9 @@ class KeepIrules(Message, tag="keep_irules"):
 
 
 class ReleaseShards(Message, tag="release_shards"):
-    """Release shards: the agent has no operation in progress in them any more."""
+    """Call to release shards: the agent has no operation in progress in them any more. Answered by
+    :class:`Done`.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -310,17 +319,18 @@ class ReleaseShards(Message, tag="release_shards"):
 
 
 class FormerShard(Wire):
-    """A shard that the process served in the previous history of the database."""
+    """A shard that the process served in the previous history of the database, with its last epoch."""
 
     project_id: ProjectId
     epoch: int
 
 
 class RaiseEpoch(Message, tag="raise_epoch"):
-    """Request an epoch above ``seen_epoch`` for a shard of the agent.
+    """Call for an epoch above ``seen_epoch`` for a shard of the agent. Answered by :class:`Done`; the new
+    epoch is in the next :class:`Assignments`.
 
-    A device's guard (epoch and session of the owner) is newer than the agent's epoch although the agent owns the shard
-    by the database: the database was restored from a backup.
+    A device's guard (epoch and session of the owner) is newer than the agent's epoch although the agent owns
+    the shard by the database: the database was restored from a backup.
     """
 
     agent_id: AgentId
@@ -331,7 +341,7 @@ class RaiseEpoch(Message, tag="raise_epoch"):
 
 
 class EndSession(Message, tag="end_session"):
-    """End the session: the agent stops and releases all its shards."""
+    """Call to end the session: the agent stops and releases all its shards. Answered by :class:`Done`."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -357,7 +367,9 @@ class Departure(Message, tag="departure"):
 
 
 class ReportApplied(Message, tag="report_applied"):
-    """Report of the outcomes of one reconcile pass over a shard: which load balancers the devices hold, and errors."""
+    """Call with the outcomes of one reconcile pass over a shard: which load balancers the devices hold, and
+    errors. Answered by :class:`ReportReceipt`.
+    """
 
     agent_id: AgentId
     shard_id: ShardId
@@ -372,8 +384,8 @@ class ReportApplied(Message, tag="report_applied"):
 
 
 class ReportStatus(Message, tag="report_status"):
-    """Report of statuses that the owner of a group's common shard observed on the devices; only changes since its last
-    report.
+    """Call with statuses that the owner of a group's common shard observed on the devices; only changes since
+    its last report. Answered by :class:`ReportReceipt`.
     """
 
     agent_id: AgentId
@@ -411,7 +423,9 @@ class ReportStatus(Message, tag="report_status"):
 
 
 class ReportPlan(Message, tag="report_plan"):
-    """The answer to a :class:`PlanHint`: changes that the next pass over the load balancer would make."""
+    """Call with the answer to a :class:`PlanHint` or :class:`AdoptionHint`: changes that the next pass would
+    make. Answered by :class:`Done`.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -427,8 +441,8 @@ class ReportPlan(Message, tag="report_plan"):
 
 
 class ApplyHint(Message, tag="apply_hint"):
-    """Hint that the definition of these load balancers, or of their children, changed. The agent's next sync makes up
-    for a lost hint.
+    """Hint that the definitions of these load balancers, or of their children, changed: the agent has to
+    apply them. The agent's next sync makes up for a lost hint.
     """
 
     shard_id: ShardId
@@ -527,11 +541,13 @@ class Reply(Message):
 
 
 class Done(Reply, tag="done"):
-    """The call succeeded, and its effects are committed."""
+    """Reply: the call succeeded, and its effects are committed."""
 
 
 class Refused(Reply, tag="refused"):
-    """The call was understood and refused; nothing changed. ``code`` is stable."""
+    """Reply: the call was understood and refused; nothing changed. ``code``: stable kind of the refusal;
+    ``reason``: text for people.
+    """
 
     code: str
     reason: str
@@ -540,8 +556,8 @@ class Refused(Reply, tag="refused"):
 
 
 class ReplyPart(Reply, tag="part"):
-    """A part of an answer that does not fit one message. Sent to callers that accept parts; the bus joins them for code
-    above it.
+    """Reply: a part of an answer that does not fit one message, sent to callers that accept parts; the bus
+    joins the parts.
     """
 
     number: int
@@ -553,8 +569,8 @@ class ReplyPart(Reply, tag="part"):
 
 
 class SessionState(Reply, tag="session_state"):
-    """The answer that confirms a session: it lasts for another ``ttl_seconds``, counted from before
-    the call was sent.
+    """Reply that confirms a session: it lasts for another ``ttl_seconds``, counted from before the call was
+    sent.
     """
 
     ttl_seconds: float
@@ -590,8 +606,8 @@ class Assignment(Wire):
 
 
 class Assignments(Reply, tag="assignments"):
-    """Shards that the session owns: all of them, or one page, which contains all shards between its first and
-    last id.
+    """Reply with the shards that the session owns: all of them, or one page, which contains all shards
+    between its first and last id.
     """
 
     revision: int
@@ -614,8 +630,8 @@ class Assignments(Reply, tag="assignments"):
 
 
 class ServiceDefinitions(Reply, tag="services"):
-    """Service definitions in id order. ``missing``: ids of requested load balancers that are no longer in this
-    shard.
+    """Reply with service definitions in id order. ``missing``: ids of requested load balancers that are no
+    longer in this shard.
     """
 
     services: tuple[ServiceDefinition, ...]
@@ -625,7 +641,7 @@ class ServiceDefinitions(Reply, tag="services"):
 
 
 class Certificates(Reply, tag="certificates"):
-    """The requested certificates, each in a sealed box that only the requesting process can open."""
+    """Reply with the requested certificates, each in a sealed box that only the requesting process can open."""
 
     sealed: dict[str, bytes] = {}
     """{:attr:`WantedCertificate.sha256`: sealed box with the certificate}."""
@@ -636,7 +652,7 @@ class Certificates(Reply, tag="certificates"):
 
 
 class OrphanVerdict(Reply, tag="orphan_verdict"):
-    """The answer to :class:`JudgeOrphans`: which orphans to remove from devices."""
+    """Reply to :class:`JudgeOrphans`: which orphans to remove from devices."""
 
     remove: tuple[LoadBalancerId, ...] = ()
     """Ids of orphans to be removed from the devices now; all others stay."""
@@ -649,7 +665,7 @@ class OrphanVerdict(Reply, tag="orphan_verdict"):
 
 
 class NetworksAdopted(Reply, tag="networks_adopted"):
-    """The answer to :class:`AdoptNetworks`: networks and addresses that were, or would be, taken over."""
+    """Reply to :class:`AdoptNetworks`: networks and addresses that were, or would be, taken over."""
 
     route_domain: int
     addresses: tuple[FoundAddress, ...] = ()
@@ -659,7 +675,7 @@ class NetworksAdopted(Reply, tag="networks_adopted"):
 
 
 class ReportReceipt(Reply, tag="report_receipt"):
-    """The answer to a report. ``stale``: the report was ignored, because its sender does not own the shard at that
+    """Reply to a report. ``stale``: the report was ignored, because its sender does not own the shard at that
     epoch.
     """
 
@@ -768,5 +784,5 @@ def presence_name(session_id: SessionId) -> str:
 
 
 def agent_queue(environment: str, group_number: int, host: str) -> str:
-    """Return the name of one agent's queue."""
+    """Return the name of the queue to which controllers send hints for one agent."""
     return f"evenkeel-process-on-agent_{environment}.{group_number}.{host}"

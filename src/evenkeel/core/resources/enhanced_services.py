@@ -69,10 +69,8 @@ class ParameterTag(NamedTuple):
 
 
 class EnhancedService(Wire):
-    """An enhanced service as an agent loaded it.
-
-    ``problem``: why it cannot be used (for operators). An entry without a name stands for a file, or the directory,
-    that could not be read.
+    """An enhanced service as an agent loaded it. ``problem``: why the service cannot be used (for operators);
+    empty: it can. An entry without a name stands for a file, or the directory, that could not be read.
     """
 
     name: str

@@ -11,7 +11,9 @@ _KEY_AUTHORIZATION = re.compile(r"[A-Za-z0-9_-]{1,200}\.[A-Za-z0-9_-]{1,100}")
 
 
 class HttpChallenge(Wire):
-    """A challenge of a certificate authority: a token and the answer to requests for it. Nothing in it is secret."""
+    """A challenge of a certificate authority: a token and the answer to requests for the token. Nothing of
+    the challenge is secret.
+    """
 
     certificate_id: str
     """Id of the requested certificate for which the authority made the challenge."""
