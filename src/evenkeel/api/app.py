@@ -188,7 +188,7 @@ def create_app(
     references of listeners and pools; None: references are not read. ``acme``: requests certificates from an
     authority; None: such requests are refused. ``tls``: the allowed versions and ciphers.
     ``bare_esd_tags``: whether listeners' tags without prefix choose enhanced services; else they are logged.
-    ``documentation_url``: the documentation that callers are told of; empty: none.
+    ``documentation_url``: URL of the documentation that the operators' API shows; empty: none.
     ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may call it. ``traffic``:
     load balancers' traffic over time; None: no series are kept. ``activity``: this process's activity over time; None:
     nothing is counted.

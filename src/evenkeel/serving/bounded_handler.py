@@ -83,7 +83,7 @@ class BoundedHandler(web.RequestHandler):
         self._writing: WriteTimeout | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the connection's timeouts."""
+        """Start the connection's time-outs: of the header, of writing, and of the login if there is one."""
         super().connection_made(transport)
         # abort(), because close() waits until the peer has read the buffered data, which it may never do.
         self.client_connection.close = transport.abort
@@ -97,7 +97,7 @@ class BoundedHandler(web.RequestHandler):
         self._start_header_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Release the connection and stop its timeouts."""
+        """Release the connection and stop its time-outs."""
         self.client_connection.release()
         if self._writing is not None:
             self._writing.stop()

@@ -64,9 +64,9 @@ def read_private(path: Path) -> str:
 
 
 def put_line(path: Path, name: str, line: str, read: Callable[[Path], object]) -> None:
-    """Add the line, or replace the line with the same ``name``. ``read``: reads the file like its users do, to check
-    the result. Raises :class:`OSError`; :class:`Invalid` for a file that is no such password file, or that others may
-    read.
+    """Add the line, or replace the line with the same ``name``. ``read``: reads an existing file like its
+    users do, to check it before it is changed. Raises :class:`OSError`; :class:`Invalid` for a file that
+    is no such password file, or that others may read.
     """
     if path.exists():
         read(path)

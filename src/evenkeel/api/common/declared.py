@@ -62,7 +62,7 @@ class DeleteRequest(NamedTuple):
 
 
 class DeclaredObject(Value):
-    """One kind of objects in one API of tenants."""
+    """One kind of objects in one API of tenants. ``create``, ``change`` None: the API has no such operation."""
 
     api: ApiFunctions
     resource: Resource

@@ -85,11 +85,12 @@ class ReferenceReader:
     async def read_and_check(
         self, users: Sequence[ChangedReferrer], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
     ) -> tuple[CheckedCertificate, ...]:
-        """Read the new references, each content once; listeners may wait for requested certificates, which are returned
-        as awaited ones. Call it after all other checks, outside of transactions.
+        """Read the new references, each content once; listeners may wait for requested certificates, which
+        are returned as awaited ones. Call it after all other checks, outside of transactions.
         ``requesting``: whether references ``acme://…`` are allowed, which request certificates.
 
-        Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
+        Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them,
+        :class:`Conflict` if the project's limit of requested certificates is met, and
         :class:`KeyManagerUnavailable`.
         """
         awaited: list[NamedCertificate] = []

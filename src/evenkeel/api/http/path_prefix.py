@@ -16,7 +16,9 @@ _PREFIX_PATTERN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
 
 
 def checked_prefix(text: str) -> str:
-    """Return the prefix without a slash at its end; empty for none. Raises :class:`ValueError`."""
+    """Return the prefix without a slash at its end; empty for none. Raises :class:`ValueError` for a text
+    that is no path like ``/name/name``, or has more than :data:`CHARACTERS_MAX` characters.
+    """
     prefix = text.rstrip("/")
     if prefix and (len(prefix) > CHARACTERS_MAX or _PREFIX_PATTERN.fullmatch(prefix) is None):
         raise ValueError(

@@ -130,7 +130,7 @@ def _bad_value_error(at: DecodeFailure) -> NeutronRefusal:
     value = shorten(shown_value(at.value))
     if _is_uuid_expected(at):
         return invalid_value(at.field, f"'{_neutron_notation(at)}' is not a valid UUID.")
-    if _is_integer_expected(at):
+    if _is_unconvertible_integer(at):
         return bad_request(f"Invalid input for operation: '{_neutron_notation(at)}' is not an integer.", "InvalidInput")
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(
@@ -143,9 +143,9 @@ def _is_uuid_expected(at: DecodeFailure) -> bool:
     return any(isinstance(part, inspect.StrType) and part.pattern == UUID_PATTERN for part in at.allowed)
 
 
-def _is_integer_expected(at: DecodeFailure) -> bool:
-    """Whether the place wants an integer, which Neutron converts before it checks the range, and the value cannot be
-    converted: it is null, a list, or a text that is no number.
+def _is_unconvertible_integer(at: DecodeFailure) -> bool:
+    """Whether the place wants an integer that Neutron converts before it checks the range, and the value
+    cannot be converted: it is null, a list, or a text that is no number.
     """
     if at.field in _UNCONVERTED or not any(isinstance(part, inspect.IntType) for part in at.allowed):
         return False

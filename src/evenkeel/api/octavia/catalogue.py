@@ -202,7 +202,7 @@ async def check_profile(services: Services, row: Any) -> None:
 
 
 def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
-    """Convert a requested flavor."""
+    """Convert a requested flavor, with a new id; enabled unless the request disables it."""
     return Flavor(
         id=services.new_id(),
         name=body.name,
@@ -213,14 +213,16 @@ def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
 
 
 def new_flavor_profile(services: Services, body: bodies.FlavorProfileNew) -> FlavorProfile:
-    """Convert a requested flavor profile."""
+    """Convert a requested flavor profile, with a new id; its data is not checked."""
     return FlavorProfile(
         id=services.new_id(), name=body.name, provider_name=body.provider_name, flavor_data=body.flavor_data
     )
 
 
 def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
-    """Convert a requested availability zone."""
+    """Convert a requested availability zone, which has its name as its id; enabled unless the request
+    disables it.
+    """
     return AvailabilityZone(
         name=body.name,
         availability_zone_profile_id=body.availability_zone_profile_id,
@@ -230,7 +232,7 @@ def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
 
 
 def new_zone_profile(services: Services, body: bodies.ZoneProfileNew) -> AvailabilityZoneProfile:
-    """Convert a requested availability zone profile."""
+    """Convert a requested availability zone profile, with a new id; its data is not checked."""
     return AvailabilityZoneProfile(
         id=services.new_id(),
         name=body.name,

@@ -64,8 +64,8 @@ def persistence_or_none(body: requests.Persistence | None) -> SessionPersistence
 
 
 def persistence_from_body(body: requests.Persistence) -> SessionPersistence:
-    """Convert a request's session persistence to a :class:`SessionPersistence`. Raises :class:`Invalid` for a
-    granularity that is no address.
+    """Convert a request's session persistence to a :class:`SessionPersistence`, with its time-out in whole
+    seconds. Raises :class:`Invalid` for a granularity that is no IP address.
     """
     seconds, mask = body.persistence_timeout, body.persistence_granularity
     return SessionPersistence(

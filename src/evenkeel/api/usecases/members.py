@@ -26,7 +26,7 @@ async def check_sriov(
     bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem],
 ) -> None:
     """Check that the load balancer's flavor allows the SR-IOV ports of the request, if it has any. Raises
-    :class:`Invalid` if it does not.
+    :class:`Invalid` if it does not, :class:`NotFound` for the load balancer.
     """
     if not any(body.request_sriov is True for body in bodies):
         return

@@ -91,7 +91,9 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
 
 
 def _root_of_checked(body: Any, around: RelatedObjects) -> LoadBalancer:
-    """Return what is known of the object's load balancer. Its VIP is missing unless all VIPs are of one IP version."""
+    """Return what is known of the load balancer of a checked object, without a VIP if the object is the load
+    balancer itself, or its VIPs are of both IP versions.
+    """
     if isinstance(body, CheckedLoadBalancer):
         path = data_path_of(body.flavor_data or {})
         return LoadBalancer(

@@ -57,7 +57,7 @@ class MirroredMember(MemberNew, kw_only=True):
 
 
 class MirroredMonitor(NestedHealthMonitor, kw_only=True):
-    """The health monitor of a pool."""
+    """The health monitor of a mirrored pool, with its id."""
 
     id: MirrorId
 

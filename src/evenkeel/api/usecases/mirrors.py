@@ -144,8 +144,8 @@ def _chosen_services(was: StoredMirror | None) -> frozenset[str]:
 
 
 def _check_services(offered: OfferedServices, tree: LoadBalancerTree, was: StoredMirror | None) -> None:
-    """Check the names of enhanced services that ``was`` does not have. Raises :class:`Invalid` or
-    :class:`Unsupported`.
+    """Check the names of enhanced services in tags that the stored load balancer (``was``; None: there is
+    none) does not have. Raises :class:`Invalid` or :class:`Unsupported`.
     """
     root = tree.load_balancer
     if was is None:

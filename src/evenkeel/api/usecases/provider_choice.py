@@ -38,7 +38,9 @@ class ProviderChoice(Value):
     """Authority of references ``acme://…`` by the flavor; empty: that of the project."""
 
     def fill_tree(self, tree: LoadBalancerTree) -> LoadBalancerTree:
-        """Return the new load balancer with the chosen provider, device group and flavor."""
+        """Return the new load balancer with the chosen flavor and availability zone and what follows from
+        their data; unchanged if there is neither. The provider is not set.
+        """
         if self.flavor_id is None and self.availability_zone is None:
             return tree
         root = replace(

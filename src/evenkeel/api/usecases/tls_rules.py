@@ -69,8 +69,8 @@ def fill_tls_defaults(row: TlsObject, rules: TlsRules) -> TlsObject:
 
 
 def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
-    """Refuse empty lists of TLS versions and ALPN protocols (null means the default) where the object speaks TLS.
-    Raises :class:`Invalid`.
+    """Raise :class:`Invalid` for an empty list of TLS versions or ALPN protocols (null means the default) if
+    the object uses TLS.
     """
     for name, title in _LISTS.items():
         if uses_tls(row) and getattr(body, name) == []:
