@@ -32,7 +32,7 @@ class HandlerLimits(Protocol):
 
     @property
     def write_seconds(self) -> float:
-        """Seconds that the client may take to read a part of the response."""
+        """Seconds for which the client may read nothing of a response."""
         ...
 
     @property

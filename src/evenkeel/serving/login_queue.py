@@ -27,7 +27,7 @@ PEER_CHARACTERS_MAX = 64
 
 
 class TooManyAttempts(Exception):
-    """The queue of password checks is full; try again later."""
+    """The queue of password checks is full, or too many checks of one address wait; try again later."""
 
 
 class RecentFailures:

@@ -64,7 +64,7 @@ class NoTraffic:
         return TrafficSeries(interval_seconds=0.0, reason="this process keeps no series")
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
-        """Return no load balancer."""
+        """Return an empty tuple."""
         return ()
 
 

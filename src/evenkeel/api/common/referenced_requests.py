@@ -47,7 +47,8 @@ class ReferencedRequests:
         False, its listener waits.
 
         Raises :class:`Invalid` naming the field, :class:`CertificateNotIssued` if a request has failed
-        before, and :class:`Conflict` if the project's limit of requests is met.
+        before, and :class:`Conflict` if the project's limit of requests is met,
+        :class:`KeyManagerUnavailable`.
         """
         acme, certificates = self._acme, self._certificates
         where = f"Validation failure: {named.field}: {reference_for_tenants(named.reference)[:255]}"

@@ -52,7 +52,7 @@ class ChangedReferrer(NamedTuple):
 
 
 def new_referrers(tree: LoadBalancerTree) -> list[ChangedReferrer]:
-    """Return the listeners and pools of a new load balancer."""
+    """Return the listeners and pools of a new load balancer, each without a state before the change."""
     return [*map(ChangedReferrer, tree.listeners), *map(ChangedReferrer, tree.pools)]
 
 

@@ -133,7 +133,9 @@ class Services:
         await self._driver.send_inquiry(owner, inquiry)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Make the agents of these shards start a complete pass: compare every load balancer with the devices."""
+        """Make the agents of these shards start a complete pass: compare every load balancer with the
+        devices. The request may be lost.
+        """
         await self._driver.request_full_resync(owners)
 
     async def _notify_change(self, notify: Callable[[Change], Awaitable[None]], change: Change) -> None:

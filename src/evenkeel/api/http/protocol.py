@@ -29,7 +29,7 @@ PIPELINED_MAX = 16
 
 
 class _LimitExceeded(Exception):
-    """A request exceeds a limit; the connection has been refused."""
+    """A request exceeds a limit: ends the parser, which then refuses the connection."""
 
 
 class BoundedProtocol(HttpToolsProtocol):

@@ -12,7 +12,9 @@ Handler = Callable[..., Awaitable[Answer]]
 
 
 class Parameter(Value):
-    """A query parameter of a route."""
+    """A query parameter of a route. ``type``: str, int or bool, for the OpenAPI document; handlers parse
+    values themselves.
+    """
 
     name: str
     description: str

@@ -36,7 +36,9 @@ class RouteView(Value):
 
 
 class RequestsView(Value):
-    """Requests that this controller answered since it started."""
+    """Requests that this controller answered since it started. ``mean_seconds``: mean time to answer; null
+    without requests.
+    """
 
     count: int
     failed: int

@@ -35,7 +35,7 @@ async def request_certificate(
     does not wait for the authority. ``scope``: the tenant's project; None: an operator.
 
     Raises :class:`Invalid`, :class:`Conflict` for a name in use, and :class:`Unsupported` if no authority is
-    configured.
+    configured, :class:`KeyManagerUnavailable`.
     """
     acme = _acme_requests(services)
     new = _checked_request(services, acme, body)
@@ -60,7 +60,8 @@ async def delete_request(
 ) -> None:
     """Delete a request, if there is one, and what the key manager has under the name. ``scope``: the tenant's
     project; None: an operator. Raises :class:`NotFound` if there is neither, :class:`Conflict` for a
-    tenant who has not requested it, :class:`Invalid` for the controllers' own project.
+    tenant who has not requested it, :class:`Invalid` for the controllers' own project,
+    :class:`KeyManagerUnavailable`.
     """
     check_not_own_project(project_id)
     if await find_kept_certificate(store, project_id, name) is not None:
@@ -135,7 +136,9 @@ def _ascii_name(name: str) -> str:
 
 
 async def find_kept_certificate(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
-    """Return what the key manager has under the name; None if there is nothing."""
+    """Return the certificate that the key manager has under the name; None if there is none. Raises
+    :class:`KeyManagerUnavailable`.
+    """
     try:
         return await store.show(project_id, name)
     except NotFound:

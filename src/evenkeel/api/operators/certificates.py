@@ -65,7 +65,7 @@ class CertificateView(Value):
 async def list_certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list stored and requested certificates, all or a project's; a tenant gets
     none of another project. Raises :class:`Unsupported` without a certificate store, :class:`BadList` for
-    unknown query parameters.
+    unknown query parameters, :class:`KeyManagerUnavailable`.
     """
     options = query_options(call, ("project_id",))
     project_id = ProjectId(options["project_id"]) if "project_id" in options else call.caller.scope
@@ -82,7 +82,7 @@ async def list_certificates(services: Services, call: Call) -> Answer:
 async def add_certificate(services: Services, call: Call, body: CertificateNewBody) -> Answer:
     """Handle POST /certificates: add a certificate to the key manager, or request one by names; answers 201,
     and records an event. Raises :class:`Forbidden` for another project than the tenant's,
-    :class:`Invalid`, :class:`Conflict`, :class:`Unsupported`.
+    :class:`Invalid`, :class:`Conflict`, :class:`Unsupported`, :class:`KeyManagerUnavailable`.
     """
     store, new, scope = _certificate_store(services), body.certificate, call.caller.scope
     project_id = ProjectId(new.project_id)
@@ -112,7 +112,7 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 async def show_certificate(services: Services, call: Call) -> Answer:
     """Handle GET /certificates/{project_id}/{name}: show a stored or requested certificate. Raises
     :class:`NotFound`, :class:`Invalid` for the controllers' own project, :class:`Unsupported` without a
-    certificate store.
+    certificate store, :class:`KeyManagerUnavailable`.
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
@@ -127,7 +127,8 @@ async def show_certificate(services: Services, call: Call) -> Answer:
 async def delete_certificate(services: Services, call: Call) -> Answer:
     """Handle DELETE /certificates/{project_id}/{name}: delete a certificate and its request; answers 204, and
     records an event. Raises :class:`NotFound`, :class:`Conflict` for a tenant and an operator's
-    certificate, :class:`Invalid` for the controllers' own project, :class:`Unsupported`.
+    certificate, :class:`Invalid` for the controllers' own project, :class:`Unsupported`,
+    :class:`KeyManagerUnavailable`.
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
@@ -141,7 +142,8 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
 async def revoke_certificate(services: Services, call: Call, body: RevocationBody) -> Answer:
     """Handle PUT /certificates/{project_id}/{name}/revoke: have a requested certificate revoked by its
     authority, later. Raises :class:`NotFound`, :class:`Conflict` if it is not issued or an order is under
-    way, :class:`Invalid` for the controllers' own project, :class:`Unsupported`.
+    way, :class:`Invalid` for the controllers' own project, :class:`Unsupported`,
+    :class:`KeyManagerUnavailable`.
     """
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)

@@ -90,7 +90,9 @@ class OrphanedPartitionView(Value):
 
 
 class AgentSilent(Unavailable):
-    """The agent has not answered the operator's inquiry in time."""
+    """The agent has no plan for the operator: it did not answer in time, it refused a load balancer's plan,
+    or too many inquiries wait already.
+    """
 
 
 async def show_plan(services: Services, call: Call) -> Answer:

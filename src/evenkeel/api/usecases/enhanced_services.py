@@ -88,8 +88,8 @@ class OfferedServices:
                 )
 
     def check_flavor(self, names: Iterable[str]) -> None:
-        """Check the names of enhanced services that a flavor gives. Raises :class:`Invalid` for one that is not
-        offered, :class:`Unsupported` if the provider offers none.
+        """Check the names of enhanced services that a flavor gives. Raises :class:`Invalid` for one that is
+        not offered, :class:`Unsupported` if the device type has no enhanced services.
         """
         self._check_names(FLAVOR_KEY, names, "")
 

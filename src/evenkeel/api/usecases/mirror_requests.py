@@ -124,7 +124,7 @@ class MirroredParts(Request, kw_only=True):
 
 
 class MirroredLoadBalancer(MirroredParts, kw_only=True):
-    """A whole load balancer."""
+    """A whole load balancer of another system, with its VIP."""
 
     vip_address: Address
     vip_subnet_id: ObjectId
@@ -181,7 +181,7 @@ class CheckedMembers(Request):
 
 
 class WantedMirrorVip(Request):
-    """An additional VIP to be allocated."""
+    """An additional VIP to be allocated; ``ip_address`` null: any address of the subnet."""
 
     subnet_id: ObjectId
     ip_address: Address | None = None
@@ -240,7 +240,9 @@ class MirrorCheck(Request, kw_only=True):
 
 
 class MetadataCheck(Request):
-    """Body with the metadata of a flavor or availability zone."""
+    """Body of POST /mirror/check-flavor and POST /mirror/check-availability-zone: the metadata of a flavor or
+    zone.
+    """
 
     provider: Provider
     metadata: Metadata

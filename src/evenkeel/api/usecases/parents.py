@@ -55,7 +55,7 @@ def check_project(body: HasProject, place: ParentPlace) -> None:
 
 
 def without_duplicates(values: Iterable[T] | None) -> tuple[T, ...]:
-    """Return the values without duplicates, in the given order."""
+    """Return the values without duplicates, in the given order; empty for None."""
     return tuple(dict.fromkeys(values)) if values else ()
 
 

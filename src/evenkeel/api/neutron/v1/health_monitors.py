@@ -115,7 +115,7 @@ async def _find_monitor(services: Services, call: Call, monitor_id: str) -> Shar
 
 
 def _monitor_changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
-    """Return the changed attributes, null replaced by the default of the monitor's type."""
+    """Return the attributes to change, by name, with null replaced by the default of the monitor's type."""
     given = {name: getattr(wanted, name) for name in _NAMES if not isinstance(getattr(wanted, name), UnsetType)}
     defaults = _defaults_of_type(row.type)
     return {name: defaults[name] if value is None else value for name, value in given.items()}

@@ -127,7 +127,7 @@ class V2HealthMonitorParts(NeutronNew):
 
 
 class V2HealthMonitorNew(V2HealthMonitorParts, kw_only=True):
-    """A health monitor of a pool."""
+    """A new health monitor of an existing pool."""
 
     pool_id: Uuid
 

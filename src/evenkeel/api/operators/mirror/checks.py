@@ -19,7 +19,7 @@ from evenkeel.core.resources.catalogue import AvailabilityZoneProfile, FlavorPro
 
 
 class MetadataList(Value):
-    """Settings that metadata may contain."""
+    """Settings that the metadata of a provider's flavors or availability zones may contain."""
 
     metadata: list[CapabilityView]
 
