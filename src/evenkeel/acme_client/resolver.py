@@ -40,8 +40,8 @@ class DnsResolver:
         return tuple(sorted(set(found))[:ADDRESSES_MAX])
 
     async def name_servers(self, zone: str) -> tuple[str, ...]:
-        """Return the addresses of the name servers in the zone's NS records; empty if it has none. Raises
-        :class:`ResolverUnavailable`.
+        """Return the addresses of at most :data:`RECORDS_MAX` name servers in the zone's NS records; empty if
+        it has none. Raises :class:`ResolverUnavailable`.
         """
         answer = await self._read_records(zone, "NS", f"the name servers of {zone} cannot be read")
         names = [each.target.to_text(omit_final_dot=True) for each in answer][:RECORDS_MAX]

@@ -69,9 +69,9 @@ def _set_agent_flag(
 
 
 def request_failback(connection: Connection, agent_id: AgentId) -> Agent:
-    """Request that the agent's shards return to it from other agents, and return the agent; no change if none
-    is away or unserved. Raises :class:`NotFound`, :class:`Conflict` if the environment's failback is
-    ``never``.
+    """Request that the agent's shards return to it from other agents, record the operator's act, and return
+    the agent; no change if none is away or unserved. Raises :class:`NotFound`, :class:`Conflict` if the
+    environment's failback is ``never``.
     """
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:

@@ -1,4 +1,4 @@
-"""Shards, events and counts for operators."""
+"""Reads shards, events and counts for operators."""
 
 from collections.abc import Mapping, Sequence
 

@@ -75,7 +75,7 @@ class SharedCount(Generic[T]):
 
     async def get(self) -> Counted[T]:
         """Return stored or new counts, with their age. Waits while another process counts and the stored
-        result is too old. Raises :class:`StoreUnavailable`, even if that takes more than
+        result is too old. Raises :class:`StoreUnavailable`, also if that takes more than
         :data:`WAIT_SECONDS`.
         """
         give_up_at = time.monotonic() + WAIT_SECONDS

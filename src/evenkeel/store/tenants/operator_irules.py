@@ -1,4 +1,4 @@
-"""iRules of operators on listeners of a partition that was adopted from another program."""
+"""Stores iRules of operators on listeners of a partition that was adopted from another program."""
 
 from sqlalchemy import Connection
 

@@ -217,7 +217,7 @@ def _check_and_move_policy(
 
 
 def check_pool_unused(connection: Connection, pool_id: str) -> None:
-    """Check that no L7 policy redirects to the pool. Raises :class:`Conflict`."""
+    """Check that no L7 policy redirects to the pool. Raises :class:`Conflict` if one does."""
     table = schema.l7policy
     user = connection.scalar(
         select(table.c.id).where(table.c.redirect_pool_id == pool_id, table.c.deleted == false()).limit(1)

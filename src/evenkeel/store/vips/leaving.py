@@ -69,7 +69,9 @@ def begin_vip_release(connection: Connection, locked: LockedLoadBalancer) -> Non
 
 
 def check_has_vip(locked: LockedLoadBalancer) -> None:
-    """Check that the load balancer has a VIP that is not being released. Raises :class:`Conflict`."""
+    """Check that the load balancer has a VIP that is not being released. Raises :class:`Conflict` if it has
+    none.
+    """
     if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
         raise Conflict(
             f"Load Balancer {locked.id} was made for pool {locked.row.root_pool_id} of LBaaS v1 and has no VIP:"

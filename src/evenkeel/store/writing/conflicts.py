@@ -205,7 +205,7 @@ def _check_policies(tree: LoadBalancerTree) -> None:
 
 def check_listener_ports(listeners: Iterable[Listener]) -> None:
     """Check that the listeners of one load balancer have different ports; UDP and SCTP have port spaces of
-    their own. Raises :class:`Conflict`.
+    their own. Raises :class:`Conflict` if two have the same.
     """
     taken = {}
     for listener in listeners:
@@ -217,7 +217,7 @@ def check_listener_ports(listeners: Iterable[Listener]) -> None:
 
 
 def check_distinct_members(members: Iterable[Member]) -> None:
-    """Check that no pool has two members with one address and port. Raises :class:`Conflict`."""
+    """Check that no pool has two members with one address and port. Raises :class:`Conflict` if one has."""
     if repeated := _repeated_keys((member.pool_id, member.address, member.protocol_port) for member in members):
         _, address, port = repeated[0]
         raise duplicate_member_error(address, port)
