@@ -94,8 +94,9 @@ def remove_mirrored(
     options: StoreOptions, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
 ) -> Op[Change | None]:
     """Return an operation that marks a mirrored load balancer deleted, with all its children; the operation
-    returns None if there is none, or it is marked deleted already. Raises :class:`MirrorConflict` if the
-    stored snapshot is newer, or the load balancer is another provider's or no mirror.
+    returns None if there is none (then only the VIP's port, if any, becomes due to be deleted), or it is
+    marked deleted already. Raises :class:`MirrorConflict` if the stored snapshot is newer, or the load
+    balancer is another provider's or no mirror.
     """
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, None)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}

@@ -59,7 +59,7 @@ def find_unused_ports(connection: Connection, provider: str, older_seconds: floa
 
 
 def make_port_deletion_due(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """Make the port of a load balancer that was never stored due to be deleted; nothing happens if there is no such
+    """Make the port of a load balancer that is not stored due to be deleted; nothing happens if there is no such
     port.
     """
     mine = _claim.c.load_balancer_id == load_balancer_id

@@ -569,7 +569,9 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
 
 
 def _confirmable_conditions(table: Table, given: BindParameter) -> tuple[ColumnElement[bool], ...]:
-    """Return SQL conditions for the children of a load balancer that the applied revision confirms."""
+    """Return SQL conditions for the pending children of a load balancer that the applied revision confirms, and those
+    in ERROR.
+    """
     return (
         table.c.load_balancer_id == given("id"),
         # A child that was changed after the applied revision stays pending.
