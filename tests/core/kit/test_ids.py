@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 IMPORTS = """
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.protocol.messages import GetServices
-from evenkeel.core.placement import Assign
+from evenkeel.core.placement import AssignStep
 from evenkeel.core.ports import Store
 
 async def use(
@@ -23,7 +23,7 @@ async def use(
 ) -> None:
 """
 RIGHT = """
-    Assign(shard_id=shard, seen_epoch=1, agent_id=agent)
+    AssignStep(shard_id=shard, seen_epoch=1, agent_id=agent)
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(load_balancer,))
     await store.operators.agent(agent)
     await store.operators.shard_of_load_balancer(load_balancer)
@@ -31,8 +31,8 @@ RIGHT = """
     await store.tenants.tree(load_balancer, project_id=project)
 """
 SWAPPED = """
-    Assign(shard_id=agent, seen_epoch=1, agent_id=agent)  # wrong
-    Assign(shard_id=shard, seen_epoch=1, agent_id=shard)  # wrong
+    AssignStep(shard_id=agent, seen_epoch=1, agent_id=agent)  # wrong
+    AssignStep(shard_id=shard, seen_epoch=1, agent_id=shard)  # wrong
     GetServices(agent_id=agent, session_id=agent, shard_id=shard, epoch=1)  # wrong
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(shard,))  # wrong
     await store.operators.agent(session)  # wrong
