@@ -98,7 +98,7 @@ def keys_used_by_f5(
 
 
 def removable_keys(recorded: Iterable[Key], users: Iterable[ReferringObject]) -> list[Key]:
-    """Return the recorded objects that no user refers to, except users that are removed too, in the order of removal.
+    """Return the recorded objects, in the order of removal, to which no user refers that stays.
 
     ``users``: objects of :data:`USER_TYPES` of all partitions, as they will be.
     """

@@ -52,7 +52,9 @@ _MEMBER_FORMS = tuple((name, canonical.canonical_form_function(name)) for name i
 def load_balancer_digests(
     addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: BigIpNames
 ) -> dict[str, str]:
-    """Compute ``{load balancer id: digest}`` for load balancers with at least one object on the device."""
+    """Compute ``{load balancer id: digest}`` for load balancers with at least one object of this device group
+    on the device.
+    """
     found: dict[str, list[str]] = {}
     for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
         for item in items:

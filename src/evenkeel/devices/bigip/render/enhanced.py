@@ -360,7 +360,9 @@ def _apply_persistence_profiles(made: _VirtualDraft, found: Mapping[str, _TagSet
 
 
 def _append_rules_and_policies(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
-    """Append the services' iRules and policies to the listener's."""
+    """Append the enhanced services' iRules and policies to the virtual server's own, which keep their place
+    before them.
+    """
     if t.RULES in found:
         made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
     if t.POLICIES in found:

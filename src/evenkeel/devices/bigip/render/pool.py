@@ -36,7 +36,7 @@ def pool_object(
     """Build the pool with its members. ``limit``: connection limit for each member, from an enhanced service;
     None: no limit.
 
-    Raises :class:`Unrenderable` for a member whose address is none, or two members at one address and port.
+    Raises :class:`Unrenderable` for a text that is no IP address, or two members at one address and port.
     """
     backups = any(member.backup for member in pool.members)
     _refuse_duplicate_members(pool)
