@@ -269,7 +269,9 @@ class Bench:
         work: tuple[str, ...] = (),
         turns: PassLimit | None = None,
         shard_id: str = "shard",
+        new: bool = False,
     ) -> None:
+        """``new``: the shard was created just now, and the hint had the definitions of ``work``."""
         self.session = FakeSession()
         self.controllers = FakeControllers(revisions)
         self.controllers.sealing_key = self.session.key_pair.public_key
@@ -286,7 +288,17 @@ class Bench:
             pass_limit=turns or PassLimit(1, SystemClock()),
             on_device_trouble=self._note_trouble,
             first=True,
+            definitions=self.controllers.carried(*work) if new else None,
         )
+
+    def begin(self) -> None:
+        """Let the worker run until :meth:`end`."""
+        self._task = asyncio.create_task(self.worker.run())
+
+    async def end(self) -> None:
+        """Cancel the worker."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
 
     def _note_trouble(self) -> None:
         self.troubles += 1

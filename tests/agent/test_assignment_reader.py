@@ -55,8 +55,11 @@ class Ownership:
         self.revision = -1
         self.served: dict[str, int] = {}
 
-    def apply_assignments(self, shards: tuple[m.Assignment, ...]) -> None:
-        self.served |= {shard.shard_id: shard.epoch for shard in shards}
+    def apply_assignments(self, page: m.Assignments) -> None:
+        self.served |= {shard.shard_id: shard.epoch for shard in page.shards}
+
+    def begin_round(self) -> None:
+        """Nothing begins by hints here."""
 
     def end_unassigned(self, assigned: Any) -> None:
         self.revision = max(self.revision, assigned.revision)

@@ -41,6 +41,7 @@ class Stub:
         self.devices: tuple[DeviceState, ...] = ()
         self.is_writing = True
         self.finishes = True
+        self.definitions: m.InlinedDefinitions | None = _neighbours.get("definitions")
         self.failure: Exception | None = None
         self.ended = asyncio.Event()
         self.cancelled = False
@@ -100,6 +101,7 @@ class Controllers:
 
 class Session:
     id = "s1"
+    assignments_revision = 4
 
 
 class Group:
@@ -143,10 +145,15 @@ class Bench:
 
     def read(self, *pages: m.Assignments) -> None:
         """One round, in so many pages."""
+        self.ownership.begin_round()
+        self.answer(*pages)
+
+    def answer(self, *pages: m.Assignments) -> None:
+        """Of the round under way."""
         assigned = AssignmentRound()
         for page in pages:
             assert assigned.add_page(page)
-            self.ownership.apply_assignments(page.shards)
+            self.ownership.apply_assignments(page)
         assert assigned.complete
         self.ownership.end_unassigned(assigned)
 
@@ -211,7 +218,7 @@ async def test_worker_of_an_unassigned_shard_ends_and_the_shard_is_remembered_as
 async def test_only_a_complete_round_ends_what_it_does_not_name(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), shard("c"))
     first = m.Assignments(revision=2, shards=(shard("b"),), more=True)
-    bench.ownership.apply_assignments(first.shards)
+    bench.ownership.apply_assignments(first)
     assert bench.serving == [("a", 1), ("b", 1), ("c", 1)]
     bench.read(first, m.Assignments(revision=2, shards=(shard("c"), shard("d")), after_id="b"))
     assert bench.serving == [("b", 1), ("c", 1), ("d", 1)]
@@ -220,7 +227,7 @@ async def test_only_a_complete_round_ends_what_it_does_not_name(bench: Bench) ->
 
 async def test_page_of_assignments_is_applied_before_the_next_one(bench: Bench) -> None:
     bench.apply(shard("a", 1), shard("b"))
-    bench.ownership.apply_assignments((shard("a", 2), shard("b", handover=True)))
+    bench.ownership.apply_assignments(m.Assignments(revision=2, shards=(shard("a", 2), shard("b", handover=True))))
     assert bench.serving == [("b", 1), ("a", 2)]
     await settled(lambda: bench.controllers.released and bench.serving == [("a", 2)])
     await bench.ownership.end_workers(graceful=False)
@@ -388,4 +395,128 @@ async def test_common_shard_writes_shared_networks_where_devices_are_attached_to
     assert writer.hinted == ["net-3"] and observer.said_again == 1
     bench.ownership.request_full_resync()
     assert writer.doubts == [((), True)]
+    await bench.ownership.end_workers(graceful=False)
+
+
+# -- shards that come with hints
+
+
+def hint(name: str = "new", revision: int = 5, **other: Any) -> m.ApplyHint:
+    made = m.NewShard(project_id=f"tenant-{name}", session_id="s1", history="h1", revision=revision)
+    definitions = m.InlinedDefinitions(session_id="s1", epoch=1, history="h1", services=())
+    return m.ApplyHint(
+        shard_id=name, load_balancer_ids=("lb-1",), inlined=definitions, new_shard=replace(made, **other)
+    )
+
+
+async def test_a_new_shard_begins_by_the_hint_with_its_definitions(bench: Bench) -> None:
+    bench.apply(revision=4)
+    said = hint()
+    assert bench.ownership.begin_shard(said)
+    (worker,) = MADE
+    assert (worker.shard_id, worker.project_id, worker.epoch, worker.work) == ("new", "tenant-new", 1, ["lb-1"])
+    assert worker.definitions == said.inlined
+    assert bench.ownership.revision == 5  # nothing else has changed since the round
+    await bench.ownership.end_workers(graceful=False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"session_id": "former"}, {"history": "lost"}, {"project_id": COMMON_PROJECT}, {"revision": 4}],
+    ids=["another session", "another history", "the common shard", "a round is as new"],
+)
+async def test_a_hint_that_may_be_old_begins_nothing(bench: Bench, other: dict[str, Any]) -> None:
+    bench.apply(revision=4)
+    assert not bench.ownership.begin_shard(hint(**other))
+    assert MADE == []
+
+
+async def test_a_hint_begins_nothing_while_later_changes_of_the_assignments_are_known(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.apply(revision=4)
+    monkeypatch.setattr(Session, "assignments_revision", 6)
+    assert not bench.ownership.begin_shard(hint(revision=5))
+    assert bench.ownership.begin_shard(hint(revision=6))
+    await bench.ownership.end_workers(graceful=False)
+
+
+async def test_a_hint_begins_nothing_after_a_read_of_some_shards_that_is_newer(bench: Bench) -> None:
+    bench.apply(revision=4)
+    bench.ownership.apply_assignments(m.Assignments(revision=6, shards=(shard("other"),)))
+    assert not bench.ownership.begin_shard(hint(revision=5))  # the shard may be another agent's by now
+    assert bench.ownership.begin_shard(hint(revision=6))
+    await bench.ownership.end_workers(graceful=False)
+
+
+async def test_a_late_hint_does_not_bring_back_a_shard_that_is_released(bench: Bench) -> None:
+    bench.apply(revision=4)
+    bench.ownership.apply_assignments(m.Assignments(revision=6, shards=(shard("new", handover=True),)))
+    assert not bench.ownership.begin_shard(hint("new", revision=5))
+    await settled(lambda: bench.controllers.released)
+    # settled: the answer decides, before the release and after it
+    assert not bench.ownership.begin_shard(hint("new", revision=5)) and MADE == []
+
+
+async def test_a_hint_begins_nothing_before_the_first_round(bench: Bench) -> None:
+    assert not bench.ownership.begin_shard(hint())
+    assert MADE == []
+
+
+async def test_a_repeated_hint_does_not_bring_back_a_shard_that_was_served(bench: Bench) -> None:
+    bench.apply(revision=4)
+    bench.apply(shard("new"), revision=5)
+    bench.apply(revision=6)
+    assert not bench.ownership.begin_shard(hint(revision=7))
+    assert len(MADE) == 1
+    await bench.ownership.end_workers(graceful=False)
+
+
+async def test_a_hint_begins_nothing_while_lost_shards_have_to_be_named(bench: Bench) -> None:
+    bench.apply(shard("a"), revision=4)
+    bench.apply(revision=4)
+    bench.clock.now += 1.0
+    bench.history.record_history("h2", asked_at=bench.clock.now)
+    bench.ownership.follow_history()
+    bench.apply(revision=4)
+    assert bench.history.lost_shards()
+    assert not bench.ownership.begin_shard(hint(history="h2"))
+    await bench.ownership.end_workers(graceful=False)
+
+
+async def test_a_round_under_way_does_not_end_the_shard_of_a_later_hint(bench: Bench) -> None:
+    bench.apply(revision=4)
+    bench.ownership.begin_round()
+    assert bench.ownership.begin_shard(hint(revision=5))
+    bench.answer(m.Assignments(revision=4, shards=()))
+    assert bench.serving == [("new", 1)]
+    bench.apply(revision=5)
+    assert bench.serving == []
+
+
+async def test_a_round_that_knows_of_later_changes_ends_the_shard_of_a_hint(bench: Bench) -> None:
+    bench.apply(revision=4)
+    bench.ownership.begin_round()
+    assert bench.ownership.begin_shard(hint(revision=5))
+    bench.answer(m.Assignments(revision=6, shards=()))
+    assert bench.serving == []
+
+
+async def test_shard_of_a_hint_that_the_database_has_lost_ends_with_the_next_round(bench: Bench) -> None:
+    bench.apply(revision=4)
+    assert bench.ownership.begin_shard(hint(revision=5))
+    bench.apply(revision=4)
+    assert bench.serving == []
+    await bench.ownership.end_workers(graceful=False)
+
+
+async def test_another_history_makes_all_revisions_void(bench: Bench) -> None:
+    bench.apply(revision=4)
+    assert bench.ownership.begin_shard(hint(revision=5))
+    bench.clock.now += 1.0
+    bench.history.record_history("h2", asked_at=bench.clock.now)
+    assert bench.ownership.follow_history()
+    assert bench.ownership.revision == -1
+    bench.apply(revision=3)
+    assert bench.serving == [] and bench.ownership.revision == 3
     await bench.ownership.end_workers(graceful=False)

@@ -77,3 +77,36 @@ def test_memory_is_limited_and_without_it_none_is_taken(monkeypatch: pytest.Monk
     assert kept.take(("lb-4",), "h") == ()
     kept.offer(carried("lb-1"), queued=())
     assert kept.take(("lb-1",), "h") == ()
+
+
+def test_all_definitions_of_a_new_shard_are_taken_once() -> None:
+    kept = of_first_worker()
+    kept.offer_all(carried("lb-1", "lb-2"), of=("lb-2", "lb-1"))
+    assert kept.take_all("h") == (service("lb-1"), service("lb-2"))
+    assert kept.take_all("h") is None
+
+
+@pytest.mark.parametrize("other", [{"session_id": "former"}, {"epoch": 2}, {"history": "lost"}])
+def test_definitions_of_a_new_shard_are_void_in_another_session_epoch_or_history(other: dict[str, Any]) -> None:
+    kept = of_first_worker()
+    kept.offer_all(carried("lb-1", **other), of=("lb-1",))
+    assert kept.take_all("h") is None
+
+
+def test_some_of_a_new_shard_are_not_all() -> None:
+    kept = of_first_worker()
+    kept.offer_all(carried("lb-1"), of=("lb-1", "lb-2"))
+    assert kept.take_all("h") is None
+
+
+def test_whatever_happens_before_the_first_pass_drops_them() -> None:
+    kept = of_first_worker()
+    kept.offer_all(carried("lb-1"), of=("lb-1",))
+    kept.discard(("lb-2",))
+    assert kept.take_all("h") is None
+
+
+def test_a_later_worker_of_the_shard_requests_them() -> None:
+    kept = ReceivedDefinitions("s", 3, first=False)
+    kept.offer_all(carried("lb-1"), of=("lb-1",))
+    assert kept.take_all("h") is None

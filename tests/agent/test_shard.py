@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
+from evenkeel.agent.shard import ShardWorker
 from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.devices.device import Repair, Retirement
@@ -31,11 +33,10 @@ from tests.waiting import eventually
 @pytest.fixture
 async def bench() -> AsyncIterator[Bench]:
     made = Bench({"lb-1": 1, "lb-2": 5})
-    task = asyncio.create_task(made.worker.run())
+    made.begin()
     yield made
     made.device.open.set()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await made.end()
     assert made.device.forgotten == ["t"]
 
 
@@ -86,6 +87,66 @@ async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_reques
     bench.worker.add_hinted_work(("lb-3", "lb-4"), bench.controllers.carried("lb-3"))
     await all_applied(bench)
     assert bench.controllers.requested == [None, ("lb-4",)]  # settled: requests come before the reports
+
+
+@asynccontextmanager
+async def new_shard() -> AsyncIterator[Bench]:
+    """The worker of a shard that a hint brought, with its load balancer."""
+    made = Bench({"lb-1": 1}, work=("lb-1",), new=True)
+    yield made
+    await made.end()
+
+
+async def test_the_first_pass_over_a_new_shard_is_complete_and_requests_nothing() -> None:
+    async with new_shard() as bench:
+        bench.begin()
+        await all_applied(bench)
+        (batch,) = bench.device.batches
+        assert batch.complete and [s.load_balancer_id for s in batch.services] == ["lb-1"]
+        assert bench.controllers.requested == []
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda worker: worker.add_hinted_work(("lb-2",)),
+        lambda worker: worker.add_work(("lb-2",)),
+        lambda worker: worker.force_reapply(("lb-1",)),
+        lambda worker: worker.invalidate((), complete=True),
+        lambda worker: worker.request_full_resync(),
+    ],
+    ids=["hint", "assignment", "rendering", "doubt", "resync"],
+)
+async def test_whatever_happens_before_the_first_pass_over_a_new_shard_has_all_requested(
+    happens: Callable[[ShardWorker], None],
+) -> None:
+    async with new_shard() as bench:
+        bench.controllers.revisions["lb-2"] = 1
+        happens(bench.worker)
+        bench.begin()
+        await all_applied(bench)
+        # settled: requests come before the reports
+        assert bench.controllers.requested[0] is None
+
+
+async def test_definition_that_came_with_a_hint_is_requested_once_the_lease_ran_short() -> None:
+    async with new_shard() as bench:
+        bench.session.lease_stands = False
+        bench.begin()
+        await asyncio.sleep(0)  # until the pass waits for the lease
+        bench.session.lease_stands = True
+        await all_applied(bench)
+        # settled: requests come before the reports
+        assert bench.controllers.requested == [None]
+
+
+async def test_a_first_pass_over_a_new_shard_that_fails_is_repeated_with_all_requested() -> None:
+    async with new_shard() as bench:
+        bench.device.failures.append(DeviceUnavailable("one", "away"))
+        bench.begin()
+        await all_applied(bench)
+        # settled: requests come before the reports
+        assert bench.controllers.requested == [None]
 
 
 async def test_load_balancer_lost_before_its_definition_arrived_causes_a_complete_pass(bench: Bench) -> None:

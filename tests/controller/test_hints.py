@@ -8,19 +8,20 @@ from msgspec.structs import replace
 
 from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
 from evenkeel.controller.inlined_definitions import InlinedDefinition
-from evenkeel.core.control.shards import OwnershipTerm, ShardOwner
-from evenkeel.core.control.writes import RecheckRequest
+from evenkeel.core.control.shards import CreatedShard, OwnershipTerm, Placement, ShardOwner
+from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import BusUnavailable
 from evenkeel.core.protocol.messages import (
     ApplyHint,
     InlinedDefinitions,
+    NewShard,
     RecheckHint,
     ReportAgainHint,
     ResyncAllHint,
     ResyncHint,
 )
-from evenkeel.core.resources.model import Vip
+from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-1")
@@ -93,6 +94,68 @@ async def test_a_definition_travels_unless_its_load_balancer_changed_before_the_
         session_id="s", epoch=3, history="h", services=(definition("lb-1").service,)
     )
     task.cancel()
+
+
+CREATED = CreatedShard(
+    project_id="t",
+    term=OwnershipTerm(session_id="s", epoch=1, history="h"),
+    assignments_revision=7,
+    load_balancer_revision=1,
+    attached=False,
+)
+
+
+def created(load_balancer_id: str) -> Change:
+    vip = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
+    tree = LoadBalancerTree(
+        load_balancer=LoadBalancer(id=load_balancer_id, project_id="t", provider="demo", vip=vip, revision=1)
+    )
+    return Change(
+        load_balancer_id=load_balancer_id, revision=1, environment="demo", owner=None, placed=False, tree=tree
+    )
+
+
+async def hint_for(placement: Placement, *changes: Change | None) -> ApplyHint:
+    """The one hint for load balancers that were placed there."""
+    bus: Any = SlowBus()
+    bus.open.set()
+    hints = Hints(bus)
+    for number, change in enumerate(changes, 1):
+        hints.notify_placed(placement, f"lb-{number}", change)
+    task = asyncio.create_task(hints.run())
+    await eventually(lambda: bus.sent)
+    task.cancel()
+    (hint,) = bus.sent
+    assert isinstance(hint, ApplyHint)
+    return hint
+
+
+async def test_a_new_shard_travels_with_its_load_balancer() -> None:
+    hint = await hint_for(Placement(owner=OWNER, created=CREATED), created("lb-1"))
+    assert hint.new_shard == NewShard(project_id="t", session_id="s", history="h", revision=7)
+    assert hint.inlined is not None
+    assert (hint.inlined.session_id, hint.inlined.epoch, hint.inlined.history) == ("s", 1, "h")
+    assert [service.load_balancer_id for service in hint.inlined.services] == list(hint.load_balancer_ids) == ["lb-1"]
+
+
+@pytest.mark.parametrize(
+    "shard", [replace(CREATED, load_balancer_revision=2), replace(CREATED, attached=True)], ids=["changed", "attached"]
+)
+async def test_a_definition_that_is_not_the_newest_or_not_whole_stays_and_the_shard_travels(
+    shard: CreatedShard,
+) -> None:
+    hint = await hint_for(Placement(owner=OWNER, created=shard), created("lb-1"))
+    assert hint.new_shard is not None and hint.inlined is None
+
+
+async def test_a_shard_travels_for_a_load_balancer_that_had_to_wait() -> None:
+    hint = await hint_for(Placement(owner=OWNER, created=CREATED), None)
+    assert hint.new_shard is not None and hint.inlined is None
+
+
+async def test_a_shard_that_was_there_does_not_travel() -> None:
+    hint = await hint_for(Placement(owner=OWNER), created("lb-1"))
+    assert (hint.new_shard, hint.inlined) == (None, None)
 
 
 async def test_a_bus_that_is_down_costs_the_hint_and_nothing_else() -> None:

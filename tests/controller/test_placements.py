@@ -54,7 +54,8 @@ class Around:
         there = {id_: self.revisions.get(id_, 1) for id_ in load_balancer_ids if id_ not in self.lost}
         return PlacedLoadBalancers(revisions=there, owner=self.owner, epoch=self.epoch)
 
-    async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
+    async def place(self, change: Change, project_id: str) -> None:
+        load_balancer_id, environment = change.load_balancer_id, change.environment
         self.busy += 1
         self.most_busy = max(self.most_busy, self.busy)
         await asyncio.sleep(0)
@@ -87,35 +88,46 @@ async def test_the_first_of_a_tenant_is_decided_and_the_others_join_it_with_thei
     assert around.told == [("b", True), ("c", True)]
 
 
+async def test_a_single_one_is_decided_without_another_look_for_a_shard() -> None:
+    around = Around()
+    around.problem = StoreUnavailable("away")  # if it looked
+    assert await placed(around, created("a")) == [None]
+    assert (around.decided, around.joined) == (["a"], [])
+
+
 async def test_no_placement_is_decided_where_the_tenant_has_a_shard_by_now() -> None:
     around = Around()
-    around.shards["lab", "t", None] = SHARD
-    await placed(around, created("a"))
-    assert (around.decided, around.joined) == ([], [["a"]])
+    around.go_on.clear()
+    placements = Placements(around, around, around)  # type: ignore[arg-type]
+    first = [asyncio.ensure_future(placements.place(*created(id_))) for id_ in "ab"]
+    await eventually(lambda: around.joined == [["b"]])
+    later = asyncio.ensure_future(placements.place(*created("c")))
+    await asyncio.sleep(0)
+    around.go_on.set()
+    await asyncio.gather(*first, later)
+    assert (around.decided, around.joined) == (["a"], [["b"], ["c"]])
 
 
 async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
     around = Around()
-    around.shards["lab", "t", None] = SHARD
-    around.revisions["a"] = 2
-    await placed(around, created("a"))
-    assert around.told == [("a", False)]
+    around.revisions["b"] = 2
+    await placed(around, created("a"), created("b"))
+    assert around.told == [("b", False)]
 
 
 async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_informed() -> None:
     around = Around()
     around.shards["lab", "t", None] = ShardWithCapacity(shard_id="x")
     around.owner = None
-    await placed(around, created("a"))
-    assert (around.joined, around.told) == ([["a"]], [])
+    await placed(around, created("a"), created("b"))
+    assert (around.joined, around.told) == ([["b"]], [])
 
 
 async def test_load_balancer_that_could_not_join_is_placed_by_a_decision() -> None:
     around = Around()
-    around.shards["lab", "t", None] = SHARD
-    around.lost = {"b"}
-    await placed(around, created("a"), created("b"))
-    assert (around.decided, around.told) == (["b"], [("a", True)])
+    around.lost = {"c"}
+    await placed(around, created("a"), created("b"), created("c"))
+    assert (around.decided, around.told) == (["a", "c"], [("b", True)])
 
 
 async def test_tenants_and_zones_are_placed_for_themselves() -> None:
@@ -135,51 +147,48 @@ async def test_as_long_as_there_is_no_shard_each_is_decided_some_at_a_time() -> 
 
 async def test_after_a_takeover_the_new_owner_is_informed_and_requests_the_definition() -> None:
     around = Around()
-    around.shards["lab", "t", None] = SHARD
     around.epoch = 2
-    await placed(around, created("a"))
-    assert around.told == [("a", False)]
+    await placed(around, created("a"), created("b"))
+    assert around.told == [("b", False)]
 
 
 async def test_waiting_placements_are_cancelled_at_the_end() -> None:
     around: Any = Around()
-    around.shards["lab", "t", None] = SHARD
     around.go_on.clear()
     placements = Placements(around, around, around)
-    first = asyncio.ensure_future(placements.place(*created("a")))
+    decided, first = (asyncio.ensure_future(placements.place(*created(id_))) for id_ in "ab")
     await eventually(lambda: bool(around.joined))
-    second = asyncio.ensure_future(placements.place(*created("b")))
+    second = asyncio.ensure_future(placements.place(*created("c")))
     await asyncio.sleep(0)
     await placements.close()
     assert all(
         isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(first, second, return_exceptions=True)
     )
+    await decided
 
 
 async def test_many_join_by_several_transactions() -> None:
     around = Around()
-    around.shards["lab", "t", None] = SHARD
     await placed(around, *(created(f"{number:03}") for number in range(JOINED_MAX + 2)))
-    assert [len(ids) for ids in around.joined] == [JOINED_MAX, 2]
+    assert [len(ids) for ids in around.joined] == [JOINED_MAX - 1, 2]
 
 
 async def test_every_caller_learns_what_went_wrong_and_the_next_one_may_succeed() -> None:
     around = Around()
     around.problem = StoreUnavailable("away")
-    assert await placed(around, created("a"), created("b")) == [around.problem, around.problem]
+    three = created("a"), created("b"), created("c")
+    assert await placed(around, *three) == [None, around.problem, around.problem]
     around.problem = None
     assert await placed(around, created("a")) == [None]
 
 
 async def test_a_caller_that_gives_up_does_not_keep_others_from_being_placed() -> None:
     around: Any = Around()
-    around.shards["lab", "t", None] = SHARD
     placements = Placements(around, around, around)
-    first = asyncio.ensure_future(placements.place(*created("a")))
-    second = asyncio.ensure_future(placements.place(*created("b")))
+    decided, first, second = (asyncio.ensure_future(placements.place(*created(id_))) for id_ in "abc")
     await asyncio.sleep(0)
     first.cancel()
-    await second
-    assert around.joined == [["a", "b"]]
+    await asyncio.gather(decided, second)
+    assert around.joined == [["b", "c"]]
     with pytest.raises(asyncio.CancelledError):
         await first

@@ -12,8 +12,8 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
-from evenkeel.core.control.shards import Shard, ShardOwner
-from evenkeel.core.control.writes import RecheckRequest
+from evenkeel.core.control.shards import Placement, Shard, ShardOwner
+from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.placement import AgentSnapshot, AssignStep, GroupSnapshot, PlacementGroup, ShardSnapshot
 from evenkeel.metrics.controller import SHARD_TRANSITIONS
 from tests.clock import HandClock
@@ -23,6 +23,9 @@ A, B = AgentSnapshot(id="a", live=True), AgentSnapshot(id="b", live=True)
 DOWN = AgentSnapshot(id="a", live=False)
 OPEN = PlacementGroup(number=1, capacity_score=0.2, agents=(A,))
 FULL = PlacementGroup(number=1, capacity_score=1.0, agents=(A,), at_limit=("tenant_count 10 of 10",))
+
+
+CREATED = Change(load_balancer_id="lb-1", revision=1, environment="lab", owner=None, placed=False)
 
 
 def owner(shard: str, host: str = "host-1") -> ShardOwner:
@@ -90,9 +93,9 @@ class Store:
 
     async def place(
         self, load_balancer_id: str, environment: str, project_id: str, number: int, home: str | None
-    ) -> ShardOwner | None:
+    ) -> Placement | None:
         self.placed.append((load_balancer_id, project_id, number, home))
-        return owner(f"shard-{project_id}") if self.taken else None
+        return Placement(owner=owner(f"shard-{project_id}")) if self.taken else None
 
     async def assign(self, steps: Sequence[AssignStep]) -> list[ShardOwner]:
         self.assigned.append(list(steps))
@@ -120,6 +123,9 @@ class Told(Hints):
     def notify_work(self, owner: ShardOwner, load_balancer_id: str, definition: Any = None) -> None:
         self.work.append((owner.shard_id, load_balancer_id))
 
+    def notify_placed(self, placement: Placement, load_balancer_id: str, created: Any = None) -> None:
+        self.work.append((placement.owner.shard_id, load_balancer_id))
+
     def notify_recheck(self, recheck: RecheckRequest) -> None:
         self.rechecks.append(recheck)
 
@@ -144,7 +150,7 @@ def unserved(count: int) -> tuple[ShardSnapshot, ...]:
 async def test_a_new_load_balancer_gets_a_group_and_a_home_and_its_agent_is_informed() -> None:
     at = Bench()
     at.store.views["t"] = [OPEN]
-    await at.scheduler.place("lb-1", "lab", "t")
+    await at.scheduler.place(CREATED, "t")
     assert at.store.placed == [("lb-1", "t", 1, "a")]
     assert (at.hints.assignments, at.hints.work) == ([], [("shard-t", "lb-1")])
     assert at.store.explained == []
@@ -153,14 +159,14 @@ async def test_a_new_load_balancer_gets_a_group_and_a_home_and_its_agent_is_info
 async def test_one_that_another_controller_placed_first_is_no_error_and_nobody_is_informed() -> None:
     at = Bench()
     at.store.views["t"], at.store.taken = [OPEN], False
-    await at.scheduler.place("lb-1", "lab", "t")
+    await at.scheduler.place(CREATED, "t")
     assert (at.hints.assignments, at.hints.work, at.store.explained) == ([], [], [])
 
 
 async def test_one_that_nobody_can_take_states_why() -> None:
     at = Bench()
     at.store.views["t"] = [FULL]
-    await at.scheduler.place("lb-1", "lab", "t")
+    await at.scheduler.place(CREATED, "t")
     reason = "waiting: device group lab/1 is at capacity (tenant_count 10 of 10)"
     assert (at.store.placed, at.store.explained) == ([], [(["lb-1"], reason)])
 
@@ -168,7 +174,7 @@ async def test_one_that_nobody_can_take_states_why() -> None:
 async def test_a_tenants_group_keeps_it_though_none_of_its_agents_is_up() -> None:
     at = Bench()
     at.store.views["t"] = [replace(OPEN, agents=(DOWN,), holds_tenant=True)]
-    await at.scheduler.place("lb-1", "lab", "t")
+    await at.scheduler.place(CREATED, "t")
     assert at.store.placed == [("lb-1", "t", 1, None)]
 
 

@@ -111,9 +111,9 @@ class World:
     async def tenant(self, project_id: str = "p1", *, home: str = "a1", number: int = 1) -> ShardOwner:
         """A placed load balancer of a tenant; returns the owner of the shard."""
         load_balancer = await self.load_balancer(project_id=project_id)
-        owner = await self.store.scheduling.place(load_balancer.id, "east", project_id, number, home)
-        assert owner is not None
-        return owner
+        placement = await self.store.scheduling.place(load_balancer.id, "east", project_id, number, home)
+        assert placement is not None
+        return placement.owner
 
     async def load_balancer(self, **changes: Any) -> LoadBalancer:
         load_balancer = root(**changes)

@@ -141,6 +141,7 @@ class AssignmentReader:
         # Lost shards are named to controllers in complete rounds only, and have to be first.
         if self._database_history.lost_shards() or self._ownership.revision < 0:
             return False
+        known = self._ownership.revision  # hints may raise it while the answer is on its way
         asked_at, page = await self._request_page(
             m.GetAssignments(
                 agent_id=self._settings.agent_id,
@@ -155,9 +156,9 @@ class AssignmentReader:
         if self._is_stopping():
             return True
         # A database that went back may name former owners.
-        if not is_current or page.revision < self._ownership.revision:
+        if not is_current or page.revision < known:
             return False
-        self._ownership.apply_assignments(page.shards)
+        self._ownership.apply_assignments(page)
         # What is missing is another agent's by now, or the controller does not know how to answer for named shards.
         return {shard.shard_id for shard in page.shards}.issuperset(shard_ids)
 
@@ -166,6 +167,7 @@ class AssignmentReader:
         repeated; True also if the agent is stopping. Raises :class:`SessionLost`.
         """
         pages, served = AssignmentRound(), self._database_history.lost_shards()
+        self._ownership.begin_round()
         named = True
         while not pages.complete:
             asked_at, page = await self._request_page(
@@ -194,7 +196,7 @@ class AssignmentReader:
                 log.info("assignments changed while they were read; reading them again", after=pages.after_id)
                 return False
             # Page by page, because thousands of shards may be taken over; only the end of workers needs all pages.
-            self._ownership.apply_assignments(page.shards)
+            self._ownership.apply_assignments(page)
         self._ownership.end_unassigned(pages)
         return not (named and self._database_history.lost_shards())
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import structlog
@@ -11,6 +11,7 @@ from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.common_shard import CommonShardWorker
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.hinted_shards import HintedShards
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.plans import PlanService
@@ -18,7 +19,7 @@ from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
-from evenkeel.core.control.epochs import ShardEpoch
+from evenkeel.core.control.epochs import FIRST_EPOCH, ShardEpoch
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
@@ -71,8 +72,14 @@ class Ownership:
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[ShardId] = set()
         self._history = database_history.history
-        # Lower than any real revision, so that the first answer to a keepalive leads to a sync.
-        self.revision = -1
+        self._hinted = HintedShards()
+
+    @property
+    def revision(self) -> int:
+        """Assignments revision up to which all changes are known; -1 before the first complete round, lower than any
+        real one, so that the first answer to a keepalive leads to one.
+        """
+        return self._hinted.revision
 
     def follow_history(self) -> bool:
         """Make every worker check everything again if the database has a new history; returns whether it has."""
@@ -80,38 +87,76 @@ class Ownership:
             return False
         log.warning("the database lost changes; checking everything", history=self._database_history.history)
         self._history = self._database_history.history
-        self.revision = -1
+        self._hinted = HintedShards()
         self.request_full_resync()
         for worker, _ in self._workers.values():
             if isinstance(worker, CommonShardWorker):
                 worker.report_all_again()
         return True
 
-    def apply_assignments(self, shards: Sequence[m.Assignment]) -> None:
+    def apply_assignments(self, page: m.Assignments) -> None:
         """Serve the shards of a page of assignments: a new shard, or one with a new epoch, gets a new worker,
         one in handover is released. Workers of shards that the page does not name continue.
         """
-        for shard in shards:
+        self._hinted.answer_received(page.revision)
+        for shard in page.shards:
             entry = self._workers.get(shard.shard_id)
             if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
                 # Dropped first, so that _serve_shard below starts a worker for the new epoch, or in place of one that
                 # ended.
                 self._drop_worker(shard.shard_id)
         # shards with pending work first, because thousands may be taken over at once
-        for shard in sorted(shards, key=lambda shard: not shard.work):
+        for shard in sorted(page.shards, key=lambda shard: not shard.work):
             if shard.handover:
                 self._hand_over_shard(shard)
             else:
                 self._serve_shard(shard)
 
+    def begin_round(self) -> None:
+        """Record that all assignments are read from now on."""
+        self._hinted.round_begun()
+
     def end_unassigned(self, assigned: AssignmentRound) -> None:
         """Cancel the workers of shards that a complete round of assignments did not name, and record the
-        round's revision.
+        round's revision. Shards that hints brought during the round and after its revision keep their workers.
         """
-        self.revision = max(self.revision, assigned.revision)
         self._restarts.forget_others({_restart_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
+        newer = self._hinted.round_completed(assigned.revision)
         for shard_id in [shard_id for shard_id in self._workers if shard_id not in assigned.epochs]:
-            self._drop_worker(shard_id)
+            if shard_id not in newer:
+                self._drop_worker(shard_id)
+
+    def begin_shard(self, hint: m.ApplyHint) -> bool:
+        """Serve the new shard of a hint. False: its assignment has to be requested, because the hint may be old.
+
+        Like an assignment that was read, a new hint may be outdated by now, too: then the devices' guard and the
+        report's epoch refuse what the worker does.
+        """
+        new = hint.new_shard
+        if new is None or not self._may_begin(hint.shard_id, new):
+            return False
+        self._hinted.add(hint.shard_id, new.revision)
+        assignment = m.Assignment(
+            shard_id=hint.shard_id, project_id=new.project_id, epoch=FIRST_EPOCH, work=hint.load_balancer_ids
+        )
+        self._start_worker(assignment, hint.inlined)
+        return True
+
+    def _may_begin(self, shard_id: ShardId, new: m.NewShard) -> bool:
+        """Whether a hint, which may be late or repeated, still shows that the shard is this session's: no answer shows
+        a later change of the assignments, and no worker of this session has served it.
+        """
+        session = self._session
+        return (
+            new.session_id == session.id
+            and new.history == self._history == self._database_history.history
+            and shard_id not in self._begun
+            and new.project_id != COMMON_PROJECT
+            and session.assignments_revision <= new.revision
+            and self._hinted.may_begin(new.revision)
+            # Lost shards have to be named to controllers first, in a complete round.
+            and not self._database_history.lost_shards()
+        )
 
     def _serve_shard(self, assignment: m.Assignment) -> None:
         entry = self._workers.get(assignment.shard_id)
@@ -125,7 +170,8 @@ class Ownership:
         elif (writer := _writing_part(entry[0])) is not None:
             writer.add_work(assignment.work)
 
-    def _start_worker(self, assignment: m.Assignment) -> None:
+    def _start_worker(self, assignment: m.Assignment, definitions: m.InlinedDefinitions | None = None) -> None:
+        """``definitions``: those of a new shard, which came with a hint."""
         worker: Worker
         if assignment.project_id == COMMON_PROJECT:
             worker = CommonShardWorker(
@@ -142,14 +188,16 @@ class Ownership:
                 incarnations=self._incarnations.copy(),
             )
         else:
-            worker = self._make_shard_worker(assignment)
+            worker = self._make_shard_worker(assignment, definitions)
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
         # Keyed by epoch, so that a worker of a new epoch does not wait for failures of the former one.
         task.add_done_callback(partial(self._handle_worker_end, _restart_key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
-    def _make_shard_worker(self, assignment: m.Assignment) -> ShardWorker:
+    def _make_shard_worker(
+        self, assignment: m.Assignment, definitions: m.InlinedDefinitions | None = None
+    ) -> ShardWorker:
         # Only the first worker of an epoch can know all definitions it was sent; see ReceivedDefinitions.
         first = self._begun.get(assignment.shard_id) != assignment.epoch
         self._begun[assignment.shard_id] = assignment.epoch
@@ -164,6 +212,7 @@ class Ownership:
             pass_limit=self._pass_limit,
             on_device_trouble=self._on_device_trouble,
             first=first,
+            definitions=definitions,
         )
 
     def request_full_resync(self) -> None:

@@ -5,6 +5,10 @@ since, even for a load balancer that was deleted and removed from the devices. S
 balancer for which it has never had, nor requested, another; and only if it is the first worker of the shard in this
 session and at this epoch, so that everything written in them went through it. In any doubt the definition is dropped
 and requested.
+
+The first pass over a shard compares everything that devices hold with all definitions of the shard. A hint about a
+shard that was created for its load balancers has all of them; the first pass uses them unless anything else happens
+before.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,6 +34,8 @@ class ReceivedDefinitions:
         """Load balancers, present or deleted, for which the worker has had or requested a definition."""
         self._waiting: dict[LoadBalancerId, tuple[str, ServiceDefinition]] = {}
         """Unused definitions, each with the database history in which it was committed."""
+        self._all: InlinedDefinitions | None = None
+        """All definitions of a new shard, until something else happens."""
 
     def offer(self, inlined: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
         """Keep the definitions of a hint that may be used (``inlined`` None: the hint had none). ``queued``:
@@ -45,6 +51,19 @@ class ReceivedDefinitions:
             if id_ not in queued and not self._is_known(id_) and len(self._waiting) < WAITING_MAX:
                 self._waiting[id_] = inlined.history, service
 
+    def offer_all(self, inlined: InlinedDefinitions | None, *, of: Collection[LoadBalancerId]) -> None:
+        """Keep the definitions of a new shard if they are those of all its load balancers, ``of``."""
+        if inlined is None or not self._is_usable(inlined):
+            return
+        if {service.load_balancer_id for service in inlined.services} == set(of):
+            self._all = inlined
+
+    def take_all(self, history: str) -> tuple[ServiceDefinition, ...] | None:
+        """Remove and return the definitions of a new shard; None: they have to be requested."""
+        found, self._all = self._all, None
+        # A definition of another history may describe a commit that the database has lost.
+        return found.services if found is not None and found.history == history else None
+
     def _is_usable(self, inlined: InlinedDefinitions) -> bool:
         # A hint can be older than this ownership: only one made for exactly this session and epoch is trusted. A later
         # worker of the same epoch cannot tell which definitions its predecessor has seen.
@@ -54,9 +73,16 @@ class ReceivedDefinitions:
         return load_balancer_id in self._seen
 
     def discard(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-        """Discard definitions that were superseded or are in doubt, so that they are requested."""
+        """Discard definitions that were superseded or are in doubt, so that they are requested; also those of a new
+        shard, which may have others by now.
+        """
+        self.discard_all_of_new_shard()
         for id_ in load_balancer_ids:
             self._waiting.pop(id_, None)
+
+    def discard_all_of_new_shard(self) -> None:
+        """Discard the definitions of a new shard, so that the first pass requests them."""
+        self._all = None
 
     def take(self, load_balancer_ids: Iterable[LoadBalancerId], history: str) -> tuple[ServiceDefinition, ...]:
         """Remove the definitions of these load balancers, and return those that may be applied in the

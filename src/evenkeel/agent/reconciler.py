@@ -177,15 +177,26 @@ class Reconciler:
             while not self._session.may_write():
                 if self.stopping:
                     raise SessionLost("asked to end, and the lease allows no write")
+                # Another agent may have taken over meanwhile, which a request shows and a hint does not.
+                self._received.discard_all_of_new_shard()
                 await self._clock.sleep(FENCE_POLL_SECONDS)
-            # A complete pass takes no inlined definitions: it compares the devices with one full read of the database.
-            inlined = self._received.take(load_balancer_ids or (), self._session.history)
-            with tracer().span("pull"):
-                services = await self._client.fetch(load_balancer_ids, inlined)
+            services = await self._fetch(load_balancer_ids)
             self._received.mark_known(service.load_balancer_id for service in services)
             # Else another agent may have taken over during the fetch.
             if self._session.may_write():
                 return services
+
+    async def _fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
+        history = self._session.history
+        if load_balancer_ids is not None:
+            inlined = self._received.take(load_balancer_ids, history)
+        # A complete pass compares the devices with one full read of the database, or with all that a new shard has.
+        elif (whole := self._received.take_all(history)) is not None:
+            load_balancer_ids, inlined = (), whole
+        else:
+            inlined = ()
+        with tracer().span("pull"):
+            return await self._client.fetch(load_balancer_ids, inlined)
 
     async def _report_applied_again(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
         """Report definitions that are already on the devices again, and return the others.

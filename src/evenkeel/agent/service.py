@@ -415,8 +415,12 @@ class AgentService:
         elif not isinstance(message, m.ShardHint):
             self._assignment_requests.request_all()
         # A hint for a shard that is not served here shows that the assignments have changed.
-        elif not ownership.pass_hint(message):
+        elif not ownership.pass_hint(message) and not self._begin_shard(ownership, message):
             self._assignment_requests.request_shard(message.shard_id)
+
+    def _begin_shard(self, ownership: Ownership, hint: m.ShardHint) -> bool:
+        # No worker may start while the agent is ending the others.
+        return isinstance(hint, m.ApplyHint) and not self._stop.is_set() and ownership.begin_shard(hint)
 
 
 class _Stopped(Exception):

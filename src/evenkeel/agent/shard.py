@@ -58,8 +58,11 @@ class ShardWorker:
         pass_limit: PassLimit,
         on_device_trouble: Callable[[], None],
         first: bool = False,
+        definitions: m.InlinedDefinitions | None = None,
     ) -> None:
-        """``first``: True if no other worker has served the shard in this session at this epoch."""
+        """``first``: True if no other worker has served the shard in this session at this epoch; ``definitions``: all
+        of a shard that was created just now.
+        """
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
         self.epoch = assignment.epoch
@@ -67,6 +70,7 @@ class ShardWorker:
         self._clock = clock
         self._pass_limit = pass_limit
         self._received = ReceivedDefinitions(session.id, assignment.epoch, first=first)
+        self._received.offer_all(definitions, of=assignment.work)
         self._work = WorkList(
             assignment.work,
             clock.monotonic(),
@@ -180,6 +184,7 @@ class ShardWorker:
 
     def request_full_resync(self) -> None:
         """Queue a complete pass, because the devices' state may have changed."""
+        self._received.discard_all_of_new_shard()
         self._work.resync_requested()
         self._wake_up()
 

@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Mapping
 
 import structlog
+from msgspec.structs import replace
 
-from evenkeel.controller.inlined_definitions import InlinedDefinition, inlined_definitions
-from evenkeel.core.control.shards import ShardOwner
+from evenkeel.controller.inlined_definitions import InlinedDefinition, inlined_definition, inlined_definitions
+from evenkeel.core.control.shards import CreatedShard, Placement, ShardOwner
 from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.kit.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
@@ -20,6 +21,7 @@ from evenkeel.core.protocol.inquiries import Inquiry, hint_for_inquiry
 from evenkeel.core.protocol.messages import (
     ApplyHint,
     AssignmentsHint,
+    NewShard,
     RecheckHint,
     ReportAgainHint,
     ResyncAllHint,
@@ -45,6 +47,8 @@ class Hints:
         self._bus = bus
         self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, InlinedDefinition | None]] = {}
         """Changed load balancers by queue and shard, with definitions that may be inlined in the hint."""
+        self._created: dict[tuple[str, ShardId], CreatedShard] = {}
+        """Shards of ``_work`` that were created for it."""
         self._rechecks: dict[tuple[str, ShardId], RecheckRequest] = {}
         self._assignments: set[str] = set()
         self._origins: dict[str, Origin] = {}
@@ -58,12 +62,28 @@ class Hints:
         """Send a hint soon that the load balancer has a newer revision. ``definition``: its definition, if it
         was created just now; None: the agent requests it. Dropped if too many hints wait.
         """
-        key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
+        self._add_work(_shard_key(owner), load_balancer_id, definition)
+
+    def notify_placed(
+        self, placement: Placement, load_balancer_id: LoadBalancerId, created: Change | None = None
+    ) -> None:
+        """Send a hint that a load balancer was placed, with its shard if that was created for it. ``created``: the
+        change that created the load balancer just now.
+        """
+        key, shard = _shard_key(placement.owner), placement.created
+        definition = None if shard is None or created is None else _first_definition(shard, created)
+        if self._add_work(key, load_balancer_id, definition) and shard is not None:
+            self._created[key] = shard
+
+    def _add_work(
+        self, key: tuple[str, ShardId], load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None
+    ) -> bool:
+        """Add a load balancer to the next hint of its shard; returns whether there will be one."""
         ids = self._work.get(key)
         if ids is None:
             # Dropped like a lost hint: the agent's next sync, or a repeated hint, finds the work.
             if len(self._work) >= MAX_WAITING_SHARDS:
-                return
+                return False
             ids = self._work[key] = {}
         if load_balancer_id in ids:
             ids[load_balancer_id] = None  # it has changed since
@@ -72,6 +92,7 @@ class Hints:
             ids[load_balancer_id] = definition
         self._record_trace_origin(key[0])
         self._wake.set()
+        return True
 
     def notify_change(self, change: Change) -> None:
         """Send a hint soon about an accepted change, if an agent acts for its shard."""
@@ -126,15 +147,16 @@ class Hints:
                 log.exception("unexpected error while sending hints")
 
     async def _send_waiting(self) -> None:
-        # All four are taken without an await in between, so each hint belongs to exactly one flush.
+        # All are taken without an await in between, so each hint belongs to exactly one flush.
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
+        created, self._created = self._created, {}
         rechecks, self._rechecks = self._rechecks, {}
         origins, self._origins = self._origins, {}
         sends = [self._send_when_free(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
         sends += [
-            self._send_when_free(queue, _apply_hint(shard_id, ids), origins.get(queue))
-            for (queue, shard_id), ids in work.items()
+            self._send_when_free(key[0], _apply_hint(key[1], ids, created.get(key)), origins.get(key[0]))
+            for key, ids in work.items()
         ]
         sends += [self._send_when_free(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
         await asyncio.gather(*sends)
@@ -153,8 +175,38 @@ class Hints:
                 log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
 
 
-def _apply_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, InlinedDefinition | None]) -> ApplyHint:
-    return ApplyHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), inlined=inlined_definitions(ids))
+def _shard_key(owner: ShardOwner) -> tuple[str, ShardId]:
+    return agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id
+
+
+def _first_definition(shard: CreatedShard, change: Change) -> InlinedDefinition | None:
+    """Return the definition of the load balancer for which the shard was created; None if its agent has to request
+    it.
+    """
+    # A definition of an earlier revision would hide the newer one until the agent's next sync.
+    usable = not shard.attached and shard.load_balancer_revision == change.revision
+    return inlined_definition(replace(change, term=shard.term if usable else None))
+
+
+def _apply_hint(
+    shard_id: ShardId, ids: Mapping[LoadBalancerId, InlinedDefinition | None], created: CreatedShard | None
+) -> ApplyHint:
+    return ApplyHint(
+        shard_id=shard_id,
+        load_balancer_ids=tuple(sorted(ids)),
+        inlined=inlined_definitions(ids),
+        new_shard=None if created is None else _new_shard(created),
+    )
+
+
+def _new_shard(created: CreatedShard) -> NewShard:
+    term = created.term
+    return NewShard(
+        project_id=created.project_id,
+        session_id=term.session_id,
+        history=term.history,
+        revision=created.assignments_revision,
+    )
 
 
 def _recheck_hint(recheck: RecheckRequest) -> WorkHint:

@@ -28,9 +28,9 @@ PLACED_AT_ONCE = 4
 class PlacementPort(Protocol):
     """The scheduler's method that places load balancers according to a decision."""
 
-    async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
-        """Place the load balancer by a decision; if that is impossible now, store the reason. Raises the
-        errors of the store.
+    async def place(self, change: Change, project_id: ProjectId) -> None:
+        """Place the load balancer that the change created by a decision; if that is impossible now, store the
+        reason. Raises the errors of the store.
         """
         ...
 
@@ -87,17 +87,21 @@ class Placements:
 
     async def _place_tenant(self, tenant: _TenantKey) -> None:
         taken: Sequence[_WaitingPlacement] = ()
+        # The creation of the first one has just found no shard that it could join.
+        looks = False
         try:
             while waiting := self._waiting[tenant]:
                 taken, self._waiting[tenant] = waiting[:JOINED_MAX], waiting[JOINED_MAX:]
-                await self._place_round(tenant, taken)
+                await self._place_round(tenant, taken, looks=looks)
+                looks = True
         finally:
             for left in (*taken, *self._waiting.pop(tenant)):  # none, unless this task was cancelled
                 left.answer.cancel()
 
-    async def _place_round(self, tenant: _TenantKey, taken: Sequence[_WaitingPlacement]) -> None:
+    async def _place_round(self, tenant: _TenantKey, taken: Sequence[_WaitingPlacement], *, looks: bool) -> None:
+        """Place load balancers. ``looks``: before a decision is made, look for a shard that they can join."""
         try:
-            shard = await self._shard_with_capacity(tenant)
+            shard = await self._shard_with_capacity(tenant) if looks else None
             if shard is None:
                 await self._place_by_decision(tenant, taken[0])
                 # Read again: the decision just made may have created the shard for the others.
@@ -138,10 +142,9 @@ class Placements:
         return set(joined.revisions)
 
     async def _place_by_decision(self, tenant: _TenantKey, waiting: _WaitingPlacement) -> None:
-        id_ = waiting.change.load_balancer_id
         try:
             async with self._turns:
-                await self._scheduler.place(id_, tenant.environment, tenant.project_id)
+                await self._scheduler.place(waiting.change, tenant.project_id)
         except Exception as error:  # its caller raises it
             deliver_error(waiting.answer, error)
         else:

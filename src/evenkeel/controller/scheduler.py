@@ -13,7 +13,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
-from evenkeel.core.control.writes import RecheckRequest
+from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
@@ -93,18 +93,19 @@ class Scheduler:
         """
         return self._database_clock.is_trusted
 
-    async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
-        """Place a load balancer on a device group and send a hint to its agent; if no group can take it now,
-        store the reason. Raises :class:`StoreUnavailable`.
+    async def place(self, change: Change, project_id: ProjectId) -> None:
+        """Place the load balancer that the change created on a device group and send a hint to its agent; if
+        no group can take it now, store the reason. Raises :class:`StoreUnavailable`.
         """
-        reason, _ = await self._try_place(load_balancer_id, environment, project_id)
+        id_ = change.load_balancer_id
+        reason, _ = await self._try_place(id_, change.environment, project_id, change)
         if reason:
-            await self._scheduling.explain_unplaced([load_balancer_id], reason)
+            await self._scheduling.explain_unplaced([id_], reason)
 
     async def _try_place(
-        self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId
+        self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId, created: Change | None = None
     ) -> tuple[str, bool]:
-        """Try to place the load balancer.
+        """Try to place the load balancer. ``created``: the change that created it just now.
 
         Returns (reason why it cannot be placed now, empty if it is placed; whether that reason holds for all
         other load balancers of the environment, too). Raises :class:`StoreUnavailable`.
@@ -120,9 +121,9 @@ class Scheduler:
         if group is None or (home is None and not group.keeps_tenant):
             return why_unplaced(environment, groups), all(group.in_zone for group in groups)
         home_id = None if home is None else home.id
-        owner = await self._scheduling.place(load_balancer_id, environment, project_id, group.number, home_id)
-        if owner is not None:
-            self._hints.notify_work(owner, load_balancer_id)  # for a new shard its agent requests the assignments
+        placement = await self._scheduling.place(load_balancer_id, environment, project_id, group.number, home_id)
+        if placement is not None:
+            self._hints.notify_placed(placement, load_balancer_id, created)
         return "", False
 
     async def fail_over_shard_of(self, load_balancer_id: LoadBalancerId) -> bool:

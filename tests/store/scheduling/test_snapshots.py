@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.control.shards import ShardOwner
+from evenkeel.core.control.shards import CreatedShard, OwnershipTerm, Placement, ShardOwner
 from evenkeel.core.placement import (
     AgentSnapshot,
     AssignStep,
@@ -102,9 +102,18 @@ async def test_placing_makes_the_tenants_shard(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.load_balancer(status_reason="waiting")
     before = await world.assignments_revision("a1")
-    owner = await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
+    placement = await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
     shard = await world.shard_of("p1")
-    assert owner == ShardOwner(shard_id=shard.id, environment="east", group_number=1, host="host-of-a1")
+    assert placement is not None
+    assert placement.owner == ShardOwner(shard_id=shard.id, environment="east", group_number=1, host="host-of-a1")
+    history = (await world.rows(schema.history))[0].id
+    assert placement.created == CreatedShard(
+        project_id="p1",
+        term=OwnershipTerm(session_id="session-of-a1", epoch=1, history=history),
+        assignments_revision=before + 1,
+        load_balancer_revision=load_balancer.revision,
+        attached=False,
+    )
     assert (shard.home_agent_id, shard.acting_agent_id, shard.epoch) == ("a1", "a1", 1)
     assert await world.assignments_revision("a1") == before + 1
     row = await world.load_balancer_row(load_balancer.id)
@@ -119,13 +128,21 @@ async def test_placing_a_new_tenant_takes_few_statements(world: World) -> None:
     assert len(seen.sent) <= 6
 
 
+async def test_a_new_shard_of_an_agent_without_a_session_does_not_travel(world: World) -> None:
+    await world.agent("a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
+    load_balancer = await world.load_balancer()
+    placement = await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
+    assert placement is not None and placement.created is None
+
+
 async def test_next_one_of_the_tenant_joins_its_shard_and_owner(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
     first = await world.tenant()
     before = await world.assignments_revision("a2")
     load_balancer = await world.load_balancer()
-    assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a2") == first
+    assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a2") == Placement(owner=first)
     assert (await world.shard_of("p1")).home_agent_id == "a1"
     assert await world.assignments_revision("a2") == before
 
@@ -158,6 +175,7 @@ async def test_controllers_that_place_at_once_make_one_shard_and_bind_once(world
         )
     )
     assert len([owner for owner in owners if owner]) == 5
+    assert len([owner for owner in owners if owner and owner.created]) == 1
     (shard,) = [row for row in await world.rows(schema.shard) if row.project_id == "p1"]
     assert shard.epoch == 1 and shard.home_agent_id == shard.acting_agent_id
 

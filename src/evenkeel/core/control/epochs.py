@@ -11,6 +11,8 @@ meets a guard far ahead of its database (restored from an old backup) still gets
 from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.kit.values import Wire
 
+FIRST_EPOCH = 1
+"""Epoch of a shard when it is created for its tenant's first load balancer."""
 EPOCH_MAX = 2**53
 """The largest accepted epoch. Every JSON implementation represents it exactly, and it fits SQL's BIGINT. At a thousand
 takeovers a second a shard reaches it after 285,000 years.
@@ -46,7 +48,7 @@ def is_one_jump_away(current: int, wanted: int) -> bool:
     return wanted - current <= EPOCH_JUMP_MAX
 
 
-__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "is_one_jump_away", "is_plausible", "next_epoch"]
+__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "FIRST_EPOCH", "is_one_jump_away", "is_plausible", "next_epoch"]
 
 
 class ShardEpoch(Wire):

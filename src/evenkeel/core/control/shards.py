@@ -60,6 +60,27 @@ class ShardWithCapacity(Value):
     """Ownership term of the acting agent; None: its devices have to be attached to networks first."""
 
 
+class CreatedShard(Value):
+    """A shard at the moment of its creation for a load balancer, as its first owner has to know it."""
+
+    project_id: ProjectId
+    term: OwnershipTerm
+    assignments_revision: int
+    """The owner's assignments revision, which this creation and no other change raised to this value."""
+    load_balancer_revision: int
+    """Revision of the load balancer for which the shard was created."""
+    attached: bool
+    """Whether definitions of the shard contain networks, which are read from the database."""
+
+
+class Placement(Value):
+    """The shard in which a load balancer was placed by a decision, and the agent that acts for it."""
+
+    owner: ShardOwner
+    created: CreatedShard | None = None
+    """None: the shard was there before, or its agent has no session now."""
+
+
 class PlacedLoadBalancers(Value):
     """Load balancers that were placed in a shard, with their revisions, and the agent that acts for the
     shard. ``epoch``: the shard's; 0 if no agent acts for it.

@@ -7,7 +7,7 @@ from evenkeel.core.control.agents import SessionRef
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.overview import SeenController
 from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
-from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.control.shards import PlacedLoadBalancers, Placement, ShardOwner, ShardWithCapacity
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import AssignStep, GroupSnapshot, PlacementGroup
@@ -49,9 +49,9 @@ class SchedulingStore(Protocol):
         project_id: ProjectId,
         group_number: int,
         home_agent_id: AgentId | None,
-    ) -> ShardOwner | None:
-        """Assign the load balancer to the tenant's shard on the device group; return the acting agent, None
-        if the shard has none. Without a shard, one is created with the given home as its acting agent and
+    ) -> Placement | None:
+        """Assign the load balancer to the tenant's shard on the device group; return the shard and its acting
+        agent, None if it has none. Without a shard, one is created with the given home as its acting agent and
         epoch 1. The capacity that the load balancer will need is reserved until measured.
 
         Also returns None, and changes nothing, if the load balancer was placed or removed meanwhile, there is

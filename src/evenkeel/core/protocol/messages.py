@@ -451,6 +451,10 @@ class ApplyHint(Message, tag="apply_hint"):
     """Small definitions of some of the load balancers, so that the agent need not request them; None: there are
     none.
     """
+    new_shard: "NewShard | None" = None
+    """Set if the shard was created for one of the load balancers, so that the agent need not request its
+    assignments.
+    """
 
 
 class RecheckHint(Message, tag="recheck_hint"):
@@ -496,6 +500,20 @@ class InlinedDefinitions(Wire):
     epoch: int
     history: str
     services: tuple[ServiceDefinition, ...]
+
+
+class NewShard(Wire):
+    """A shard in a hint, as committed when it was created for the agent in this session, at
+    :data:`~evenkeel.core.control.epochs.FIRST_EPOCH`, and in this history of the database.
+
+    It is void in any other session or history.
+    """
+
+    project_id: ProjectId
+    session_id: SessionId
+    history: str
+    revision: int
+    """:attr:`SessionState.assignments_revision` as this creation, and no other change, raised it."""
 
 
 class AssignmentsHint(Message, tag="assignments_hint"):

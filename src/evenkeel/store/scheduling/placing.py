@@ -14,16 +14,25 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import structlog
-from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
+from sqlalchemy import Connection, Double, and_, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control.epochs import is_plausible
-from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.control.epochs import FIRST_EPOCH, is_plausible
+from evenkeel.core.control.shards import (
+    CreatedShard,
+    OwnershipTerm,
+    PlacedLoadBalancers,
+    Placement,
+    ShardOwner,
+    ShardWithCapacity,
+)
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import AssignStep
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.ownership.capacity import reserve_capacity
+from evenkeel.store.ownership.histories import history_id_expression
 from evenkeel.store.ownership.sql import (
     MARK_ASSIGNMENTS_CHANGED,
     ConcurrentUpdate,
@@ -45,6 +54,7 @@ log = structlog.get_logger(__name__)
 
 _agent = schema.agent
 _environment = schema.environment
+_group = schema.device_group
 _shard = schema.shard
 _root = schema.load_balancer
 
@@ -57,9 +67,9 @@ def place_on_shard(
     group_number: int,
     home_agent_id: AgentId | None,
     deadline_seconds: float,
-) -> ShardOwner | None:
+) -> Placement | None:
     """Assign the load balancer to the tenant's shard on the device group, which is created with
-    ``home_agent_id`` if it is missing. Return the acting agent; None if there is none.
+    ``home_agent_id`` if it is missing. Return the shard with its acting agent; None if there is none.
 
     Raises :class:`ConcurrentUpdate` if the load balancer was placed or removed meanwhile, the group is full,
     or the shard is missing and its home is None or was deleted. ``deadline_seconds``: time after which the
@@ -75,7 +85,25 @@ def place_on_shard(
     reserve_capacity(connection, load_balancer_id, shard)
     if there.has_port:
         make_port_due_for_binding(connection, load_balancer_id)
-    return None if there.host is None else owner_from_row(shard, there.host)
+    if there.host is None:
+        return None
+    owner = owner_from_row(shard, there.host)
+    return Placement(owner=owner, created=_created_shard(shard, there) if made else None)
+
+
+def _created_shard(shard: "NewShardRow", there: Any) -> CreatedShard | None:
+    """Return what the owner has to know of its new shard; None if it has no session. ``there``: the row of
+    ``_READ_PLACED``.
+    """
+    if not there.session_id or not there.history:
+        return None
+    return CreatedShard(
+        project_id=shard.project_id,
+        term=OwnershipTerm(session_id=there.session_id, epoch=shard.epoch, history=there.history),
+        assignments_revision=there.assignments_revision,
+        load_balancer_revision=there.revision,
+        attached=decode_layout(there.network_layout).adjacent,
+    )
 
 
 def join_shard(
@@ -128,7 +156,7 @@ class NewShardRow(NamedTuple):
     project_id: ProjectId
     home_agent_id: AgentId
     acting_agent_id: AgentId
-    epoch: int = 1
+    epoch: int = FIRST_EPOCH
 
 
 def find_or_create_shard(
@@ -201,9 +229,22 @@ _HOME = select(_agent.c.id).where(_agent.c.id == bindparam("b_agent"), *_IS_OF_G
 # Locks the agent's row: it waits for a keepalive that is being written, and the next statement sees its result.
 _MARK_HOME = MARK_ASSIGNMENTS_CHANGED.where(*_IS_OF_GROUP)
 _READ_PLACED = (
-    select(_agent.c.host, exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"))
+    select(
+        _root.c.revision,
+        exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"),
+        _agent.c.host,
+        _agent.c.session_id,
+        _agent.c.assignments_revision,
+        _group.c.network_layout,
+        history_id_expression().label("history"),
+    )
     .select_from(_root)
     .join(_agent, _agent.c.id == bindparam("b_agent"), isouter=True)
+    .join(
+        _group,
+        and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number),
+        isouter=True,
+    )
     .where(_root.c.id == bindparam("b_id"))
 )
 _IS_WAITING = (

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control.events import Event
-from evenkeel.core.control.shards import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
+from evenkeel.core.control.shards import PlacedLoadBalancers, Placement, ShardOwner, ShardWithCapacity
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId
@@ -75,7 +75,7 @@ class SqlScheduling:
         project_id: ProjectId,
         group_number: int,
         home_agent_id: AgentId | None,
-    ) -> ShardOwner | None:
+    ) -> Placement | None:
         deadline_seconds = self._options.pending_deadline_seconds
         try:
             return await self._db.write(

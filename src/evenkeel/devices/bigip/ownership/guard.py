@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, FIRST_EPOCH, is_plausible
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
@@ -43,7 +43,6 @@ from evenkeel.devices.waiting import gather_all_results
 log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 5
-FIRST_EPOCH = 1
 PARTITIONS = "/mgmt/tm/auth/partition"
 
 
