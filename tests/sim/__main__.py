@@ -7,12 +7,14 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 
-from tests.sim.run import BIGIP, NETWORKS, REPLACED, SILENT, Result, run_seed
+from tests.sim.run import BIGIP, LOSSES, NETWORKS, REPLACED, SILENT, TENANTS, Result, run_seed
 
 CHUNK = 10
 KINDS = {
     "bigip": (BIGIP, "the BIG-IP driver"),
     "networks": (NETWORKS, "networks that projects share"),
+    "losses": (LOSSES, "a database that loses commits"),
+    "tenants": (TENANTS, "new tenants, late hints and a database that loses commits"),
     "silent": (SILENT, "devices that fall silent"),
     "replaced": (REPLACED, "a database that is replaced by another one"),
 }

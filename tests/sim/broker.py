@@ -55,6 +55,8 @@ class Broker:
         self.down = False
         self.latency = Latency(0.0005, 0.004)
         self.lost = self.repeated = self.delayed = 0.0
+        self.hints_repeated = self.hints_delayed = 0.0
+        """Chances of hints, beside those of all messages."""
         self.delay_seconds = 5.0
         self._rng = rng
         self._numbers = 0
@@ -79,10 +81,13 @@ class Broker:
         effects = self.effects
         if effects.fault("message lost", self.lost):
             return
-        copies = 2 if effects.fault("message repeated", self.repeated) else 1
+        repeated, delayed = self.repeated, self.delayed
+        if expires_at is None:  # a hint
+            repeated, delayed = max(repeated, self.hints_repeated), max(delayed, self.hints_delayed)
+        copies = 2 if effects.fault("message repeated", repeated) else 1
         for _ in range(copies):
             message = Message(raw, expires_at)
-            if effects.fault("message delayed", self.delayed):
+            if effects.fault("message delayed", delayed):
                 effects.later(self._rng.uniform(0.0, self.delay_seconds), self._enqueue, name, message)
             else:
                 self._enqueue(name, message)

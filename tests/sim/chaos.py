@@ -69,6 +69,7 @@ class Chaos:
         world, scenario = self.world, self.world.scenario
         noise, broker, server = scenario.noise, world.broker, world.server
         broker.lost, broker.repeated, broker.delayed = noise["lost"], noise["repeated"], noise["delayed"]
+        broker.hints_repeated, broker.hints_delayed = scenario.hints_repeated, scenario.hints_delayed
         broker.latency = Latency(0.0005, 0.004, scenario.slow_bus, 2.0)
         server.refuse, server.lose = noise["store refused"], noise["commit unknown"]
         server.repeat = noise["transaction repeated"]
@@ -97,7 +98,7 @@ class Chaos:
         self.calm = True
         world.note("calm")
         broker, server = world.broker, world.server
-        broker.lost = broker.repeated = broker.delayed = 0.0
+        broker.lost = broker.repeated = broker.delayed = broker.hints_repeated = broker.hints_delayed = 0.0
         broker.latency = server.latency = Latency(0.0005, 0.004)
         server.refuse = server.lose = server.repeat = 0.0
         for site in world.sites.values():
@@ -251,14 +252,33 @@ class Chaos:
         if self._lagging or world.loop.now < self._begun + world.scenario.loss_after_seconds:
             return
         self._lagging = True
+        if world.scenario.lost_tenants:
+            world.before_create = self._lose_if_new
+        else:
+            self._lose_commits_from_now()
+
+    def _lose_if_new(self, project_id: str) -> None:
+        """With a tenant's first load balancer its shard."""
+        world = self.world
+        known = {shard.project_id for shard in world.watch.shards.values()}
+        if project_id in world.scenario.lost_tenants - known:
+            world.before_create = lambda project_id: None
+            self._lose_commits_from_now()
+
+    def _lose_commits_from_now(self) -> None:
+        world = self.world
         copy, seen, believed = world.server.copy(), world.watch.copy(), [client.copy() for client in self.clients]
 
         def lose() -> None:
             world.note("commits lost")
+            owners = [row.acting for id_, row in world.watch.shards.items() if id_ not in seen["shards"] and row.acting]
             world.server.lose_commits(copy)
             world.watch.lost(seen)
             for client, belief in zip(self.clients, believed, strict=True):
                 client.lost(belief)
+            # Else an agent would get its lost shards again: it has the fewest, as it had before.
+            if world.scenario.drains_losers and owners:
+                self._drain_agent(owners[-1])
 
         self._for(self.rng.choice(world.scenario.loss_seconds) * self.rng.uniform(0.5, 1.5), lose)
 
@@ -319,8 +339,11 @@ class Chaos:
     def _drain(self) -> None:
         agent_id = self._agent_id()
         if agent_id is not None:
-            self._ask(lambda store: store.operators.set_agent_admin_state(agent_id, False))
-            self._for(self.rng.uniform(2.0, 12.0), lambda: self._undrain(agent_id))
+            self._drain_agent(agent_id)
+
+    def _drain_agent(self, agent_id: str) -> None:
+        self._ask(lambda store: store.operators.set_agent_admin_state(agent_id, False))
+        self._for(self.rng.uniform(2.0, 12.0), lambda: self._undrain(agent_id))
 
     def _ask_back(self) -> None:
         agent_id = self._agent_id()

@@ -82,6 +82,8 @@ class Client:
         self.world = world
         self.project_id = project_id
         self.address = address
+        self.begin_after = 0.0
+        """Seconds before which it does nothing."""
         self.things: list[Thing] = []
         self.revisions: dict[int, str] = {}
         """Acknowledged revisions, and by which write."""
@@ -109,7 +111,8 @@ class Client:
     async def run(self, writes: int, until: float) -> None:
         """Create, then change this and that."""
         rng, loop = self._rng, self.world.loop
-        await asyncio.sleep(rng.uniform(0.0, 8.0))
+        await asyncio.sleep(self.begin_after + rng.uniform(0.0, self.world.scenario.arrival_seconds))
+        self.world.before_create(self.project_id)
         await self._attempt(self._create)
         for _ in range(writes):
             if loop.now >= until or self.root.deleted:

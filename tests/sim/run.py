@@ -12,10 +12,13 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import structlog
 
+from evenkeel.agent.ownership import Ownership
 from evenkeel.core.kit.errors import Unavailable
+from evenkeel.core.protocol.messages import ApplyHint
 from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
 from tests.sim import networks
 from tests.sim.aftermath import WITHIN_SECONDS, aftermath
@@ -41,6 +44,9 @@ POOLS = "pools-"
 """A seed that begins so has tenants of LBaaS v1."""
 LOSSES = "losses-"
 """A seed that begins so has a database that loses commits, and tenants who write fast."""
+TENANTS = "tenants-"
+"""A seed that begins so has new tenants all the time, hints that are late and repeated, and a database that loses
+commits."""
 NETWORKS = "networks-"
 """A seed that begins so has devices that are attached to networks, of which projects share some."""
 SILENT = "silent-"
@@ -93,6 +99,8 @@ def scenario_of(seed: str) -> Scenario:
         scenario.networks = True
     if seed.startswith(LOSSES):
         scenario.lose_commits()
+    if seed.startswith(TENANTS):
+        scenario.new_tenants(World.stream_of(seed, "new tenants"))
     if seed.startswith(SILENT):
         scenario.silence()
     if seed.startswith(REPLACED):
@@ -159,10 +167,11 @@ async def life_of(world: World, kind: type[Client]) -> None:
     begun = world.loop.now
     until = begun + 2.0 + scenario.fault_seconds
     rng = world.stream("clients")
-    clients = [
-        kind(world, rng.choice(scenario.projects), world.stream(f"client {number}"), f"192.0.2.{number}")
-        for number in range(1, scenario.clients + 1)
-    ]
+    clients = []
+    for number in range(1, scenario.clients + 1):
+        project_id, begin_after = scenario.tenant(number, rng)
+        clients.append(kind(world, project_id, world.stream(f"client {number}"), f"192.0.2.{number}"))
+        clients[-1].begin_after = begin_after
     chaos.clients += clients
     await asyncio.sleep(2.0)
     chaos.noise()
@@ -195,7 +204,7 @@ async def come_to_rest(world: World, chaos: Chaos) -> None:
     deadline = world.loop.now + QUIET_WITHIN_SECONDS
     resync = world.scenario.resync_seconds * 1.3 if world.scenario.resync_seconds < 60 else 0.0
     looks = WITHIN_SECONDS if world.scenario.found_by_looks else 0.0  # the first one's report may have got no answer
-    earliest = world.loop.now + max(resync, looks, world.scenario.retry_max_seconds * 1.3)
+    earliest = world.loop.now + max(resync, looks, world.scenario.poll_seconds, world.scenario.retry_max_seconds * 1.3)
     quiet_looks = 0
     restless: list[str] = []
     while quiet_looks < QUIET_LOOKS and world.loop.now < deadline:
@@ -223,6 +232,13 @@ def patched(world: World) -> Iterator[None]:
     random.seed(f"{world.seed}/global")
     clocks = PartitionPass.__init__.__kwdefaults__
     clocks["now"] = world.loop.time
+    begin_shard = Ownership.begin_shard
+
+    def begin_and_count(self: Ownership, hint: ApplyHint) -> bool:
+        begun = begin_shard(self, hint)
+        world.counts["shards begun by hints"] += begun
+        return begun
+
     structlog.configure(
         processors=[_listener(world)],
         wrapper_class=structlog.make_filtering_bound_logger(20 if world.tracing else 30),
@@ -232,7 +248,8 @@ def patched(world: World) -> Iterator[None]:
     collecting = gc.isenabled()
     gc.disable()  # a collection in the middle would end abandoned tasks at a random moment
     try:
-        yield
+        with patch.object(Ownership, "begin_shard", begin_and_count):
+            yield
     finally:
         uuid.uuid4, time.monotonic, clocks["now"] = uuid4, monotonic, monotonic
         random.setstate(chance)

@@ -4,6 +4,7 @@ import random
 import uuid
 
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.state_reports import FULL_EVERY
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.resources.statuses import RescheduleMode
@@ -44,6 +45,19 @@ WEIGHTS = KINDS | {"database loses commits": 3, SILENCE: 3}
 LOSS = "database loses commits"
 """Rare, for it weakens what can be said of the clients' writes."""
 LOSS_SHARE = 0.25
+MOVES = (
+    "agent cut from bus",
+    "agent drained",
+    "agent forced down",
+    "agent rebound",
+    "agent started twice",
+    "crash agent",
+    "freeze agent",
+    "stop agent",
+)
+"""Faults after which shards belong to other agents."""
+STEADY = ("controller cut from bus", "controller cut from database", "crash controller", "freeze controller")
+"""Faults after which shards belong to the same agents as before."""
 DRIFT = {"device restored", "device edited by hand"}
 """Nobody is told of these. The look finds what was restored; a guard that was moved by hand, and what was added, only
 the next complete pass."""
@@ -100,9 +114,21 @@ class Scenario:
         self.probed = False
         """Devices are probed each second, and may fall silent."""
         self.client_pause_seconds = 1.5
+        self.arrival_seconds = 8.0
+        """Within so many seconds clients begin."""
+        self.tenant_spacing_seconds = 0.0
+        """Between the first clients of two tenants; 0: tenants do not come one after the other."""
+        self.hints_repeated = self.hints_delayed = 0.0
+        """Chances of hints, beside those of all messages."""
         self.keepalive_seconds = 1.0
+        self.report_seconds = 6.0
         self.loss_after_seconds = 0.0
-        self.loss_seconds = (0.3, 2.0, 6.0)
+        self.lost_tenants: set[str] = set()
+        """The database loses the first load balancer of one of these tenants, with its shard; none: whatever is
+        new."""
+        self.drains_losers = False
+        """The shard's owner is drained then."""
+        self.loss_seconds: tuple[float, ...] = (0.3, 2.0, 6.0)
         """How many seconds of commits are lost, about."""
 
     def lose_commits(self) -> None:
@@ -113,6 +139,33 @@ class Scenario:
         self.slow_device = 0.1
         self.loss_after_seconds, self.loss_seconds = 12.0, (0.5, 1.5)
         self.session_ttl_seconds, self.keepalive_seconds = 9.0, 3.0
+
+    def new_tenants(self, rng: random.Random) -> None:
+        """Tenants who begin one after the other, while hints about them are late and repeated, their shards move, and
+        the database loses commits."""
+        self.projects = [f"project-{number}" for number in range(1, 9)]
+        self.writes, self.tenant_limits = 3, {}
+        self.arrival_seconds, self.tenant_spacing_seconds, self.loss_after_seconds = 4.0, 3.0, 4.0
+        self.hints_repeated, self.hints_delayed = 0.3, rng.choice((0.0, 0.3))
+        if rng.random() < 0.5:
+            # Keepalives show the loss, but late: until then the tenant's second load balancer gets a shard again, of
+            # another agent.
+            self.clients, self.lost_tenants, self.drains_losers = 2 * len(self.projects), set(self.projects), True
+            self.kinds = [*rng.sample(MOVES, 2), LOSS]
+            self.loss_seconds, self.keepalive_seconds = (1.0, 2.0), 3.0
+        else:
+            # Often no keepalive shows it, and the agent that serves what was lost gets nothing else.
+            self.clients, self.lost_tenants = len(self.projects), {self.projects[-1]}
+            self.kinds = [rng.choice(STEADY), LOSS]
+            self.loss_seconds, self.keepalive_seconds = (0.6, 1.0), 6.0
+        self.session_ttl_seconds, self.report_seconds = 3 * self.keepalive_seconds, 2.0
+
+    def tenant(self, number: int, rng: random.Random) -> tuple[str, float]:
+        """Project of the client with that number, and the seconds after which the project's clients begin."""
+        if not self.tenant_spacing_seconds:
+            return rng.choice(self.projects), 0.0
+        order = (number - 1) % len(self.projects)
+        return self.projects[order], order * self.tenant_spacing_seconds
 
     def replace_database(self, way: str, grace_seconds: float) -> None:
         """Another database, while devices keep what they hold."""
@@ -130,6 +183,12 @@ class Scenario:
         """Between complete passes: often only where what somebody did is found by nothing else."""
         found_by_passes = DRIFT if self.driver == "bigip" else {"device edited by hand"}
         return 8.0 if found_by_passes & set(self.kinds) else 600.0
+
+    @property
+    def poll_seconds(self) -> float:
+        """Until each agent has read its assignments without a reason: often only where nothing else finds what the
+        database lost."""
+        return self.report_seconds * FULL_EVERY * 1.3 if self.lost_tenants else 0.0
 
     @property
     def found_by_looks(self) -> bool:
@@ -157,7 +216,7 @@ class Scenario:
             environment=environment,
             group_number=number,
             host=host,
-            report_interval_seconds=6.0,
+            report_interval_seconds=self.report_seconds,
             keepalive_interval_seconds=self.keepalive_seconds,
             call_timeout_seconds=2.0,
             assignments_per_call=self.assignments_per_call,

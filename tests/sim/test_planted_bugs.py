@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from tests.sim.bugs import BUGS, SEEDS, clean_seed, first_seed, is_clean, seconds_to_rest
+from tests.sim.bugs import BUGS, EXCEPTION, SEEDS, clean_seed, first_seed, is_clean, seconds_to_rest
 from tests.sim.kept_runs import result_of
 
 pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
@@ -26,6 +26,7 @@ def test_the_simulation_finds_it(name: str) -> None:
     _, violation = found
     clean = result_of(bug.seed(RECORDED[name]))
     assert not clean.violations, f"{clean.command} fails without the bug too: {clean.violations[0]}; with: {violation}"
+    assert EXCEPTION not in violation, f"the plant itself fails: {violation}"
     assert is_clean(clean, violation), f"{clean.command} needs {seconds_to_rest(clean):.0f} s without the bug"
 
 

@@ -83,6 +83,8 @@ class Watch:
         self._epochs: dict[tuple[str, str], int] = {}
         self._guards: dict[tuple[str, str], tuple[int, str]] = {}
         """Epoch and session of the last write that a device took."""
+        self._wrote: defaultdict[tuple[int, str, int], set[str | None]] = defaultdict(set)
+        """Sessions that wrote at an epoch of a tenant's shard, in whatever history."""
         self._given: dict[tuple[str, int, str], int] = {}
         """By session, epoch and load balancer: the newest revision that devices took."""
         self._loses = False
@@ -225,6 +227,8 @@ class Watch:
         if new.acting is None:
             return
         owner = (new.acting, self._sessions.get(new.acting))
+        if self._wrote[new.group_number, new.project_id, new.epoch] - {owner[1]}:
+            self.counts["epochs in use given again"] += 1
         self._ever[new.group_number, new.project_id, new.epoch].add(new.acting)
         former = self._owners.setdefault((row_id, new.epoch), owner)
         if former != owner:
@@ -254,6 +258,7 @@ class Watch:
         owners = self._ever[group_number, project_id, epoch]
         if agent_id not in owners:
             self.violation(f"{box} accepted a write of {agent_id} on {project_id}; epoch {epoch} belongs to {owners}")
+        self._wrote[group_number, project_id, epoch].add(session_id)
         key = (box, project_id)
         guard = self._guards.get(key, (0, ""))
         if session_id and guard[0] == epoch and guard[1] != session_id:

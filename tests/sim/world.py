@@ -77,6 +77,8 @@ class World:
         self.controllers = [Life(f"controller-{number}", "controller") for number in range(scenario.controllers)]
         self.agents = [Life(f"agent-{number}", "agent") for number in range(len(scenario.agent_groups))]
         self.restarting: set[str] = set()
+        self.before_create: Callable[[str], None] = lambda project_id: None
+        """Called when a client of the project is about to create its load balancer."""
 
     # -- what everything else uses
 

@@ -336,6 +336,7 @@ RELEASE = {
     "sim/test_pool_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_replaced_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_silent_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+    "sim/test_tenant_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "upgrade/test_upgrade.py::test_an_upgrade_and_a_step_back_lose": ReleaseTests(
         "ten processes replaced under load",
