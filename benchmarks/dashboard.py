@@ -161,7 +161,7 @@ async def start_controller(
 ) -> tuple[Workspace, str, int]:
     """A controller that asks nobody for a login, but for ``more`` sections; its URL and process id."""
     workshop = Workspace(directory, start_seconds=120.0)
-    file = workshop.announcement("controller.url")
+    file = workshop.announcement_path("controller.url")
     sections: dict[str, dict[str, object]] = {
         "DEFAULT": {
             "transport_url": f"embedded://{workshop.directory}/bus.db",

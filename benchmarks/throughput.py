@@ -135,7 +135,7 @@ async def haproxy(
     process = Process(name, [str(binary), "-db", "-f", str(file)], log=directory / f"{name}.log")
     process.start()
     try:
-        await process.until(lambda: listens(address, port), "its port", timeout_seconds=START_SECONDS)
+        await process.wait_until(lambda: listens(address, port), "its port", timeout_seconds=START_SECONDS)
         yield process
     finally:
         process.stop()

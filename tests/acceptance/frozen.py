@@ -97,7 +97,7 @@ async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int
 
 async def force_down(cluster: Cluster, host: str, down: bool) -> None:
     """Declare the host of an agent dead, or take that back."""
-    (agent,) = [each for each in (await cluster.ask("/agents"))["agents"] if each["host"] == host]
+    (agent,) = [each for each in (await cluster.get_json("/agents"))["agents"] if each["host"] == host]
     await asyncio.to_thread(cluster.client().put, f"{API}/agents/{agent['id']}/force-down", {"down": down})
 
 

@@ -136,7 +136,7 @@ def _collect(node: Any, found: list[str]) -> None:
 async def acting(cluster: Cluster, tenant: Tenant) -> str:
     """The host of the live agent that serves the tenant; empty if none does now."""
     try:
-        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        hosting = (await cluster.get_json(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
     except ClientError:
         return ""
     found: Any = hosting["acting"]

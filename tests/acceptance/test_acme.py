@@ -176,7 +176,7 @@ async def website(
 
 
 async def shown(cluster: Cluster) -> dict[str, Any]:
-    found: dict[str, Any] = (await cluster.ask(CERTIFICATE.removeprefix(API)))["certificate"]
+    found: dict[str, Any] = (await cluster.get_json(CERTIFICATE.removeprefix(API)))["certificate"]
     return found
 
 
@@ -219,7 +219,7 @@ async def test_a_requested_certificate_is_served_to_strict_clients(
     await request_certificate(cluster, "stranger")
 
     async def orders_once_it_waits() -> list[str]:
-        problem = (await cluster.ask("/certificates/stranger/www"))["certificate"]["problem"]
+        problem = (await cluster.get_json("/certificates/stranger/www"))["certificate"]["problem"]
         waits = f"{NAME} has the address {place.address}, which is no VIP" in str(problem)
         return authority.orders() if waits else []
 
@@ -234,7 +234,7 @@ async def test_a_listener_that_names_its_certificate_by_dns_names_gets_it(
         await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), reference=reference)
     context = authority.client_context()
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
-    (found,) = (await cluster.ask(f"/certificates?project_id={PROJECT}"))["certificates"]
+    (found,) = (await cluster.get_json(f"/certificates?project_id={PROJECT}"))["certificates"]
     assert (found["state"], found["names"], authority.orders()) == ("issued", [NAME], ["valid"])
 
 
@@ -402,7 +402,7 @@ async def test_a_wildcard_is_proven_in_the_zone_of_its_project_also_if_the_contr
     path = f"/certificates/{ZONE_PROJECT}/www"
 
     async def records_once_they_are_waited_for() -> int:
-        problem = (await cluster.ask(path))["certificate"]["problem"]
+        problem = (await cluster.get_json(path))["certificate"]["problem"]
         return len(names.texts(RECORD)) if f"does not have the record {RECORD} yet" in str(problem) else 0
 
     assert await eventually(records_once_they_are_waited_for, within_seconds=LIMIT_SECONDS, every_seconds=0.1) == 2
@@ -416,7 +416,7 @@ async def test_a_wildcard_is_proven_in_the_zone_of_its_project_also_if_the_contr
     await eventually(lambda: is_verified(place, context), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
 
     async def left_once_issued() -> tuple[list[str], list[str], set[str]] | None:
-        found = (await cluster.ask(path))["certificate"]
+        found = (await cluster.get_json(path))["certificate"]
         if found["state"] != "issued":
             return None
         return sorted(found["dns_names"]), authority.orders(), names.texts(RECORD)

@@ -143,5 +143,5 @@ async def test_certificate_is_renewed_while_clients_send_requests(cluster: Clust
 
     assert visitor.failures == []
     assert {*visitor.seen} == {der(LEAF), der(renewed)} and visitor.seen[-1] == der(renewed)
-    kinds = [event["kind"] for event in (await cluster.ask("/events", limit=1000))["events"]]
+    kinds = [event["kind"] for event in (await cluster.get_json("/events", limit=1000))["events"]]
     assert kinds.count("certificate_renewed") == 1

@@ -45,7 +45,7 @@ async def quiet(cluster: Cluster) -> bool:
 
     An observation is several requests for each device; the probes that go on are fewer.
     """
-    (agent,) = (await cluster.ask("/agents"))["agents"]
+    (agent,) = (await cluster.get_json("/agents"))["agents"]
     if not agent["devices"] or not await asyncio.to_thread(cluster.emulator.observation_count):
         return False
     before = await asyncio.to_thread(cluster.emulator.requests)

@@ -80,7 +80,7 @@ def partition(tenant: Tenant) -> str:
 async def operating(cluster: Cluster, tenant: Tenant) -> tuple[str, str]:
     """Operating status as tenants see it, and its reason as operators do."""
     root = (await tenant.surely("GET", f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}"))["loadbalancer"]
-    hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+    hosting = (await cluster.get_json(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
     return root["operating_status"], hosting["operating_reason"]
 
 
@@ -122,7 +122,7 @@ async def test_missing_device_of_a_pair_is_named_and_gets_everything_when_it_is_
     await member_change(tenant, 1)
 
     async def agent_says() -> bool:
-        (agent,) = (await cluster.ask("/agents"))["agents"]
+        (agent,) = (await cluster.get_json("/agents"))["agents"]
         return {one["name"]: one["reachable"] for one in agent["devices"]} == {
             first.address: True,
             second.address: False,
@@ -175,7 +175,7 @@ async def test_devices_that_lost_everything_or_were_changed_by_hand_are_repaired
     await online(cluster, tenant)
 
     async def told() -> bool:
-        events = (await cluster.ask("/events"))["events"]
+        events = (await cluster.get_json("/events"))["events"]
         found = " ".join(str(event) for event in events if "repair" in event["kind"])
         return "was changed (loadBalancingMode); repaired" in found and "nothing of it was left; put back" in found
 
@@ -248,7 +248,7 @@ async def test_changes_without_a_reachable_device_have_a_reason_and_are_applied_
     await tenant.add_member(1)
 
     async def reason() -> str:
-        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        hosting = (await cluster.get_json(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
         return str(hosting["status_reason"])
 
     async def all_named() -> bool:
@@ -290,7 +290,7 @@ async def test_one_poisoned_load_balancer_of_200_is_the_only_one_in_error(
         return await statuses() == {"ACTIVE": MANY - 1, "ERROR": 1}
 
     await eventually(as_expected, within_seconds=2 * LIMIT_SECONDS, every_seconds=0.5)
-    hosting = (await cluster.ask(f"/loadbalancers/{bad['loadbalancer']['id']}/agent"))["hosting"]
+    hosting = (await cluster.get_json(f"/loadbalancers/{bad['loadbalancer']['id']}/agent"))["hosting"]
     assert "203.0.113.250 already exists" in hosting["status_reason"]
 
 

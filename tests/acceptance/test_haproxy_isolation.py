@@ -84,7 +84,7 @@ class Street:
     async def reason(self, tenant: Tenant) -> str:
         """Why it is in ERROR, for operators; empty if it is not."""
         root = (await tenant.surely("GET", f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}"))["loadbalancer"]
-        hosting = (await self.cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        hosting = (await self.cluster.get_json(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
         return str(hosting["status_reason"]) if root["provisioning_status"] == "ERROR" else ""
 
     @contextlib.asynccontextmanager

@@ -72,7 +72,7 @@ async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(clus
         await all_are(tenants, "OFFLINE")
         for tenant in tenants:
             await has_its_reason(cluster, tenant)
-        shown = (await cluster.ask("/status"))["status"]
+        shown = (await cluster.get_json("/status"))["status"]
         assert shown["devices"][0]["out_of_reach"] and shown["problems"]
 
         await asyncio.to_thread(shutil.rmtree, cluster.directory / "devices")
@@ -83,7 +83,7 @@ async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(clus
         await nothing_is_wrong(cluster)
 
         async def all_told() -> bool:
-            kinds = {event["kind"] for event in (await cluster.ask("/events", limit=1000))["events"]}
+            kinds = {event["kind"] for event in (await cluster.get_json("/events", limit=1000))["events"]}
             return kinds >= {"device_unreachable", "device_group_unreachable", "device_reachable"}
 
         await eventually(all_told, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
@@ -91,14 +91,14 @@ async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(clus
 
 async def nothing_is_wrong(cluster: Cluster) -> None:
     async def so() -> bool:
-        return (await cluster.ask("/status"))["status"]["problems"] == []
+        return (await cluster.get_json("/status"))["status"]["problems"] == []
 
     await eventually(so, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
 
 
 async def has_its_reason(cluster: Cluster, tenant: Tenant) -> None:
     async def so() -> bool:
-        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        hosting = (await cluster.get_json(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
         return bool(hosting["operating_reason"] == "no device of device group lost/1 can be reached")
 
     await eventually(so, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
@@ -112,11 +112,11 @@ async def is_told(cluster: Cluster, tenant: Tenant, state: str) -> None:
 
     async def so() -> bool:
         nonlocal wrong
-        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
-        status = (await cluster.ask("/status"))["status"]
+        hosting = (await cluster.get_json(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        status = (await cluster.get_json("/status"))["status"]
         shown = await tenant.surely("GET", f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}")
         told = told_of(hosting, status, shown["loadbalancer"])
-        kinds = {event["kind"] for event in (await cluster.ask("/events", limit=1000))["events"]}
+        kinds = {event["kind"] for event in (await cluster.get_json("/events", limit=1000))["events"]}
         wrong = [(cell, text) for cell, text in zip(cells, told, strict=True) if not says(cell, text)]
         return not wrong and set(re.findall(r"`(\w+)`", events)) <= kinds
 

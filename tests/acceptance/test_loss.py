@@ -177,7 +177,7 @@ async def test_an_agent_that_stops_hands_its_shards_over_at_once(cluster: Cluste
     assert await asyncio.to_thread(process.wait, LIMIT_SECONDS)
 
     async def is_told() -> bool:
-        events = (await cluster.ask("/events", limit=1000))["events"]
+        events = (await cluster.get_json("/events", limit=1000))["events"]
         return any(event["kind"] == "agent_stopped" for event in events)
 
     await eventually(is_told, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
@@ -196,7 +196,7 @@ async def test_a_second_process_of_the_same_host_is_refused(cluster: Cluster) ->
     assert "duplicate" in twin.tail()
 
     async def the_first_lives() -> bool:
-        agents = (await cluster.ask("/agents"))["agents"]
+        agents = (await cluster.get_json("/agents"))["agents"]
         return [agent["alive"] for agent in agents if agent["host"] == "host-1"] == [True]
 
     await eventually(the_first_lives, within_seconds=LIMIT_SECONDS)

@@ -33,7 +33,7 @@ class Scene:
         self.cluster, self.http, self._metrics = cluster, http, metrics
 
     async def problems(self) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = (await self.cluster.ask("/status"))["status"]["problems"]
+        found: list[dict[str, str]] = (await self.cluster.get_json("/status"))["status"]["problems"]
         return found
 
     async def kinds(self) -> list[str]:
@@ -59,7 +59,7 @@ class Scene:
         return not await self.kinds()
 
     async def agents_are_down(self) -> bool:
-        return bool((await self.cluster.ask("/status"))["status"]["agents"]["down"])
+        return bool((await self.cluster.get_json("/status"))["status"]["agents"]["down"])
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ async def test_outage_without_a_lost_connection_is_the_first_problem_and_no_agen
 
 async def _knows_certificates(scene: Scene) -> bool:
     """Agents report until when the certificates of their devices are valid."""
-    (agent,) = (await scene.cluster.ask("/agents"))["agents"]
+    (agent,) = (await scene.cluster.get_json("/agents"))["agents"]
     return all(device["certificate_ends_at"] for device in agent["devices"])
 
 

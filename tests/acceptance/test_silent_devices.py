@@ -70,7 +70,7 @@ async def _is_told(cluster: Cluster, tenant: Tenant, silence: Silence) -> None:
     began = time.monotonic()
 
     async def is_told() -> bool:
-        status, events = await cluster.ask("/status"), await cluster.ask("/events")
+        status, events = await cluster.get_json("/status"), await cluster.get_json("/events")
         kinds = {event["kind"] for event in events["events"]}
         told = {problem["kind"] for problem in status["status"]["problems"]}
         return (

@@ -110,5 +110,5 @@ async def test_a_killed_worker_breaks_its_connections_only_and_loses_nothing(clu
             assert writer.tenant.acknowledged <= await writer.tenant.members()
             # at a time a writer has one connection, which the killed worker may have had
             assert writer.broken <= KILLS, [each.broken for each in writers]
-    seen = (await cluster.ask("/controllers"))["controllers"]
+    seen = (await cluster.get_json("/controllers"))["controllers"]
     assert sorted(row["host"].rpartition(" ")[2] for row in seen) == ["1", "2"]

@@ -82,7 +82,7 @@ class Stack:
             await eventually(lambda: agent_is_up(client), within_seconds=START_SECONDS)
 
     async def _start_controller(self, name: str) -> None:
-        file = self._workshop.announcement(f"{name}.url")
+        file = self._workshop.announcement_path(f"{name}.url")
         own: dict[str, dict[str, object]] = {
             "DEFAULT": {
                 "transport_url": self._bus,

@@ -32,7 +32,7 @@ async def started(command: list[str], log: Path) -> Process:
     """A process that has printed its first word."""
     process = Process("sleeper", command, log=log)
     process.start()
-    await process.until(lambda: "up" in process.tail(), "its word", timeout_seconds=WORD_SECONDS)
+    await process.wait_until(lambda: "up" in process.tail(), "its word", timeout_seconds=WORD_SECONDS)
     return process
 
 
@@ -47,7 +47,7 @@ async def test_a_process_can_be_started_again_and_its_log_goes_on(tmp_path: Path
     process = await started(SLEEP, tmp_path / "log")
     process.kill()
     process.start()
-    await process.until(lambda: process.tail().count("up") == 2, "its second word", timeout_seconds=WORD_SECONDS)
+    await process.wait_until(lambda: process.tail().count("up") == 2, "its second word", timeout_seconds=WORD_SECONDS)
     process.kill()
 
 
@@ -55,13 +55,13 @@ async def test_a_process_that_ends_early_is_reported_with_the_end_of_its_log(tmp
     process = Process("failing", [sys.executable, "-c", "raise SystemExit('no luck')"], log=tmp_path / "log")
     process.start()
     with pytest.raises(ProcessFailed, match=r"failing \(exit code 1\)(.|\n)*no luck"):
-        await process.until(lambda: False, "wonders", timeout_seconds=WORD_SECONDS)
+        await process.wait_until(lambda: False, "wonders", timeout_seconds=WORD_SECONDS)
 
 
 async def test_a_process_that_is_not_ready_in_time_is_reported(tmp_path: Path) -> None:
     process = await started(SLEEP, tmp_path / "log")
     with pytest.raises(ProcessFailed, match="no wonders within 0 s"):
-        await process.until(lambda: False, "wonders", timeout_seconds=0)
+        await process.wait_until(lambda: False, "wonders", timeout_seconds=0)
     process.kill()
 
 

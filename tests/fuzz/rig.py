@@ -107,7 +107,7 @@ class Rig:
         self._asked, self._slowest_seconds = 0, 0.0
         self._unanswered.clear()
         missed = await asyncio.to_thread(self._keepalives_missed)
-        events = (await self.cluster.ask("/events"))["events"]
+        events = (await self.cluster.get_json("/events"))["events"]
         newest = max((event["id"] for event in events), default=0)
         files, memory = self._files(), self._memory()
         self._most = dict(memory)
@@ -139,7 +139,7 @@ class Rig:
         http, https = (url.rpartition(":")[2] for url in ports)
         given = {"http": http, "https": https, "connections": connections, "seconds": seconds, "seed": seed}
         words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
-        return self.cluster.workshop.process("strangers", "tests.fuzz.clients", words)
+        return self.cluster.workshop.get_process("strangers", "tests.fuzz.clients", words)
 
     # -- the honest
 
@@ -195,7 +195,7 @@ class Rig:
         return sum(text.count("keepalive failed") + text.count("no answer to a keepalive") for text in logs)
 
     async def _lapses(self, newest: int) -> tuple[str, ...]:
-        found: dict[str, Any] = await self.cluster.ask("/events")
+        found: dict[str, Any] = await self.cluster.get_json("/events")
         return tuple(
             str(event["text"]) for event in found["events"] if event["id"] > newest and event["kind"] in LAPSES
         )

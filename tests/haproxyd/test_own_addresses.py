@@ -24,7 +24,7 @@ START_SECONDS = 120.0
 async def api(tmp_path: Path) -> AsyncIterator[str]:
     """URL of a controller behind a gateway: whoever connects from its own host is who the headers say."""
     workshop = Workspace(tmp_path, start_seconds=START_SECONDS)
-    file = workshop.announcement("controller.url")
+    file = workshop.announcement_path("controller.url")
     sections = {
         "DEFAULT": {"transport_url": f"embedded://{tmp_path}/bus.db", "environments": "dev:noop"},
         "database": {"connection": f"sqlite:///{tmp_path}/evenkeel.db"},

@@ -89,9 +89,9 @@ class MixedWorkspace(Workspace):
             }
         return super().create_process(name, module, sections)
 
-    def process(self, name: str, module: str, arguments: list[str]) -> Process:  # type: ignore[override]
+    def get_process(self, name: str, module: str, arguments: list[str]) -> Process:  # type: ignore[override]
         known = self.processes.get(name)
-        made = super().process(name, module, arguments)
+        made = super().get_process(name, module, arguments)
         if made is not known and name not in self.new:
             environment = environment_of(self.release)
             made = self.processes[name] = Process(name, made.command, log=made.log, environment=environment)

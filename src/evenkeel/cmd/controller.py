@@ -29,9 +29,9 @@ def main() -> int:
     log_start(conf, CONTROLLER)
     try:
         if conf.workers > 1:
-            from evenkeel.cmd.controllers.workers.parent import supervise
+            from evenkeel.cmd.controllers.workers.parent import supervise_workers
 
-            return asyncio.run(supervise(NAME, sys.argv[1:], conf))
+            return asyncio.run(supervise_workers(NAME, sys.argv[1:], conf))
         from evenkeel.cmd.controllers.controller_process import run_controller
 
         run_controller(NAME, sys.argv[1:], conf)

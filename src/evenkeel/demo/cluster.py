@@ -58,7 +58,9 @@ class Cluster:
         self.database = database or f"sqlite:///{self.directory}/evenkeel.db"
         self.transport_url = transport_url or f"embedded://{self.directory}/bus.db"
         self.side = self._make_devices(device, device_names, device_options or {}, emulator_arguments)
-        self._certificates_key = self.workshop.secret("certificates.key", b64encode(token_bytes(32)).decode() + "\n")
+        self._certificates_key = self.workshop.write_secret(
+            "certificates.key", b64encode(token_bytes(32)).decode() + "\n"
+        )
         self._controller_options = controller_options or {}
         self._agent_options = agent_options or {}
         self._urls: dict[str, str] = {}
@@ -106,7 +108,7 @@ class Cluster:
         urls = [self.url(number) for number in numbers] or self.controllers
         return Client(urls, timeout_seconds=timeout_seconds)
 
-    async def ask(self, path: str, **query: Any) -> Any:
+    async def get_json(self, path: str, **query: Any) -> Any:
         """Send a GET request to the operators' API of any controller that answers, and return the decoded
         JSON. Raises the client's errors.
         """
@@ -123,7 +125,7 @@ class Cluster:
         :class:`ProcessFailed`.
         """
         name = controller_name(number)
-        file = self.workshop.announcement(f"{name}.url")
+        file = self.workshop.announcement_path(f"{name}.url")
         known = self._urls.get(name, "")
         sections = merge_sections(
             {
@@ -151,7 +153,7 @@ class Cluster:
         await self.workshop.run(process, written_file_condition(file), "its URL")
         self._urls[name] = file.read_text().strip()
         limit = self.workshop.start_seconds
-        await process.until(self._answer_probe(number), "the API to answer", timeout_seconds=limit)
+        await process.wait_until(self._answer_probe(number), "the API to answer", timeout_seconds=limit)
         return self._urls[name]
 
     async def start_agent(
@@ -190,16 +192,16 @@ class Cluster:
     def duplicate_agent(self, host: str) -> Process:
         """Create a second process with the configuration of a host's agent, to test duplicates; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
-        return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
+        return self.workshop.get_process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
 
     async def start_backend(self, number: int) -> int:
         """Start a web server that answers with its name, and return its port on 127.0.0.1. Raises
         :class:`ProcessFailed`.
         """
         name = f"backend-{number}"
-        file = self.workshop.announcement(f"{name}.port")
+        file = self.workshop.announcement_path(f"{name}.port")
         port = self._backend_ports.get(number, 0)
-        process = self.workshop.process(name, "evenkeel.demo.backend", [name, str(file), str(port)])
+        process = self.workshop.get_process(name, "evenkeel.demo.backend", [name, str(file), str(port)])
         await self.workshop.run(process, file.exists, "its port")
         self._backend_ports[number] = int(file.read_text())
         return self._backend_ports[number]
@@ -270,7 +272,7 @@ class Cluster:
 
     async def _live_sessions(self, host: str) -> set[str]:
         """Return the start times of the live sessions of a host's agents."""
-        agents = (await self.ask("/agents"))["agents"]
+        agents = (await self.get_json("/agents"))["agents"]
         return {agent["session_started_at"] for agent in agents if agent["host"] == host and agent["alive"]}
 
 

@@ -127,7 +127,7 @@ class Process:
         if self._popen is None or self._popen.returncode != 0:
             raise self.failure("failed")
 
-    async def until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
+    async def wait_until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
         """Wait until ``ready()`` is true. ``what``: text for errors that names what is awaited. Raises
         :class:`ProcessFailed` if the process ends before, or after the time-out.
         """

@@ -185,7 +185,10 @@ class Scenario:
     # -- conditions
 
     async def _ownership_problems(self) -> list[str]:
-        agents, shards = (await self._cluster.ask("/agents"))["agents"], (await self._cluster.ask("/shards"))["shards"]
+        agents, shards = (
+            (await self._cluster.get_json("/agents"))["agents"],
+            (await self._cluster.get_json("/shards"))["shards"],
+        )
         return ownership_violations(agents, shards) if shards else ["there are no shards"]
 
     async def _status_problems(self) -> list[str]:
@@ -209,7 +212,7 @@ class Scenario:
 
     async def _acting_host(self) -> str:
         """Return the host of the live agent that serves the load balancer; empty if there is none now."""
-        hosting = (await self._cluster.ask(f"/loadbalancers/{self._load_balancer_id}/agent"))["hosting"]
+        hosting = (await self._cluster.get_json(f"/loadbalancers/{self._load_balancer_id}/agent"))["hosting"]
         acting = hosting["acting"]
         return str(acting["host"]) if acting and acting["alive"] else ""
 

@@ -17,7 +17,9 @@ async def watch(cluster: Cluster, narrator: Narrator) -> None:
     while True:
         with contextlib.suppress(ClientError):
             if cluster.controllers:
-                narrator.picture.agents = (await cluster.ask("/agents"))["agents"]
-                narrator.picture.events = (await cluster.ask("/events", limit=EVENTS_SHOWN, newest="true"))["events"]
+                narrator.picture.agents = (await cluster.get_json("/agents"))["agents"]
+                narrator.picture.events = (await cluster.get_json("/events", limit=EVENTS_SHOWN, newest="true"))[
+                    "events"
+                ]
         narrator.refresh()
         await asyncio.sleep(INTERVAL_SECONDS)

@@ -22,13 +22,13 @@ class Workspace:
         for part in ("logs", "etc", "run"):
             (self.directory / part).mkdir(parents=True, exist_ok=True)
 
-    def announcement(self, file: str) -> Path:
+    def announcement_path(self, file: str) -> Path:
         """Return the path of a file that a process will write once it is ready; an old file is removed."""
         path = self.directory / "run" / file
         path.unlink(missing_ok=True)
         return path
 
-    def secret(self, file: str, text: str) -> Path:
+    def write_secret(self, file: str, text: str) -> Path:
         """Write a file with this text and mode 0600 atomically; returns its path."""
         path = self.directory / "etc" / file
         # Replaced as a whole: a process that reads it meanwhile must not find half of it.
@@ -39,7 +39,7 @@ class Workspace:
         new.replace(path)
         return path
 
-    def process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
+    def get_process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
         """Return the process of this name: the one that runs, else a new one for the Python module
         ``module``, which is not started yet.
         """
@@ -53,15 +53,15 @@ class Workspace:
         """Return a process of ``module`` with ``sections`` in its ini file, which only its owner can read:
         URLs may contain passwords. A new one is not started yet.
         """
-        file = self.secret(f"{name}.ini", format_ini(sections))
-        return self.process(name, module, ["--config-file", str(file)])
+        file = self.write_secret(f"{name}.ini", format_ini(sections))
+        return self.get_process(name, module, ["--config-file", str(file)])
 
     async def run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
         """Start the process and wait until ``ready()`` is true. ``what``: text for errors. Raises
         :class:`~evenkeel.demo.processes.ProcessFailed` if it ends before, or after ``start_seconds``.
         """
         process.start()
-        await process.until(ready, what, timeout_seconds=self.start_seconds)
+        await process.wait_until(ready, what, timeout_seconds=self.start_seconds)
 
 
 def written_file_condition(file: Path) -> Callable[[], bool]:

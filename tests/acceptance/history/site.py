@@ -56,7 +56,7 @@ class Site:
             await wire.start()
             url = self.broker.url.replace(f":{self.broker.port}/", f":{wire.port}/")
             await self.cluster.start_agent(host, options={"DEFAULT": {"transport_url": url}})
-        self._hosts = {agent["id"]: agent["host"] for agent in (await self.cluster.ask("/agents"))["agents"]}
+        self._hosts = {agent["id"]: agent["host"] for agent in (await self.cluster.get_json("/agents"))["agents"]}
 
     async def close(self) -> None:
         """End everything but the servers."""
@@ -67,7 +67,7 @@ class Site:
     async def serving(self) -> dict[str, dict[str, int]]:
         """Host -> project -> epoch of what its agent serves; empty if nobody can tell."""
         try:
-            shards = (await self.cluster.ask("/shards"))["shards"]
+            shards = (await self.cluster.get_json("/shards"))["shards"]
         except ClientError:
             return {}
         found: dict[str, dict[str, int]] = {host: {} for host in HOSTS}
@@ -121,7 +121,7 @@ class Site:
         """Wait until the controllers see a live session of the host's agent, one that began after the last."""
         while True:
             with contextlib.suppress(ClientError):
-                agents = (await self.cluster.ask("/agents"))["agents"]
+                agents = (await self.cluster.get_json("/agents"))["agents"]
                 if any(agent["host"] == host and agent["alive"] for agent in agents):
                     return
             await asyncio.sleep(0.2)

@@ -72,7 +72,7 @@ async def copy_events(cluster: Cluster, history: History) -> None:
     after = 0
     while True:
         with contextlib.suppress(ClientError):
-            found = (await cluster.ask("/events", after=after, limit=1000))["events"]
+            found = (await cluster.get_json("/events", after=after, limit=1000))["events"]
             for event in found:
                 after = event["id"]
                 history.add("operator_event", event=event)

@@ -78,7 +78,7 @@ async def imported(run: Run, cluster: Cluster) -> None:
     await run("import", "octavia", "--environment", ENVIRONMENT, "--yes")
 
     async def is_held() -> bool:
-        told = (await cluster.ask(f"/loadbalancers/{LB}/agent"))["hosting"]
+        told = (await cluster.get_json(f"/loadbalancers/{LB}/agent"))["hosting"]
         return bool(told["held"] and told["provisioning_status"] == "ACTIVE")
 
     await eventually(is_held)
@@ -126,7 +126,7 @@ async def test_switch_over_is_reversed_if_our_devices_do_not_serve(
     assert failed["outcome"] == "failed" and "it went back to the amphora" in failed["text"], failed
     assert set(seen["answers"]) == {"amphora"}
     assert VIP in cloud.pairs
-    told = (await cluster.ask(f"/loadbalancers/{LB}/agent"))["hosting"]
+    told = (await cluster.get_json(f"/loadbalancers/{LB}/agent"))["hosting"]
     assert told["held"] and told["provisioning_status"] == "ACTIVE"
 
 

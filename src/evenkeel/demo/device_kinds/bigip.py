@@ -29,7 +29,7 @@ class BigipDevices:
         self._workshop = workshop
         self._arguments = tuple(arguments)
         self._password = secrets.token_urlsafe(12)
-        self._password_file = workshop.secret("icontrol-password", self._password + "\n")
+        self._password_file = workshop.write_secret("icontrol-password", self._password + "\n")
         self._emulator: Emulator | None = None
 
     @property
@@ -50,7 +50,7 @@ class BigipDevices:
         announced = state / "endpoints.json"
         # The file of an earlier start would end the wait before the devices listen.
         announced.unlink(missing_ok=True)
-        process = self._workshop.process(PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
+        process = self._workshop.get_process(PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
         await self._workshop.run(process, announced.exists, "devices to listen")
         self._emulator = Emulator.from_announcement(
             json.loads(announced.read_text()), user=USER, password=self._password

@@ -87,7 +87,7 @@ class HaproxyDevices:
         """
         if self._guard is None:
             await asyncio.to_thread(self._prepare_directory)
-        file = self._workshop.announcement(f"{PROCESS}.url")
+        file = self._workshop.announcement_path(f"{PROCESS}.url")
         process = self._workshop.create_process(
             PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._daemon_sections(file), self._options)
         )
@@ -163,7 +163,7 @@ class HaproxyDevices:
             "haproxy": {
                 "haproxyd_url": self.daemon.url,
                 "haproxyd_username": host,
-                "haproxyd_password_file": self._workshop.secret(f"haproxyd-password-{host}", password + "\n"),
+                "haproxyd_password_file": self._workshop.write_secret(f"haproxyd-password-{host}", password + "\n"),
                 "ca_file": self.daemon.ca_file,
                 "ha_type": "standalone",
             }

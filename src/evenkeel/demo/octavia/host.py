@@ -69,7 +69,7 @@ class OctaviaHost:
             await self._run_tool("mariadb-install", self._database.initialise_command)
         server = self._make_process(MARIADB, self._database.serve_command)
         server.start()
-        await server.until(self._database_answers, "an answer", timeout_seconds=START_SECONDS)
+        await server.wait_until(self._database_answers, "an answer", timeout_seconds=START_SECONDS)
         if is_new:
             await self._run_tool("mariadb-create", self._database.create_database_command(DATABASE))
             file = str(self.files.configuration)
@@ -85,7 +85,7 @@ class OctaviaHost:
         """
         service = self._make_process(SERVICE, self.files.api_command(self._programs, self._port, WORKERS))
         service.start()
-        await service.until(self._api_answers, "an answer", timeout_seconds=START_SECONDS)
+        await service.wait_until(self._api_answers, "an answer", timeout_seconds=START_SECONDS)
         self._cluster.add_starter(SERVICE, self.start_api)
 
     async def start_driver_agent(self) -> None:
@@ -96,7 +96,7 @@ class OctaviaHost:
         command = [str(self._programs / "python"), str(self.files.driver_agent)]
         agent = self._make_process(DRIVER_AGENT, command)
         agent.start()
-        await agent.until(self.files.sockets_exist, "its sockets", timeout_seconds=START_SECONDS)
+        await agent.wait_until(self.files.sockets_exist, "its sockets", timeout_seconds=START_SECONDS)
         self._cluster.add_starter(DRIVER_AGENT, self.start_driver_agent)
 
     def close(self) -> None:

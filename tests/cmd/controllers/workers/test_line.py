@@ -23,10 +23,10 @@ async def pair() -> AsyncIterator[Pair]:
 async def test_a_worker_answers_as_soon_as_it_has_metrics_and_ends_with_its_parent(pair: Pair) -> None:
     line, parent = pair
     answering = asyncio.create_task(parent.answer_requests())
-    assert await line.exposition("", within_seconds=60) == b""
+    assert await line.request_exposition("", within_seconds=60) == b""
     parent.expose()
-    assert b'worker="3"' in await line.exposition("", within_seconds=60)
-    assert (await line.exposition("application/openmetrics-text", within_seconds=60)).endswith(b"# EOF\n")
+    assert b'worker="3"' in await line.request_exposition("", within_seconds=60)
+    assert (await line.request_exposition("application/openmetrics-text", within_seconds=60)).endswith(b"# EOF\n")
     await line.close()
     await asyncio.wait_for(answering, 60)
 
@@ -41,8 +41,8 @@ async def test_metrics_that_fail_do_not_end_the_worker(pair: Pair) -> None:
 
     parent.expose(before)
     answering = asyncio.create_task(parent.answer_requests())
-    assert await line.exposition("", within_seconds=60) == b""
-    assert b'worker="3"' in await line.exposition("", within_seconds=60)
+    assert await line.request_exposition("", within_seconds=60) == b""
+    assert b'worker="3"' in await line.request_exposition("", within_seconds=60)
     answering.cancel()
 
 
@@ -50,7 +50,7 @@ async def test_a_header_cannot_ask_twice(pair: Pair) -> None:
     line, parent = pair
     parent.expose()
     answering = asyncio.create_task(parent.answer_requests())
-    assert b'worker="3"' in await line.exposition("a\n2 b\r\n" + "x" * 10 * ACCEPT_MAX, within_seconds=60)
+    assert b'worker="3"' in await line.request_exposition("a\n2 b\r\n" + "x" * 10 * ACCEPT_MAX, within_seconds=60)
     answering.cancel()
 
 
@@ -59,7 +59,7 @@ async def test_header_that_is_not_ascii_is_answered_and_leaves_nothing_waiting(p
     line, parent = pair
     parent.expose()
     answering = asyncio.create_task(parent.answer_requests())
-    assert b'worker="3"' in await line.exposition(accept, within_seconds=60)
+    assert b'worker="3"' in await line.request_exposition(accept, within_seconds=60)
     assert line.waiting == 0
     answering.cancel()
 
@@ -69,9 +69,9 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(pair:
     may_answer = asyncio.Event()
     parent.expose(before=lambda: asyncio.wait_for(may_answer.wait(), 60))  # type: ignore[arg-type]
     answering = asyncio.create_task(parent.answer_requests())
-    assert await line.exposition("application/openmetrics-text", within_seconds=0.01) == b""
+    assert await line.request_exposition("application/openmetrics-text", within_seconds=0.01) == b""
     may_answer.set()
-    assert not (await line.exposition("", within_seconds=60)).endswith(b"# EOF\n")
+    assert not (await line.request_exposition("", within_seconds=60)).endswith(b"# EOF\n")
     answering.cancel()
 
 
@@ -79,9 +79,9 @@ async def test_a_worker_that_ends_while_it_is_queried_has_no_metrics() -> None:
     ours, theirs = socket.socketpair()
     line = WorkerConnection(ours)
     await line.open()
-    asking = asyncio.create_task(line.exposition("", within_seconds=60))
+    asking = asyncio.create_task(line.request_exposition("", within_seconds=60))
     await asyncio.sleep(0)
     theirs.close()
     assert await asking == b""
-    assert await line.exposition("", within_seconds=60) == b""
+    assert await line.request_exposition("", within_seconds=60) == b""
     await line.close()

@@ -42,7 +42,7 @@ class WorkerConnection:
         reader, self._writer = await asyncio.open_unix_connection(sock=self._connected)
         self._reading = asyncio.create_task(self._read_answers(reader))
 
-    async def exposition(self, accept: str, *, within_seconds: float) -> bytes:
+    async def request_exposition(self, accept: str, *, within_seconds: float) -> bytes:
         """Request the worker's metrics, in the format for the Accept header ``accept``; empty if it does not
         answer in time, or has none yet.
         """

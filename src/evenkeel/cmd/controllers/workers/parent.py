@@ -65,7 +65,7 @@ class _WorkerEnd(NamedTuple):
     how: Mapping[str, object]
 
 
-async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
+async def supervise_workers(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
     """Run the workers until stopped; returns the exit code: 0, or that of the first worker if it ends before
     it serves. Raises :class:`ValueError` for options that cannot be used.
     """
@@ -276,7 +276,9 @@ class WorkerSupervisor:
         ``accept``. Workers that do not answer are left out.
         """
         lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
-        theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
+        theirs = await asyncio.gather(
+            *(line.request_exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines)
+        )
         mine = metrics_exposition(REGISTRY, PARENT, accept)
         return await asyncio.to_thread(merge_expositions, [mine, *theirs]), choose_encoder(accept)[1]
 
