@@ -123,7 +123,7 @@ class TrafficRecorder:
         on_poll: OnPoll = lambda at, seconds, traffic: None,
     ) -> None:
         """``on_poll`` is called after every poll with its time, the seconds since the previous poll, and the
-        sum of all traffic.
+        sum of all traffic (None: no load balancer was observed).
         """
         self._reports = reports
         self._clock = clock
