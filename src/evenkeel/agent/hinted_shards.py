@@ -14,7 +14,9 @@ AHEAD_MAX = 1000
 
 
 class HintedShards:
-    """The revision up to which all assignments are known, and hinted shards that a complete round may not name."""
+    """Assignments revision up to which all changes are known to a session, and shards that began by hints and
+    that the complete round under way may not name.
+    """
 
     def __init__(self) -> None:
         self.revision = -1
@@ -27,29 +29,34 @@ class HintedShards:
         """Revisions of hints beyond a gap."""
 
     def may_begin(self, revision: int) -> bool:
-        """Whether a shard created at ``revision`` is still the session's, as far as is known: the last complete round
-        was before, and no answer shows a later change.
+        """Return whether a shard created at ``revision`` is still the session's, as far as is known: the last
+        complete round had an earlier revision, and no answer shows a later change. False before the first
+        complete round.
         """
         return 0 <= self.revision < revision and self._answered <= revision
 
     def add(self, shard_id: ShardId, revision: int) -> None:
-        """Record a shard that was created at a revision, and whose worker begins."""
+        """Record a shard that a hint has named and whose worker begins; ``revision``: the assignments
+        revision that the shard's creation made.
+        """
         self._shards[shard_id] = revision
         if len(self._ahead) < AHEAD_MAX:
             self._ahead.add(revision)
         self._close_gap()
 
     def answer_received(self, revision: int) -> None:
-        """Record an answer of the database at a revision."""
+        """Record that the database has answered a request for assignments at ``revision``."""
         self._answered = max(self._answered, revision)
 
     def round_begun(self) -> None:
-        """Record that a round begins: unless the database lost commits, it names every shard that began before."""
+        """Record that a complete round of the assignments begins. Shards that began before are forgotten,
+        because the round names them unless the database lost commits.
+        """
         self._shards.clear()
 
     def round_completed(self, revision: int) -> Set[ShardId]:
-        """Record a complete round of the assignments at ``revision``; returns the shards that began during it and were
-        created after that revision.
+        """Record a complete round of the assignments at ``revision``; returns the shards that began during
+        the round and were created after that revision, so that it may not name them.
         """
         self.revision = max(self.revision, revision)
         self._ahead = {at for at in self._ahead if at > self.revision}

@@ -76,8 +76,8 @@ class Ownership:
 
     @property
     def revision(self) -> int:
-        """Assignments revision up to which all changes are known; -1 before the first complete round, lower than any
-        real one, so that the first answer to a keepalive leads to one.
+        """Assignments revision up to which all changes are known; -1 before the first complete round and
+        after a new database history, so that the next answer to a keepalive leads to a round.
         """
         return self._hinted.revision
 
@@ -113,12 +113,13 @@ class Ownership:
                 self._serve_shard(shard)
 
     def begin_round(self) -> None:
-        """Record that all assignments are read from now on."""
+        """Record that a complete round of the assignments begins."""
         self._hinted.round_begun()
 
     def end_unassigned(self, assigned: AssignmentRound) -> None:
         """Cancel the workers of shards that a complete round of assignments did not name, and record the
-        round's revision. Shards that hints brought during the round and after its revision keep their workers.
+        round's revision. Workers of shards that hints named during the round, and that were created after
+        its revision, continue.
         """
         self._restarts.forget_others({_restart_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
         newer = self._hinted.round_completed(assigned.revision)
@@ -127,9 +128,10 @@ class Ownership:
                 self._drop_worker(shard_id)
 
     def begin_shard(self, hint: m.ApplyHint) -> bool:
-        """Serve the new shard of a hint. False: its assignment has to be requested, because the hint may be old.
+        """Start a worker for the new shard that a hint describes. Returns False if the hint describes none or
+        may be old: the shard's assignment has to be requested then.
 
-        Like an assignment that was read, a new hint may be outdated by now, too: then the devices' guard and the
+        Like an assignment that was read, a new hint may be outdated by now: then the devices' guard and the
         report's epoch refuse what the worker does.
         """
         new = hint.new_shard
@@ -143,8 +145,9 @@ class Ownership:
         return True
 
     def _may_begin(self, shard_id: ShardId, new: m.NewShard) -> bool:
-        """Whether a hint, which may be late or repeated, still shows that the shard is this session's: no answer shows
-        a later change of the assignments, and no worker of this session has served it.
+        """Return whether a hint, which may be late or repeated, still shows that the tenant's shard is this
+        session's: it names this session and the present history, no answer shows a later change of the
+        assignments, and no worker of this session has served the shard.
         """
         session = self._session
         return (
@@ -171,7 +174,9 @@ class Ownership:
             writer.add_work(assignment.work)
 
     def _start_worker(self, assignment: m.Assignment, definitions: m.InlinedDefinitions | None = None) -> None:
-        """``definitions``: those of a new shard, which came with a hint."""
+        """Start the worker of an assignment in a task. ``definitions``: all definitions of a new shard, which
+        came with a hint; None: the worker requests them.
+        """
         worker: Worker
         if assignment.project_id == COMMON_PROJECT:
             worker = CommonShardWorker(

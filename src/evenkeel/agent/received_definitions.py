@@ -35,7 +35,7 @@ class ReceivedDefinitions:
         self._waiting: dict[LoadBalancerId, tuple[str, ServiceDefinition]] = {}
         """Unused definitions, each with the database history in which it was committed."""
         self._all: InlinedDefinitions | None = None
-        """All definitions of a new shard, until something else happens."""
+        """All definitions of a new shard, until a pass uses them or a change may have made them incomplete."""
 
     def offer(self, inlined: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
         """Keep the definitions of a hint that may be used (``inlined`` None: the hint had none). ``queued``:
@@ -52,14 +52,18 @@ class ReceivedDefinitions:
                 self._waiting[id_] = inlined.history, service
 
     def offer_all(self, inlined: InlinedDefinitions | None, *, of: Collection[LoadBalancerId]) -> None:
-        """Keep the definitions of a new shard if they are those of all its load balancers, ``of``."""
+        """Keep the definitions of a new shard, if they may be used and are exactly those of its load
+        balancers ``of``. ``inlined`` None: the hint had none.
+        """
         if inlined is None or not self._is_usable(inlined):
             return
         if {service.load_balancer_id for service in inlined.services} == set(of):
             self._all = inlined
 
     def take_all(self, history: str) -> tuple[ServiceDefinition, ...] | None:
-        """Remove and return the definitions of a new shard; None: they have to be requested."""
+        """Remove and return all definitions of a new shard. None: there are none of the database history
+        ``history``, so they have to be requested.
+        """
         found, self._all = self._all, None
         # A definition of another history may describe a commit that the database has lost.
         return found.services if found is not None and found.history == history else None
@@ -73,15 +77,15 @@ class ReceivedDefinitions:
         return load_balancer_id in self._seen
 
     def discard(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-        """Discard definitions that were superseded or are in doubt, so that they are requested; also those of a new
-        shard, which may have others by now.
+        """Discard definitions that were superseded or are in doubt, so that they are requested; also all
+        definitions of a new shard, which may be incomplete by now.
         """
         self.discard_all_of_new_shard()
         for id_ in load_balancer_ids:
             self._waiting.pop(id_, None)
 
     def discard_all_of_new_shard(self) -> None:
-        """Discard the definitions of a new shard, so that the first pass requests them."""
+        """Discard all definitions of a new shard, so that the first pass requests them."""
         self._all = None
 
     def take(self, load_balancer_ids: Iterable[LoadBalancerId], history: str) -> tuple[ServiceDefinition, ...]:

@@ -60,8 +60,8 @@ class ShardWorker:
         first: bool = False,
         definitions: m.InlinedDefinitions | None = None,
     ) -> None:
-        """``first``: True if no other worker has served the shard in this session at this epoch; ``definitions``: all
-        of a shard that was created just now.
+        """``first``: True if no other worker has served the shard in this session at this epoch.
+        ``definitions``: all definitions of a shard that was created just now; None: they are requested.
         """
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id

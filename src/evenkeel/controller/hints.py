@@ -48,7 +48,7 @@ class Hints:
         self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, InlinedDefinition | None]] = {}
         """Changed load balancers by queue and shard, with definitions that may be inlined in the hint."""
         self._created: dict[tuple[str, ShardId], CreatedShard] = {}
-        """Shards of ``_work`` that were created for it."""
+        """Shards of :attr:`_work` that were created for its load balancers, by queue and shard id."""
         self._rechecks: dict[tuple[str, ShardId], RecheckRequest] = {}
         self._assignments: set[str] = set()
         self._origins: dict[str, Origin] = {}
@@ -67,8 +67,9 @@ class Hints:
     def notify_placed(
         self, placement: Placement, load_balancer_id: LoadBalancerId, created: Change | None = None
     ) -> None:
-        """Send a hint that a load balancer was placed, with its shard if that was created for it. ``created``: the
-        change that created the load balancer just now.
+        """Send a hint soon that a load balancer was placed, which describes the shard if the placement
+        created it. ``created``: the change that created the load balancer just now; None: its definition
+        is not inlined. Dropped if too many hints wait.
         """
         key, shard = _shard_key(placement.owner), placement.created
         definition = None if shard is None or created is None else _first_definition(shard, created)
@@ -78,7 +79,9 @@ class Hints:
     def _add_work(
         self, key: tuple[str, ShardId], load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None
     ) -> bool:
-        """Add a load balancer to the next hint of its shard; returns whether there will be one."""
+        """Add a load balancer to the next hint of its shard. Returns False if too many hints wait, so that
+        there will be none.
+        """
         ids = self._work.get(key)
         if ids is None:
             # Dropped like a lost hint: the agent's next sync, or a repeated hint, finds the work.
@@ -180,8 +183,9 @@ def _shard_key(owner: ShardOwner) -> tuple[str, ShardId]:
 
 
 def _first_definition(shard: CreatedShard, change: Change) -> InlinedDefinition | None:
-    """Return the definition of the load balancer for which the shard was created; None if its agent has to request
-    it.
+    """Return the definition of the load balancer for which the shard was created. None if its agent has to
+    request it: it has changed since, needs networks from the database, or :func:`inlined_definition`
+    excludes it.
     """
     # A definition of an earlier revision would hide the newer one until the agent's next sync.
     usable = not shard.attached and shard.load_balancer_revision == change.revision

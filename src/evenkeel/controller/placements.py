@@ -99,7 +99,9 @@ class Placements:
                 left.answer.cancel()
 
     async def _place_round(self, tenant: _TenantKey, taken: Sequence[_WaitingPlacement], *, looks: bool) -> None:
-        """Place load balancers. ``looks``: before a decision is made, look for a shard that they can join."""
+        """Place these load balancers of one tenant, and set the results of their callers. ``looks``: before a
+        decision is made, look for a shard that they can join.
+        """
         try:
             shard = await self._shard_with_capacity(tenant) if looks else None
             if shard is None:

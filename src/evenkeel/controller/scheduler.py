@@ -105,7 +105,8 @@ class Scheduler:
     async def _try_place(
         self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId, created: Change | None = None
     ) -> tuple[str, bool]:
-        """Try to place the load balancer. ``created``: the change that created it just now.
+        """Try to place the load balancer. ``created``: the change that created it just now; None: it was
+        waiting.
 
         Returns (reason why it cannot be placed now, empty if it is placed; whether that reason holds for all
         other load balancers of the environment, too). Raises :class:`StoreUnavailable`.
