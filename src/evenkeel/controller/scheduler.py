@@ -23,9 +23,9 @@ from evenkeel.core.placement import (
     HandoverStep,
     PlacementGroup,
     ShardSnapshot,
-    assign_unserved,
     choose_group,
     choose_home,
+    plan_assignments,
     plan_balance,
     plan_failover,
     plan_handback,
@@ -271,7 +271,7 @@ class Scheduler:
             await self._start_handover(move, reason)
 
     async def _assign_shards(self, group: GroupSnapshot) -> None:
-        steps = assign_unserved(group, self._choose_any)
+        steps = plan_assignments(group, self._choose_any)
         reasons = why_unserved(group) if steps else {}
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):

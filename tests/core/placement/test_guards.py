@@ -8,10 +8,10 @@ from evenkeel.core.placement import (
     GroupSnapshot,
     HandoverStep,
     ShardSnapshot,
-    assign_unserved,
     may_assign,
     may_receive,
     may_start_handover,
+    plan_assignments,
     plan_failover,
     plan_handback,
     plan_leaving,
@@ -26,7 +26,7 @@ def named(group: GroupSnapshot, agent_id: str | None) -> AgentSnapshot | None:
 @given(groups_st)
 def test_every_step_of_the_rule_may_be_committed(group: GroupSnapshot) -> None:
     shards = {each.id: each for each in group.shards}
-    for step in assign_unserved(group, first):
+    for step in plan_assignments(group, first):
         view = shards[step.shard_id]
         assignee, acting = named(group, step.agent_id), named(group, view.acting)
         assert may_assign(step, view, assignee=assignee, acting=acting, halted=group.halted)
@@ -41,14 +41,14 @@ def test_every_step_of_the_rule_may_be_committed(group: GroupSnapshot) -> None:
 def test_a_drained_agent_receives_nothing_and_is_assigned_its_own_shards_only() -> None:
     drained, dead = agent("h", up=False), agent("a", live=False)
     assert not may_receive(drained) and not may_receive(None)
-    (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(drained, dead)), first)
+    (step,) = plan_assignments(GroupSnapshot(shards=(shard(),), agents=(drained, dead)), first)
     assert may_assign(step, shard(), assignee=drained, acting=None, halted=True)
     assert not may_assign(replace(step, to_home=False), shard(), assignee=drained, acting=None, halted=False)
     assert not may_assign(step, shard(home="a"), assignee=drained, acting=None, halted=False)
 
 
 def test_nothing_is_committed_on_what_has_changed() -> None:
-    (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(agent("h"),)), first)
+    (step,) = plan_assignments(GroupSnapshot(shards=(shard(),), agents=(agent("h"),)), first)
     newer = ShardSnapshot(id="s", home="h", acting=None, epoch=5)
     assert not may_assign(step, newer, assignee=agent("h"), acting=None, halted=False)
     assert not may_assign(step, shard(acting="a"), assignee=agent("h"), acting=agent("a"), halted=False)

@@ -12,10 +12,10 @@ from evenkeel.core.placement import (
     GroupSnapshot,
     PlacementGroup,
     ShardSnapshot,
-    assign_unserved,
     choose_group,
     choose_home,
     fit_agents,
+    plan_assignments,
     plan_failover,
     plan_handback,
     plan_leaving,
@@ -63,7 +63,7 @@ def shard(name: str = "s", *, home: str = "h", acting: str | None = None, to: st
 
 
 def takers(group: GroupSnapshot) -> list[str]:
-    return [step.agent_id for step in assign_unserved(group, first)]
+    return [step.agent_id for step in plan_assignments(group, first)]
 
 
 def group(number: int, score: float = 0.0, *, tenant: bool = False, live: bool = True) -> PlacementGroup:
@@ -110,7 +110,7 @@ def test_a_dead_agents_shards_spread_over_the_live_ones() -> None:
 
 def test_an_unserved_shard_goes_home_if_home_is_up() -> None:
     group = GroupSnapshot(shards=(shard(),), agents=(agent("h", shards=50), agent("a")))
-    plan = assign_unserved(group, first)
+    plan = plan_assignments(group, first)
     assert [(step.agent_id, step.seen_epoch, step.rebind) for step in plan] == [("h", 4, False)]
 
 
@@ -197,30 +197,30 @@ def test_the_first_agent_back_after_an_outage_takes_nothing_from_those_still_sil
     back = replace(agent("a"), fresh=True, live_since=60.0)
     shards = (shard("1", acting="h"), shard("2", home="x", acting="x"), shard("3", home="h"))
     group = GroupSnapshot(shards=shards, agents=(silent, gone, back))
-    assert [step.shard_id for step in assign_unserved(group, first)] == ["2", "3"]
+    assert [step.shard_id for step in plan_assignments(group, first)] == ["2", "3"]
     grown_up = replace(group, agents=(silent, gone, agent("a")))
-    assert [step.shard_id for step in assign_unserved(grown_up, first)] == ["1", "2", "3"]
+    assert [step.shard_id for step in plan_assignments(grown_up, first)] == ["1", "2", "3"]
     was_there_before = replace(group, agents=(silent, gone, replace(back, live_since=40.0)))
-    assert [step.shard_id for step in assign_unserved(was_there_before, first)] == ["1", "2", "3"]
+    assert [step.shard_id for step in plan_assignments(was_there_before, first)] == ["1", "2", "3"]
 
 
 def test_a_drained_home_serves_what_nobody_else_can_take() -> None:
     drained = agent("h", up=False)
     group = GroupSnapshot(shards=(shard(),), agents=(drained, agent("a", live=False)))
-    assert [(step.agent_id, step.to_home) for step in assign_unserved(group, first)] == [("h", True)]
+    assert [(step.agent_id, step.to_home) for step in plan_assignments(group, first)] == [("h", True)]
     assert takers(replace(group, agents=(drained, agent("a")))) == ["a"]
 
 
 def test_shard_bound_to_a_deleted_agent_is_assigned_another_home() -> None:
     group = GroupSnapshot(shards=(shard(),), agents=(agent("a"),), reschedule=RescheduleMode.NEVER)
-    assert [(step.agent_id, step.rebind) for step in assign_unserved(group, first)] == [("a", True)]
+    assert [(step.agent_id, step.rebind) for step in plan_assignments(group, first)] == [("a", True)]
 
 
 def test_while_halted_only_home_takes_what_nobody_serves() -> None:
     agents = (agent("h"), agent("dead", live=False), agent("a", up=False))
     shards = (shard("1", acting="dead"), shard("2", home="dead", acting="dead"), shard("3", home="h", acting="a"))
     group = GroupSnapshot(shards=shards, agents=agents, halted=True)
-    assert [(step.shard_id, step.agent_id) for step in assign_unserved(group, first)] == [("1", "h")]
+    assert [(step.shard_id, step.agent_id) for step in plan_assignments(group, first)] == [("1", "h")]
     assert plan_leaving(group, first, at_once=9) == []
     assert plan_handback(group, at_once=9) == []
 
@@ -241,7 +241,7 @@ def test_a_host_declared_dead_is_replaced_for_good_where_that_is_possible() -> N
         (RescheduleMode.CONTROL, [("a", False)]),
     ):
         group = GroupSnapshot(shards=(shard(acting="h"),), agents=agents, reschedule=mode)
-        assert [(step.agent_id, step.rebind) for step in assign_unserved(group, first)] == expected
+        assert [(step.agent_id, step.rebind) for step in plan_assignments(group, first)] == expected
 
 
 agents_st = st.lists(
@@ -295,7 +295,7 @@ def served(group: GroupSnapshot, view: ShardSnapshot) -> bool:
 def test_only_eligible_agents_take_and_only_what_is_unserved_or_overdue(group: GroupSnapshot) -> None:
     eligible = {view.id for view in group.agents if view.eligible}
     by_shard = {view.id: view for view in group.shards}
-    plan = assign_unserved(group, first)
+    plan = plan_assignments(group, first)
     assert len({step.shard_id for step in plan}) == len(plan)
     for step in plan:
         view = by_shard[step.shard_id]
@@ -314,7 +314,7 @@ def test_no_shard_is_left_unserved_where_any_agent_may_take_over(group: GroupSna
         return
     if not any(not agent.fresh for agent in fit_agents(group.agents)):
         return
-    taken = {step.shard_id for step in assign_unserved(group, first)}
+    taken = {step.shard_id for step in plan_assignments(group, first)}
     assert {view.id for view in group.shards if not served(group, view)} <= taken
 
 
@@ -324,7 +324,7 @@ def test_spreading_leaves_no_agent_more_than_one_above_what_it_had_to_take(
 ) -> None:
     shards = tuple(shard(str(n), home="gone") for n in range(count))
     load = {view.id: view.shards for view in fit_agents(agents)}
-    for step in assign_unserved(GroupSnapshot(shards=shards, agents=tuple(agents)), first):
+    for step in plan_assignments(GroupSnapshot(shards=shards, agents=tuple(agents)), first):
         assert load[step.agent_id] == min(load.values())
         load[step.agent_id] += 1
 

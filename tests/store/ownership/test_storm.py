@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import and_, select
 
 from evenkeel.core.kit.errors import CallRefused, SessionLost
-from evenkeel.core.placement import assign_unserved, plan_handback
+from evenkeel.core.placement import plan_assignments, plan_handback
 from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatus
@@ -64,7 +64,7 @@ class Storm:
         due_work = await store.scheduling.read_due_work(settle_seconds=0.0, breaker_window_seconds=0.0, homes=True)
         for environment, number in due_work.groups:
             group = await store.scheduling.group_snapshot(environment, number, settle_seconds=0.0)
-            for step in assign_unserved(group, self.rng.choice):
+            for step in plan_assignments(group, self.rng.choice):
                 await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)
             for move in plan_handback(group, at_once=2):
                 await store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)

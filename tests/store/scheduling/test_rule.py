@@ -15,10 +15,10 @@ from evenkeel.core.placement import (
     GroupSnapshot,
     HandoverStep,
     ShardSnapshot,
-    assign_unserved,
     ended_handovers,
     may_assign,
     may_start_handover,
+    plan_assignments,
     plan_handback,
     plan_leaving,
 )
@@ -50,7 +50,7 @@ def first(equals: Sequence[T]) -> T:
 
 def takers(group: GroupSnapshot) -> dict[str, str]:
     """Who is to have which shard by the rule, whatever way it goes there."""
-    assigned = {step.shard_id: step.agent_id for step in assign_unserved(group, first)}
+    assigned = {step.shard_id: step.agent_id for step in plan_assignments(group, first)}
     moves = [*plan_leaving(group, first, at_once=ALL), *plan_handback(group, at_once=ALL)]
     return {move.shard_id: move.agent_id for move in moves} | assigned
 

@@ -13,7 +13,7 @@ from evenkeel.core.placement import (
     AssignStep,
     GroupSnapshot,
     PlacementGroup,
-    assign_unserved,
+    plan_assignments,
     plan_balance,
     plan_handback,
     plan_leaving,
@@ -478,7 +478,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
     await world.settle("a3")
     await world.expire("a1")
     tie = random.Random(1).choice
-    for step in assign_unserved(await snapshot(world), tie):
+    for step in plan_assignments(await snapshot(world), tie):
         assert await assign_one(world.store, step.shard_id, step.seen_epoch, step.agent_id)
     acting = [row.acting_agent_id for row in await world.rows(schema.shard)]
     assert {agent_id: acting.count(agent_id) for agent_id in ("a1", "a2", "a3")} == {"a1": 0, "a2": 4, "a3": 3} or {

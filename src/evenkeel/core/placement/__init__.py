@@ -27,8 +27,8 @@ from evenkeel.core.placement.records import (
 )
 from evenkeel.core.placement.shards import (
     PlacementBlocker,
-    assign_unserved,
     ended_handovers,
+    plan_assignments,
     plan_failover,
     plan_handback,
     plan_leaving,
@@ -60,7 +60,6 @@ __all__ = [
     "ShardSnapshot",
     "TieBreaker",
     "agent_snapshot_of_record",
-    "assign_unserved",
     "candidate_agents",
     "choose_group",
     "choose_home",
@@ -71,6 +70,7 @@ __all__ = [
     "may_assign",
     "may_receive",
     "may_start_handover",
+    "plan_assignments",
     "plan_balance",
     "plan_failover",
     "plan_handback",

@@ -138,8 +138,10 @@ def _home_or_blocker(
 # -- plans
 
 
-def assign_unserved(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> list[AssignStep]:
-    """Assign every unserved shard to an agent: its home if that is fit, else spread over the fit agents.
+def plan_assignments(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> list[AssignStep]:
+    """Return the steps that assign unserved shards, and shards that their owners do not release in time, to
+    agents: to the home if that is fit, else spread over the fit agents. Shards that no agent can take have
+    no step.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
     declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.

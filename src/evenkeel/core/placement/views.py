@@ -29,9 +29,11 @@ class AgentSnapshot(Value):
     fresh: bool = False
     """True if the agent's session is so new that agents cut off together with it may not be back yet."""
     live_since: float = 0.0
-    """Time at which the agent's session was opened or revived, by the database's clock."""
+    """Time at which the agent's session was opened or revived, by the database's clock (seconds since the epoch);
+    0: it never was.
+    """
     live_until: float = 0.0
-    """Time at which the agent's session expires or expired."""
+    """Time at which the agent's session expires or expired (seconds since the epoch); 0: there was none."""
     settled: bool = True
     """True if the agent has been eligible, with its present devices reachable, for long enough to
     get its shards back.
@@ -43,9 +45,9 @@ class AgentSnapshot(Value):
     unreachable_devices: tuple[str, ...] = ()
     """Names of the devices that the agent does not reach, by its last report."""
     reachable_since: float = 0.0
-    """Time at which ``reachable_devices`` changed last, by the database's clock."""
+    """Time at which ``reachable_devices`` changed last, by the database's clock (seconds since the epoch)."""
     reported_at: float = 0.0
-    """Time of the agent's last report."""
+    """Time of the agent's last report, in seconds since the epoch; 0: there is none."""
     shards: int = 0
     """Number of shards that the agent acts for."""
     homed: int = 0

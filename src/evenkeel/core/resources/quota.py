@@ -60,7 +60,7 @@ class ProjectQuotas(Value):
 
 def exceeded_quotas(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
     """Return the titles (:data:`TITLES`) of the kinds whose quota ``used`` and ``wanted`` objects ({kind:
-    number}) together exceed; empty if none is. Pure.
+    number}) together exceed; empty if none is.
 
     A change that adds nothing is never refused, even where a quota was lowered below the number in use.
     """

@@ -18,8 +18,8 @@ HEAD_CHARACTERS = 8
 
 def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
     """Whether the outcome is of a change that the load balancer's row has, or had: at its newest ``revision``
-    that of ``change_id``, at an earlier one an entry of ``earlier_changes``. Of an outcome without a
-    change id its revision alone counts.
+    that of ``change_id``, at an earlier one an entry of ``earlier_changes``; False for a later revision. Of
+    an outcome without a change id its revision alone counts.
     """
     # This database never assigned the revision, or lost the commit that did.
     if outcome.revision > revision:

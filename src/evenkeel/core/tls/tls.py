@@ -47,7 +47,7 @@ class TlsRules(Value):
         return ":".join(name for name in DEFAULT_CIPHERS.split(":") if name not in self.prohibited_ciphers)
 
     def forbidden_versions(self, versions: Collection[TlsVersion]) -> tuple[TlsVersion, ...]:
-        """Return the versions that are older than the minimum, in the given order."""
+        """Return the versions that are older than the minimum, in the given order; none without a minimum."""
         if self.minimum_version is None:
             return ()
         least = TLS_VERSIONS.index(self.minimum_version)
@@ -80,7 +80,7 @@ ANY_TLS = TlsRules()
 @lru_cache(maxsize=1024)
 def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
     """Return the words of an OpenSSL cipher string that name neither a cipher nor a group of them, in the order
-    given.
+    given. Commands, which begin with ``@``, are not checked.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     names = (word for word in ciphers.split(":") if word and not word.startswith("@"))
