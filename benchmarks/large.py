@@ -1,7 +1,8 @@
-"""What a large load balancer costs: ``python -m benchmarks.large [--tree PATH …] [--stock]``.
+"""What small and large load balancers cost: ``python -m benchmarks.large [--tree PATH …] [--stock]``.
 
-A load balancer of 100 listeners, each with a pool of 10 members, is created by one request and then shown: itself, its
-status tree, its listeners, its pools, the members of a pool. Measured are the CPU milliseconds of the serving process
+Load balancers are created by one request each: bare ones; some with a listener, a pool, a monitor and three members;
+and one of 100 listeners, each with a pool of 10 members, which is then shown: itself, its status tree, its listeners,
+its pools, the members of a pool. Measured are the CPU milliseconds of the serving process
 for a request (schedstat), without a network, devices or Keystone, over a new SQLite file. ``--tree`` names source
 trees; without it, this one runs. ``--stock`` has a stock Octavia beside them, as ``tests/compat`` starts it: in one
 process, over SQLite in memory.
@@ -28,7 +29,16 @@ from benchmarks.density import cpu_ms
 
 LISTENERS, MEMBERS = 100, 10
 WARM_UP = 3
-TIMES = {"create": 5, "show": 100, "status tree": 20, "its listeners": 20, "its pools": 20, "members of a pool": 50}
+TIMES = {
+    "create bare": 100,
+    "create populated": 50,
+    "create": 5,
+    "show": 100,
+    "status tree": 20,
+    "its listeners": 20,
+    "its pools": 20,
+    "members of a pool": 50,
+}
 """Request -> how often it is made."""
 PATH = "/v2.0/lbaas"
 
@@ -58,11 +68,18 @@ class Target:
 
     def create(self, listeners: int = LISTENERS) -> dict[str, Any]:
         """Create a load balancer with so many listeners and pools."""
-        fields = {
-            "vip_subnet_id": self._subnet,
-            "project_id": "proj-a",
-            "listeners": [*map(listener, range(listeners))],
-        }
+        return self._post([*map(listener, range(listeners))])
+
+    def create_populated(self) -> dict[str, Any]:
+        """Create a load balancer with a listener, a pool, a monitor and three members."""
+        one = listener(1, members=3)
+        one["default_pool"]["healthmonitor"] = {"type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 3}
+        return self._post([one])
+
+    def _post(self, listeners: list[dict[str, Any]]) -> dict[str, Any]:
+        fields: dict[str, Any] = {"vip_subnet_id": self._subnet, "project_id": "proj-a"}
+        if listeners:
+            fields["listeners"] = listeners
         made: dict[str, Any] = self.ask("POST", "/loadbalancers", {"loadbalancer": fields})["loadbalancer"]
         return made
 
@@ -78,7 +95,12 @@ class Target:
         for _ in range(WARM_UP):
             self.create(1)
         made: list[dict[str, Any]] = []
-        found = {"create": self.cost(TIMES["create"], lambda: made.append(self.create()))}
+        creations: dict[str, Callable[[], Any]] = {
+            "create bare": lambda: self.create(0),
+            "create populated": self.create_populated,
+            "create": lambda: made.append(self.create()),
+        }
+        found = {name: self.cost(TIMES[name], request) for name, request in creations.items()}
         load_balancer, pool = made[0]["id"], made[0]["pools"][0]["id"]
         reads = {
             "show": f"/loadbalancers/{load_balancer}",
@@ -93,10 +115,10 @@ class Target:
         return found
 
 
-def listener(number: int) -> dict[str, Any]:
-    """A listener with a pool of members."""
-    members = [{"address": f"10.{number}.0.{host}", "protocol_port": 80} for host in range(1, MEMBERS + 1)]
-    pool = {"name": f"pool-{number}", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "members": members}
+def listener(number: int, members: int = MEMBERS) -> dict[str, Any]:
+    """A listener with a pool of so many members."""
+    there = [{"address": f"10.{number}.0.{host}", "protocol_port": 80} for host in range(1, members + 1)]
+    pool = {"name": f"pool-{number}", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "members": there}
     return {"name": f"web-{number}", "protocol": "HTTP", "protocol_port": 8000 + number, "default_pool": pool}
 
 
