@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
@@ -79,6 +79,22 @@ class Group(DeviceGroup[Device, frozenset[str]]):
 def service(number: int) -> ServiceDefinition:
     vip = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
     return ServiceDefinition(load_balancer_id=f"lb-{number}", project_id="t", revision=number, vip=vip)
+
+
+async def test_a_doubted_device_that_refuses_its_probe_stays_away_and_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def refuse(self: Client, timeout_seconds: float) -> None:
+        if self.host == "b":
+            raise DeviceRejected("b", "cannot read its configuration")
+
+    monkeypatch.setattr(Client, "probe", refuse)
+    first, second = Device("a", "lb"), Device("b", "lb")
+    second.reach.doubt = DeviceUnavailable("b", "no connection")
+    seen = await Group("x", HaType.PAIR, [first, second]).observe()
+    assert [(one.name, one.reachable) for one in seen.devices] == [("b", False)]
+    assert "refuses a request: cannot read its configuration" in seen.devices[0].problem
+    assert second.reach.doubt is not None
 
 
 async def test_a_device_that_is_away_is_reported_and_holds_up_nobody() -> None:

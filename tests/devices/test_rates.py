@@ -26,3 +26,10 @@ def test_a_reading_too_soon_changes_nothing() -> None:
     known = meter.rates(11.0, {"in": 7})
     assert meter.rates(11.0 + WINDOW_MIN_SECONDS / 2, {"in": 1_000}) == known == {"in": 7.0}
     assert meter.rates(12.0, {"in": 8}) == {"in": 1.0}
+
+
+def test_reading_of_more_counters_at_the_same_time_repeats_the_rates() -> None:
+    meter = RateMeter()
+    meter.rates(1.0, {"a": 1})
+    rates = meter.rates(3.0, {"a": 5})
+    assert meter.rates(3.0, {"a": 9, "b": 1}) == rates == {"a": 2.0}

@@ -29,7 +29,8 @@ class RateMeter:
         of this reading.
 
         A counter read for the first time, or one that decreased (it was reset), has no rate. A reading of the
-        same counters within :data:`WINDOW_MIN_SECONDS` is ignored, and returns the previous rates.
+        same counters within :data:`WINDOW_MIN_SECONDS`, or of any at the same time, is ignored, and returns the
+        previous rates.
         """
         last = self._last
         if last is None:
@@ -37,7 +38,7 @@ class RateMeter:
         else:
             seconds = at_seconds - last.at_seconds
             # several readers in one round get the same rates
-            if last.counters.keys() == counters.keys() and seconds < WINDOW_MIN_SECONDS:
+            if seconds <= 0 or (last.counters.keys() == counters.keys() and seconds < WINDOW_MIN_SECONDS):
                 return last.rates
             rates = {
                 name: (value - last.counters[name]) / seconds

@@ -14,7 +14,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
 
-from evenkeel.core.kit.errors import DeviceUnavailable
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.errors import NoAnswer
 from evenkeel.devices.waiting import cancel_and_wait
 
@@ -43,8 +43,8 @@ class DeviceClient(Protocol):
         ...
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Check that a small request succeeds within the time limit. Raises :class:`DeviceUnavailable` if
-        not.
+        """Check that a small request succeeds within the time limit. Raises :class:`DeviceUnavailable`, or
+        :class:`DeviceRejected` if the device refuses the request.
         """
         ...
 
@@ -132,6 +132,9 @@ class DeviceReach:
             await self._client.probe(self._short_seconds)
         except DeviceUnavailable as error:
             return error
+        except DeviceRejected as error:
+            # A device that cannot be read cannot be served either, and the group's other devices must not wait for it.
+            return DeviceUnavailable(self._client.host, f"refuses a request: {error.reason}")
         # only the short probe ends the doubt, never a slow request that happens to succeed
         self.doubt = None
         return None
