@@ -87,24 +87,27 @@ async def test_records_are_added_beside_others_and_exactly_these_are_removed(
     assert {each.ttl for each in record_sets(server)} == {designate.TTL_SECONDS}
     await zone.remove([record("one"), record("two"), record("never"), record("far", "_acme-challenge.example.org")])
     assert texts(server)[NAME] == {"of-others"}
-    assert await zone.missing([record("two")]) == f"Designate does not have the record {NAME} of zone {ZONE}."
+    assert (
+        await zone.missing_record_reason([record("two")])
+        == f"Designate does not have the record {NAME} of zone {ZONE}."
+    )
 
 
 async def test_records_are_missing_until_name_servers_have_them(server: DesignateServer, zone: DesignateZone) -> None:
     server.let_wait(True)
     await zone.add([record("one")])
-    told = await zone.missing([record("one")])
+    told = await zone.missing_record_reason([record("one")])
     assert told == f"Designate has not brought the record {NAME} to the name servers of zone {ZONE} yet."
     server.let_wait(False)
     await zone.add([record("two")])
 
     async def is_there() -> bool:
-        return not await zone.missing([record("one"), record("two")])
+        return not await zone.missing_record_reason([record("one"), record("two")])
 
     await eventually(is_there)
     server.let_wait(True)
     await zone.remove([record("one"), record("two")])
-    assert await zone.missing([record("one")]) != ""
+    assert await zone.missing_record_reason([record("one")]) != ""
 
 
 async def test_controllers_that_set_records_of_one_name_at_once_end_with_all_of_them(
@@ -116,7 +119,7 @@ async def test_controllers_that_set_records_of_one_name_at_once_end_with_all_of_
     async def place(number: int) -> bool:
         """What each repeats until its record is there."""
         await zones[number].add([wanted[number]])
-        return not await zones[number].missing([wanted[number]])
+        return not await zones[number].missing_record_reason([wanted[number]])
 
     await asyncio.gather(*(eventually(lambda number=number: place(number)) for number in range(len(zones))))  # type: ignore[misc]
     for each in zones[1:]:

@@ -66,14 +66,14 @@ async def test_a_record_is_missing_until_every_authoritative_server_answers_with
     async with ZoneServer(ZONE) as second:
         zone = zone_at(server, name_servers=[server.address, second.address])
         await zone.add([record("one")])
-        assert await zone.missing([record("one")]) == (
+        assert await zone.missing_record_reason([record("one")]) == (
             f"Name server 127.0.0.1 of zone {ZONE} does not have the record {NAME} yet."
         )
         second.records[NAME, "TXT"] = {'"another"', '"one"'}
-        assert await zone.missing([record("one")]) == ""
+        assert await zone.missing_record_reason([record("one")]) == ""
         second.silent = True
         silent = zone_at(server, name_servers=[second.address], timeout=0.5)
-        assert "does not answer" in await silent.missing([record("one")])
+        assert "does not answer" in await silent.missing_record_reason([record("one")])
 
 
 async def test_authoritative_servers_are_those_of_the_zones_records(server: ZoneServer) -> None:

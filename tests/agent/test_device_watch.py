@@ -73,7 +73,7 @@ class ProbedDevices(Devices):
         super().__init__(*checks)
         self.away: dict[str, str] = {}
 
-    async def silent(self) -> dict[str, str]:
+    async def probe_silent_devices(self) -> dict[str, str]:
         await asyncio.sleep(0)
         return dict(self.away)
 

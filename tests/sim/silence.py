@@ -80,7 +80,7 @@ class ProbedDevice(SimDevice):
         self._clients = {box: _Client(site, box, process) for box in site.boxes}
         self._reaches = {box: DeviceReach(client, 1.0) for box, client in self._clients.items()}
 
-    async def silent(self) -> Mapping[str, str]:
+    async def probe_silent_devices(self) -> Mapping[str, str]:
         """Why a device does not answer now, by name."""
         reaches = self._reaches.items()
         errors = await asyncio.gather(*(reach.silence_error() for _, reach in reaches))

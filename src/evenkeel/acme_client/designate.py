@@ -71,11 +71,11 @@ class DesignateZone:
             lambda call: call.change(records, lambda there, values: [v for v in there if v not in values])
         )
 
-    async def missing(self, records: Sequence[TxtRecord]) -> str:
+    async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         """Return a text that names a record which is not yet on all name servers of the zone (status ACTIVE); empty if
         all are. Raises :class:`ZoneUnavailable`.
         """
-        found: str = await self._run_in_thread(lambda call: call.missing(records))
+        found: str = await self._run_in_thread(lambda call: call.missing_record_reason(records))
         return found
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class _CallWithDeadline:
                     if error.status_code not in (404, _CONFLICT) or attempt == ATTEMPTS - 1:
                         raise
 
-    def missing(self, records: Sequence[TxtRecord]) -> str:
+    def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         zone_id = self.zone_id()
         for one in records:
             found = self._record_set(zone_id, one.name)

@@ -99,7 +99,7 @@ class Rfc2136Zone:
                 update.delete(_dns_name(one.name), _txt_rdata(one))
             await self._send_update(update)
 
-    async def missing(self, records: Sequence[TxtRecord]) -> str:
+    async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         """Query the zone's authoritative servers concurrently; return a text that names a server without an
         answer or without one of the records; empty if all have all records. Raises
         :class:`ResolverUnavailable` if the zone's name servers cannot be read.

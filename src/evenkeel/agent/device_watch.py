@@ -127,7 +127,7 @@ class DeviceWatch:
         device = self._device
         while isinstance(device, Probed):
             try:
-                silent = await device.silent()
+                silent = await device.probe_silent_devices()
             except Exception:  # one unexpected answer of a device must not end the agent
                 log.exception("devices not probed because of an unexpected error")
                 # Keeping the last answer avoids a false alarm: the probe has failed, not the device.

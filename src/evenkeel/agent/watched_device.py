@@ -7,7 +7,7 @@ from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.ports import Device
 
-_OPTIONAL_MEMBERS = ("attachments", "found_networks", "reloaded_options", "reload", "silent")
+_OPTIONAL_MEMBERS = ("attachments", "found_networks", "reloaded_options", "reload", "probe_silent_devices")
 """Optional members of a device group, in addition to :class:`~evenkeel.core.ports.Device`."""
 
 

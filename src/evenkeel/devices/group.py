@@ -165,7 +165,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         """
         return tuple(await asyncio.gather(*map(_state_with_own_name, self._devices)))
 
-    async def silent(self) -> Mapping[str, str]:
+    async def probe_silent_devices(self) -> Mapping[str, str]:
         """Return ``{host: reason}`` of the devices that do not answer now, and mark these as doubted."""
         reasons = await asyncio.gather(*(device.silence_reason() for device in self._devices))
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}

@@ -20,9 +20,9 @@ class WatchedDevice(InstantDevice):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._read: Any = store.tenants.pending
+        self._read: Any = store.tenants.find_pending
         self.looks: list[frozenset[LoadBalancerId]] = []
-        setattr(store.tenants, "pending", self._pending)  # noqa: B010  # for the type checker
+        setattr(store.tenants, "find_pending", self._pending)  # noqa: B010  # for the type checker
 
     async def _pending(self, ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         found: frozenset[LoadBalancerId] = await self._read(ids)

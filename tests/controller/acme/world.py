@@ -334,7 +334,7 @@ class Zone:
         for one in records:
             self.texts.get(one.name, set()).discard(one.value)
 
-    async def missing(self, records: Sequence[TxtRecord]) -> str:
+    async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         return self.late
 
 

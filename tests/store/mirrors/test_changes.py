@@ -41,45 +41,45 @@ async def touch(store: SqlStore, table: Table, *, ago_seconds: float = 0.0, only
 @pytest.mark.parametrize("kind", ["load_balancer", "listener", "pool", "member"])
 async def test_a_load_balancer_is_named_when_it_or_an_object_below_it_changed(store: SqlStore, kind: str) -> None:
     one, _other = await mirrored(store, 1.0), await mirrored(store, 2.0)
-    cursor = (await store.mirrors.changes("prod", "")).cursor
-    assert (await store.mirrors.changes("prod", cursor)).ids == ()
+    cursor = (await store.mirrors.changes_since("prod", "")).cursor
+    assert (await store.mirrors.changes_since("prod", cursor)).ids == ()
     rows = {"load_balancer": one.load_balancer, "listener": one.listeners[0], "pool": one.pools[0]}
     changed = one.members[0] if kind == "member" else rows[kind]
     await touch(store, schema.metadata.tables[kind], only=changed.id)
-    found = await store.mirrors.changes("prod", cursor)
+    found = await store.mirrors.changes_since("prod", cursor)
     assert (found.ids, found.all) == ((one.load_balancer.id,), False)
-    assert (await store.mirrors.changes("other", cursor)).ids == ()
+    assert (await store.mirrors.changes_since("other", cursor)).ids == ()
 
 
 async def test_a_change_committed_late_is_named_by_a_later_answer(store: SqlStore) -> None:
     what = await mirrored(store)
-    cursor = (await store.mirrors.changes("prod", "")).cursor
+    cursor = (await store.mirrors.changes_since("prod", "")).cursor
     await touch(store, schema.load_balancer, ago_seconds=OVERLAP_SECONDS / 2)
-    assert (await store.mirrors.changes("prod", cursor)).ids == (what.load_balancer.id,)
+    assert (await store.mirrors.changes_since("prod", cursor)).ids == (what.load_balancer.id,)
 
 
 async def test_load_balancers_that_are_no_mirrors_are_not_named(store: SqlStore) -> None:
-    cursor = (await store.mirrors.changes("prod", "")).cursor
+    cursor = (await store.mirrors.changes_since("prod", "")).cursor
     await create(store)
     await touch(store, schema.load_balancer)
-    assert (await store.mirrors.changes("prod", cursor)).ids == ()
+    assert (await store.mirrors.changes_since("prod", cursor)).ids == ()
 
 
 @pytest.mark.parametrize("shift_seconds", [-OLDEST_SECONDS - 60.0, 3600.0])
 async def test_a_cursor_that_is_too_old_or_ahead_of_the_clock_names_all(store: SqlStore, shift_seconds: float) -> None:
-    cursor = float((await store.mirrors.changes("prod", "")).cursor) + shift_seconds
-    assert (await store.mirrors.changes("prod", f"{cursor:.6f}")).all
+    cursor = float((await store.mirrors.changes_since("prod", "")).cursor) + shift_seconds
+    assert (await store.mirrors.changes_since("prod", f"{cursor:.6f}")).all
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "1e9", "-1.000000", "nan", "1.0", "9" * 400 + ".000000", "٣.000000"])
 async def test_a_text_that_is_no_cursor_names_all(store: SqlStore, cursor: str) -> None:
-    found = await store.mirrors.changes("prod", cursor)
+    found = await store.mirrors.changes_since("prod", cursor)
     assert found.all and found.ids == ()
 
 
 async def test_more_changes_than_one_request_may_name_are_all(store: SqlStore) -> None:
     what = await mirrored(store)
-    cursor = (await store.mirrors.changes("prod", "")).cursor
+    cursor = (await store.mirrors.changes_since("prod", "")).cursor
 
     def copies(connection: object) -> None:
         row = connection.execute(schema.load_balancer.select()).mappings().one()  # type: ignore[attr-defined]
@@ -90,6 +90,6 @@ async def test_more_changes_than_one_request_may_name_are_all(store: SqlStore) -
         connection.execute(schema.load_balancer.insert(), rows)  # type: ignore[attr-defined]
 
     await store.database.write(copies)
-    found = await store.mirrors.changes("prod", cursor)
+    found = await store.mirrors.changes_since("prod", cursor)
     assert found.all and found.ids == ()
     assert what.load_balancer.id not in found.ids

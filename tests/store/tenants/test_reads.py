@@ -110,5 +110,5 @@ async def test_pending_names_those_that_no_device_has_applied(store: SqlStore) -
     waiting, applied = (await create(store)).load_balancer.id, (await create(store)).load_balancer.id
     await confirm(store, applied)
     with statements_of(store.database) as seen:
-        assert await store.tenants.pending([waiting, applied, "nope"]) == {waiting}
+        assert await store.tenants.find_pending([waiting, applied, "nope"]) == {waiting}
     assert len(seen) == 1

@@ -103,7 +103,7 @@ class Services:
             key_manager, requests=ReferencedRequests(store.acme, certificates, acme, self.new_id)
         )
         self._driver = driver
-        self._applied = AppliedWatch(store.tenants.pending, limits.applied_seconds)
+        self._applied = AppliedWatch(store.tenants.find_pending, limits.applied_seconds)
 
     def with_changes_in_error(self) -> Self:
         """Return a copy of the services whose writes are accepted on objects in ERROR even where immutability is

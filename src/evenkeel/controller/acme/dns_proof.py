@@ -76,7 +76,7 @@ class DnsProof:
             for zone, records in _group_by_zone(wanted):
                 await self._servers[zone].add(records)
             for zone, records in _group_by_zone(wanted):
-                if missing := await self._servers[zone].missing(records):
+                if missing := await self._servers[zone].missing_record_reason(records):
                     return missing
         return ""
 

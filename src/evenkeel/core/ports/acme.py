@@ -63,7 +63,7 @@ class AcmeStore(Protocol):
     async def request_revocation(self, project_id: ProjectId, name: str, reason: str) -> bool:
         """Mark an issued certificate for revocation: a controller revokes it soon, and orders another one.
         ``reason``: a key of :data:`REVOCATION_REASONS`. Returns False, and changes nothing, if no valid
-        certificate is issued, an order is open, or the request is being removed.
+        certificate is issued, an order is open, or it is being removed or revoked.
         """
         ...
 
@@ -257,7 +257,7 @@ class DnsZone(Protocol):
         """
         ...
 
-    async def missing(self, records: Sequence[TxtRecord]) -> str:
+    async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         """Return which of the zone's authoritative servers does not answer with one of the records yet; empty if all
         servers answer with all records. Raises :class:`ZoneUnavailable`.
         """

@@ -134,7 +134,7 @@ class Device(Protocol):
 class Probed(Protocol):
     """A device group whose devices are probed every second, apart from all other work on them."""
 
-    async def silent(self) -> Mapping[str, str]:
+    async def probe_silent_devices(self) -> Mapping[str, str]:
         """Return {endpoint: reason why the device does not answer now}; devices that answer are missing.
 
         A device that answered within the last second is not probed. Takes a few seconds at most, and never raises

@@ -97,7 +97,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def changes(self, provider: str, since: str) -> MirrorChanges:
+    async def changes_since(self, provider: str, since: str) -> MirrorChanges:
         """Return the ids of a provider's mirrored load balancers whose statuses have changed since ``since``,
         the cursor of an earlier answer; some ids are repeated in the next answer. ``all`` is true, without
         ids, if the cursor is unknown or over an hour old, or there are more than 500. At most two queries.

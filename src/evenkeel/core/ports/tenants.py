@@ -340,7 +340,7 @@ class TenantStore(Protocol):
         """
         ...
 
-    async def pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+    async def find_pending(self, load_balancer_ids: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         """Return the load balancers out of ``load_balancer_ids`` whose provisioning status is PENDING_CREATE,
         PENDING_UPDATE or PENDING_DELETE; one query.
         """

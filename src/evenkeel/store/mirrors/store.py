@@ -43,7 +43,7 @@ class SqlMirrors:
     find_mirrored = read_operation(find_mirrored)
     statuses = read_operation(read_mirror_statuses)
     list_mirrored = query_operation(list_mirrored)
-    changes = read_operation(read_mirror_changes)
+    changes_since = read_operation(read_mirror_changes)
     statistics = query_operation(read_mirror_statistics)
     take_lease = write_operation(take_lease)
     store_vip_port = write_operation(store_vip_port)

@@ -282,6 +282,6 @@ class SqlTenants:
 
     find_chained = read_operation(chaining.read_chained)
 
-    pending = query_operation(reads.filter_pending_load_balancers)
+    find_pending = query_operation(reads.filter_pending_load_balancers)
 
     statistics = read_operation(reads.read_statistics)

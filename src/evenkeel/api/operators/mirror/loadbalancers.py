@@ -110,7 +110,7 @@ async def list_changes(services: Services, call: Call) -> Answer:
     ``since`` of an earlier response. Raises :class:`BadList` for a missing provider.
     """
     options = query_options(call, ("provider", "since"))
-    return json_answer(await services.mirrors.changes(parse_provider(options), options.get("since", "")))
+    return json_answer(await services.mirrors.changes_since(parse_provider(options), options.get("since", "")))
 
 
 async def take_lease(services: Services, call: Call, body: MirrorLease) -> Answer:
