@@ -654,7 +654,7 @@ def _sessions_not_compared() -> AbstractContextManager[Any]:
 
 
 def _no_history() -> AbstractContextManager[Any]:
-    async def begin_history(self: Histories, seen_id: str, reason: str) -> str:
+    async def begin_history(self: Histories, seen_id: str, agent_id: str, lost: str) -> str:
         return seen_id
 
     return patch.object(Histories, "begin_history", begin_history)
@@ -791,7 +791,7 @@ BUGS: dict[str, Bug] = {
     "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 11, LOSSES),
     "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 11, LOSSES),
     "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 4, TENANTS),
-    "no history": Bug("nobody is told that commits were lost", _no_history, 41),
+    "no history": Bug("nobody is told that commits were lost", _no_history, 9, TENANTS),
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 38, LOSSES),
     "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 113),
     "unknown history not noticed": Bug(
