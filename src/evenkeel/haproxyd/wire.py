@@ -258,7 +258,7 @@ class LoadBalancerOutcome(Wire):
 class Receipt(Wire):
     """Response to a change that is on disk and in the running process, except where an outcome has an error.
 
-    It has one outcome per load balancer named in the request, including removed ones. ``peer``: this
+    A receipt has one outcome per load balancer named in the request, including removed ones. ``peer``: this
     HAProxy's own entry for its peers' configuration; None if there is no address, port or key for peers.
     ``peers``: the partition's peers now. ``repaired``: manual changes and removed files that were repaired
     since the last receipt, by load balancer id, for operators.
@@ -306,8 +306,8 @@ class About(Wire):
     state_id: str = ""
     """Id of the daemon's state, which changes whenever the state may differ from what agents last sent.
 
-    It changes at each start, because the state directory may be an older copy, and when the directory was removed while
-    the daemon runs."""
+    The id changes at each start, because the state directory may be an older copy, and when the directory was removed
+    while the daemon runs."""
     owners: dict[str, str] = {}
     """``{prefix: owner}`` of the partitions; a prefix is the part of their names before the last ``_``."""
     note: str = ""

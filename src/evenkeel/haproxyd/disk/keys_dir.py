@@ -61,8 +61,8 @@ def is_in_memory(path: Path) -> bool:
 def create_keys_dir(folder: Path) -> None:
     """Create the directory for keys with mode 0700, or give an existing one that mode. Blocks.
 
-    Raises :class:`ValueError` if the path is a link or file, or the directory belongs to another user;
-    :class:`OSError` if it cannot be created.
+    Raises :class:`ValueError` if the path is a link to a directory, or the directory belongs to another user;
+    :class:`OSError` if it cannot be created, also because the path is a file.
     """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)

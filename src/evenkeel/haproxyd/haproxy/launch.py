@@ -11,7 +11,7 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import Binary
 
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
-"""Environment of HAProxy. It has nothing of the daemon's environment, because configuration can expand variables."""
+"""Environment of HAProxy, without the daemon's own variables, because HAProxy's configuration can expand variables."""
 LOG_BLOCKS_MAX = 131_072
 """Maximum size of HAProxy's log between rotations, in blocks of 512 bytes (RLIMIT_FSIZE).
 

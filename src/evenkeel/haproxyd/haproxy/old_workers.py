@@ -1,8 +1,9 @@
 """Old workers: workers that a reload has replaced, and that live as long as their connections.
 
-Their number in one partition and their memory on the host are bounded: HAProxy 2.6 cannot list more than 186 of them,
-and each has the memory of a whole configuration (6 to 10 MB and more). Beyond a bound, the worker with the fewest
-connections is ended first, and of several the oldest. Old workers perform no health checks (measured with 2.6 and 3.2).
+The number of old workers in one partition and their memory on the host are bounded: HAProxy 2.6 cannot list
+more than 186 of them, and each has the memory of a whole configuration (6 to 10 MB and more). Beyond a bound,
+the worker with the fewest connections is ended first, and of several the oldest. Old workers perform no
+health checks (measured with 2.6 and 3.2).
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """One HAProxy, master and workers, as processes that are independent of the daemon.
 
-They keep running when the daemon ends, even if it crashes. The next daemon finds them through the master's socket.
-Their exit is detected through a pidfd, which works for processes that are not children and is immune to pid reuse.
+The processes keep running when the daemon ends, even if it crashes. The next daemon finds them through the
+master's socket. The master's exit is detected through a pidfd, which works for processes that are not
+children and is immune to pid reuse.
 """
 
 import asyncio
@@ -156,7 +157,7 @@ class HaproxyProcess:
 
     async def _end_unresponsive(self, pid: int) -> None:
         """Terminate the process with this pid, which does not answer (its socket was removed, or it hangs),
-        because it would conflict with the next one.
+        because it would conflict with the HAProxy that is started next.
         """
         # The process may have ended by itself meanwhile.
         with contextlib.suppress(ProcessLookupError):

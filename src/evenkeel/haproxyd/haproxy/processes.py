@@ -1,6 +1,7 @@
 """Terminates and inspects other processes.
 
-They are terminated through a pidfd, which is immune to pid reuse (pidfd_open(2)), and inspected in ``/proc``.
+Processes are terminated through a pidfd, which is immune to pid reuse (pidfd_open(2)), and inspected in
+``/proc``.
 """
 
 import asyncio
@@ -57,8 +58,8 @@ def parent_pid(pid: int) -> int:
 def execution_marker(pid: int) -> bytes:
     """Return a value that differs after each execve(2) of the process; empty if it cannot be read.
 
-    It is made of random addresses (proc(5), auxv), and of the environment, in which HAProxy's master passes
-    the list of its processes to itself.
+    The value is made of random addresses (proc(5), auxv), and of the environment, in which HAProxy's master
+    passes the list of its processes to itself.
     """
     try:
         return b"".join(Path(f"/proc/{pid:d}/{name}").read_bytes() for name in ("auxv", "environ"))

@@ -1,7 +1,8 @@
 """One ICMP echo request, with any kind of socket that this host allows.
 
-Unprivileged sockets are used where the host allows them (``net.ipv4.ping_group_range``), else raw ones (CAP_NET_RAW).
-Local failures (no socket, memory or permission) are independent of the server, and raise an error of their own.
+Unprivileged sockets are used where the host allows them (``net.ipv4.ping_group_range``), else raw sockets
+(CAP_NET_RAW). Local failures (no socket, memory or permission) are independent of the server, and raise an
+error of their own.
 """
 
 import asyncio

@@ -94,7 +94,7 @@ class _StatusInputs(NamedTuple):
     servers: str
     """The worker's answer about its servers, without times."""
     connections: str
-    """The worker's answer about its servers' connections."""
+    """The worker's answer to ``show servers conn``: the servers' connections."""
     totals: Mapping[str, FrontendCounts]
     datagrams: Mapping[str, DatagramTotals]
     flows: Mapping[str, int]
@@ -298,8 +298,8 @@ class Observer:
         states: Mapping[ServerKey, ServerState],
         basis: _StatusInputs,
     ) -> bool:
-        """Report manual changes, number of connections and servers' health of a partition that no pass
-        changes, to those who act on them. Returns whether there are manual changes.
+        """Report manual changes and the number of connections to a partition that no pass changes, and its
+        servers' health to the datagrams' balancer. Returns whether there are manual changes.
         """
         found = manual_changes(running, states, basis.totals, pinged=basis.pinged)
         if found:

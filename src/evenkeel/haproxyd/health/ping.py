@@ -1,13 +1,13 @@
 """Checks by ICMP, UDP and SCTP: HAProxy has none, so the daemon pings servers and sets the result in HAProxy.
 
-Health is set by ``set server … health up|down``, which HAProxy logs as any other change. It is set again in every new
-worker and whenever a server leaves maintenance, because HAProxy then assumes that it is up. While the daemon does not
-run, the last health remains, and the next daemon continues from it. A server that was set down is set up again when its
-monitor is removed, because nothing else would. Where the host allows no ICMP socket, no server is checked, none stays
-down, and the log reports that.
+Health is set by ``set server … health up|down``, which HAProxy logs as any other change. The daemon sets
+health again in every new worker and whenever a server leaves maintenance, because HAProxy then assumes that
+the server is up. While the daemon does not run, the last health remains, and the next daemon continues from
+it. A server that was set down is set up again when its monitor is removed, because nothing else would. Where
+the host allows no ICMP socket, no server is checked, none stays down, and the log reports that.
 
-Each partition has a limit of concurrent pings, and no answer is waited for longer than :data:`ANSWER_SECONDS_MAX`, so
-that one tenant's unreachable servers do not delay another's checks.
+Each partition has a limit of concurrent pings, and no answer is waited for longer than
+:data:`ANSWER_SECONDS_MAX`, so that one tenant's unreachable servers do not delay another's checks.
 """
 
 import asyncio
@@ -118,9 +118,8 @@ class PingChecks:
         self._checks.clear()
 
     def is_pinged(self, partition: str, backend: str, server: str) -> bool:
-        """Whether ping checks decide the server's state in HAProxy.
-
-        They do after a result in this process, or while an earlier result still holds the server down.
+        """Whether ping checks decide the server's state in HAProxy: after a result in this process, or while
+        an earlier result still holds the server down.
         """
         key = (partition, backend, server)
         return key in self._with_result or key in self._set_down
@@ -197,8 +196,8 @@ class PingChecks:
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
     def _set_servers_up(self, keys: Collection[PingedServer]) -> None:
-        """Start a task for each server that sets it up in HAProxy, because it is no longer pinged; without an
-        answer, a later round tries again.
+        """Start a task for each server without one, which sets the server up in HAProxy, because the server
+        is no longer pinged; without an answer, a later round tries again.
         """
         for key in keys:
             if key not in self._lifting:

@@ -60,8 +60,8 @@ class Hook(NamedTuple):
 
 _PREROUTING, _OUTPUT, _POSTROUTING = ("prerouting", 0), ("output", 3), ("postrouting", 4)
 BIND_CHAIN = "bind"
-"""Name of the chain that binds clients to servers. It exists only while a pool binds clients, because each packet of
-the host passes it.
+"""Name of the chain that binds clients to servers. The chain exists only while a pool binds clients, because each
+packet of the host passes the chain.
 """
 BASE_CHAIN_HOOKS: Mapping[str, Hook] = {
     "count-in": Hook("filter", *_PREROUTING, -150),

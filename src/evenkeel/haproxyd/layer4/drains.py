@@ -52,7 +52,9 @@ def draining_after_change(
 
 
 def add_draining_servers(wanted: FlowTargets, draining: Draining) -> dict[Service, frozenset[FlowTarget]]:
-    """Return the servers whose flows may go on, by service: those in ``wanted``, and those that are draining."""
+    """Return {service: servers whose flows may go on} for the services in ``wanted``: their servers there,
+    and those that are draining. Draining servers of other services are left out.
+    """
     return {service: servers | draining.get(service, {}).keys() for service, servers in wanted.items()}
 
 

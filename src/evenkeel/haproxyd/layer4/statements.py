@@ -178,8 +178,8 @@ def _join_texts(parts: Sequence[KeyPart]) -> str:
 
 @dataclass(frozen=True)
 class IsOfFamily:
-    """Condition: the packet is of this IP version. Its text is empty, because nft does not print the
-    condition where an address of the same version follows.
+    """Condition: the packet is of this IP version. The statement's text is empty, because nft does not print
+    the condition where an address of the same version follows.
     """
 
     family: Family

@@ -34,8 +34,8 @@ KEYWORDS = {
                           "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
                           "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
 }  # fmt: skip
-"""Keywords that lines may start with. Those that open another section, listen, define servers or run programs are
-excluded."""
+"""Keywords that lines may start with, by kind of section; without keywords that open another section, listen, define
+servers or run programs."""
 
 _HTTP_ACTIONS = frozenset(
     (

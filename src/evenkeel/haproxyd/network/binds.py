@@ -1,7 +1,7 @@
 """Registry of listening addresses, with a check for addresses that cannot be bound.
 
-These must be found before HAProxy tries: its reload would fail only after seconds in which all other listeners are
-paused.
+Such addresses must be found before HAProxy tries to bind them: the reload would fail only after seconds in
+which all other listeners are paused.
 """
 
 import contextlib
@@ -180,8 +180,9 @@ def _addresses_overlap(one: str, other: str) -> bool:
 
 
 def unbindable_addresses(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
-    """Return ``{address: reason}`` for addresses that cannot be bound for TCP now. ``wanted`` must have none
-    on which the partition's own HAProxy listens, because these would count as in use.
+    """Return ``{address: reason}`` for addresses that cannot be bound for TCP now; bindable addresses are
+    missing. ``wanted`` must have none on which the partition's own HAProxy listens, because these would
+    count as in use.
     """
     return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 

@@ -1,6 +1,5 @@
-"""Lists the destinations to which a load balancer makes this host connect. Pure.
-
-These are servers, targets of health checks and targets of access logs.
+"""Lists the destinations to which a load balancer makes this host connect: servers, targets of health checks
+and targets of access logs. Pure.
 """
 
 import itertools

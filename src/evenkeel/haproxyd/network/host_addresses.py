@@ -1,6 +1,8 @@
-"""Finds this host's own addresses in the kernel's routing table, by asking for the route to an address; sends nothing.
+"""Finds this host's own addresses in the kernel's routing table, by asking for the route to an address; sends
+nothing.
 
-This covers addresses of interfaces, and whole networks that a route makes local, as VIPs may be. Linux only.
+Own addresses are those of interfaces, and whole networks that a route makes local, as VIPs may be. Linux
+only.
 """
 
 import errno

@@ -1,8 +1,8 @@
-"""Checks the files to which server arguments, bind arguments and crt-lists refer: certificates, CA files, revocation
-lists.
+"""Checks the files to which server arguments, bind arguments and crt-lists refer: certificates, CA files,
+revocation lists.
 
-Pure. They must be the load balancer's own and of the right kind: the directory that HAProxy reads also contains the
-files of other load balancers and the key for peers.
+Pure. Such files must be the load balancer's own and of the right kind: the directory that HAProxy reads also
+contains the files of other load balancers and the key for peers.
 """
 
 import itertools

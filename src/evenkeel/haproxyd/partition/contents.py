@@ -1,7 +1,8 @@
-"""Contents of files that agents send only once: certificates with their keys, CA files and revocation lists. Pure.
+"""Contents of files that agents send only once: certificates with their keys, CA files and revocation lists.
+Pure.
 
-An agent that sends a load balancer again leaves contents out and names their identity, which is opaque to the daemon.
-This stands for the content held for the same load balancer, name and identity.
+An agent that sends a load balancer again leaves contents out and names their identity, which is opaque to the
+daemon. The identity stands for the content held for the same load balancer, name and identity.
 """
 
 from collections.abc import Callable

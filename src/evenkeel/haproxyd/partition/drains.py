@@ -150,8 +150,8 @@ class ConnectionDrains:
         self._arm_timer(RETRY_SECONDS if due else 0.0)
 
     async def _end_connections(self, due: Iterable[ServerDrain]) -> None:
-        """End the connections of those of these servers that are still out of service, in the current worker
-        and all old ones. Raises :class:`HaproxyDown` if a worker does not answer.
+        """End the connections of those servers in the argument that are still out of service, in the current
+        worker and all old workers. Raises :class:`HaproxyDown` if a worker does not answer.
         """
         if not self._process.is_running:
             return  # and there are no connections

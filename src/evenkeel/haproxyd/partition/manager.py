@@ -338,7 +338,7 @@ class PartitionManager:
         supervisor.admit(change)
         # An empty partition is not counted until it gets load balancers, so the limit is checked when it does.
         if change.load_balancers and not supervisor.in_use:
-            self._refuse_too_many(name)
+            self._check_partition_count(name)
         return await supervisor.change(change, complete=complete)
 
     async def _get_or_create(self, name: str) -> PartitionSupervisor:
@@ -369,7 +369,7 @@ class PartitionManager:
     async def _create_partition(self, name: str) -> None:
         if name not in self._supervisors:
             await self._require_binary()
-            self._refuse_too_many(name)
+            self._check_partition_count(name)
         await self._load_partition(name)
         if name in self._broken:
             raise PartitionFailed(f"partition {name}: {self._broken[name]}")
@@ -381,7 +381,7 @@ class PartitionManager:
         except HaproxyDown as error:
             raise PartitionFailed(self.problem) from error
 
-    def _refuse_too_many(self, name: str) -> None:
+    def _check_partition_count(self, name: str) -> None:
         """Raise :class:`InvalidChange` if ``partitions_max`` partitions are in use.
 
         Empty partitions are not counted: each is only a guard, and costs almost nothing.

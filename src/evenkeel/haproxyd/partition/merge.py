@@ -1,7 +1,7 @@
 """Merges several queued changes into one target state.
 
-Reads and writes no files. It looks up this host's addresses, reserves new listening addresses in the
-registry, and completes the changes that it refuses.
+Reads and writes no files. The merge looks up this host's addresses, reserves new listening addresses in the
+registry, and completes the changes that are refused.
 """
 
 from collections.abc import Callable, Mapping

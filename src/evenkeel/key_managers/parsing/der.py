@@ -25,8 +25,8 @@ _EC = bytes.fromhex("2a8648ce3d0201")
 
 
 def der_of_pem(pem: bytes) -> bytes:
-    """Return the decoded content of one PEM block, wherever its lines break, without headers; empty if it is not in
-    base64.
+    """Return the decoded content of one PEM block, without headers; empty if there is no block, or its base64
+    is incomplete. Characters outside the base64 alphabet are ignored.
     """
     found = _BODY_PATTERN.search(pem)
     body = b"".join(line for line in found[1].splitlines() if b":" not in line) if found else b""

@@ -16,4 +16,4 @@ FOREIGN = (
     x509.InvalidVersion,
     CryptographyDeprecationWarning,  # where warnings are errors
 )
-"""Exceptions of parsing libraries. Their texts are dropped: they come from OpenSSL, and may quote the input."""
+"""Exceptions of parsing libraries. The texts of these exceptions are dropped, because they may quote the input."""

@@ -29,9 +29,8 @@ class VaultAddress(Value):
 
 
 class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
-    """hvac's HTTP adapter with limits on the size of responses; its requests return decoded JSON.
-
-    They raise :class:`hvac.exceptions.VaultError` and :class:`requests.RequestException`.
+    """hvac's HTTP adapter with limits on the size of responses; its requests return decoded JSON, and raise
+    :class:`hvac.exceptions.VaultError` and :class:`requests.RequestException`.
     """
 
     def get_login_token(self, response: dict[str, Any]) -> str:

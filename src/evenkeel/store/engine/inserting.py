@@ -1,8 +1,8 @@
-"""New rows of one table, and of several.
+"""Inserts new rows into one table, or into several tables.
 
-Each statement is a round trip to a server, which costs a controller more than the statement costs the server. So on
-PostgreSQL the rows of several tables are one statement, whose text depends on the tables and columns only: the rows
-are one parameter for each table, as JSON.
+Each statement is a round trip to a server, which costs a controller more than the statement costs the server.
+So on PostgreSQL the rows of several tables are one statement, whose text depends on the tables and columns
+only: the rows are one parameter for each table, as JSON.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

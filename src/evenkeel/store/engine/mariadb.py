@@ -74,8 +74,8 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 
 
 class MariadbDatabase(ServerDatabase):
-    """A MariaDB server or Galera cluster. It has two connection pools, for reading and for writing, because changing
-    the isolation level of a session takes two round trips.
+    """A MariaDB server or Galera cluster. There are two connection pools, for reading and for writing,
+    because changing the isolation level of a session takes two round trips.
     """
 
     skips_locked = False

@@ -26,7 +26,7 @@ class _QueuedJob(NamedTuple):
 
 
 class OrderedThread:
-    """Runs jobs in a thread, which starts with the first job. It must be closed."""
+    """Runs jobs in a thread, which starts with the first job. The owner must close the object."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,5 +1,6 @@
-"""Held load balancers: another system still serves them. They are stored and own their addresses, but no device has
-them, their VIPs' ports are left as that system has them, and only that system changes them.
+"""Held load balancers: another system still serves them. Held load balancers are stored and own their
+addresses, but no device has them, their VIPs' ports are left as that system has them, and only that system
+changes them.
 """
 
 from collections.abc import Sequence

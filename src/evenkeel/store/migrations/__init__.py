@@ -1,12 +1,13 @@
 """Migrates the database's schema when a process starts.
 
-Several processes may start at once: it is one transaction under a lock, so one process migrates and the others find it
-done (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration only adds, so that processes of the previous
-version go on working beside those of this one; hence a schema newer than this code is left unchanged and used. A
-database of a development version, from before the first release, is refused.
+Several processes may start at once: the migration is one transaction under a lock, so one process migrates
+and the others find the schema current (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration
+only adds, so that processes of the previous version go on working beside those of this one; hence a schema
+newer than this code is left unchanged and used. A database of a development version, from before the first
+release, is refused.
 
-After a change of :mod:`evenkeel.store.records.schema`,
-``python -m evenkeel.store.migrations "what changed"`` drafts the migration, to be read and corrected.
+After a change of :mod:`evenkeel.store.records.schema`, ``python -m evenkeel.store.migrations "what changed"``
+drafts the migration, to be read and corrected.
 """
 
 import functools

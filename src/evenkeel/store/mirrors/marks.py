@@ -2,9 +2,9 @@
 shows.
 
 The row is locked before the load balancer, so that writes of one load balancer follow each other, and it is
-changed by every write, so that of two at different nodes of a Galera cluster one fails at COMMIT. It outlives
-the load balancer by :data:`KEPT_SECONDS`: a request with an older state, which was delayed on its way, does
-not bring a deleted one back.
+changed by every write, so that of two at different nodes of a Galera cluster one fails at COMMIT. A mark
+outlives the load balancer by :data:`KEPT_SECONDS`: a request with an older state, which was delayed on its
+way, does not bring a deleted one back.
 """
 
 from typing import Any
@@ -71,7 +71,7 @@ def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: M
 
 def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
     """Record in the mark's locked row that the load balancer is deleted, and delete the marks of load
-    balancers removed more than :data:`KEPT_SECONDS` ago.
+    balancers removed more than :data:`KEPT_SECONDS` ago whose rows are gone.
     """
     connection.execute(
         update(_mark)

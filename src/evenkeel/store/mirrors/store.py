@@ -66,11 +66,11 @@ class SqlMirrors:
             return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
         except Conflict as error:
             wanted = [each.address for each in (normal, *normal.additional) if each.address is not None]
-            if error.code == ADDRESS_TAKEN and await self._is_address_leaving(normal.network_id, wanted):
+            if error.code == ADDRESS_TAKEN and await self._is_address_being_released(normal.network_id, wanted):
                 raise MirrorConflict(f"{error} Its load balancer is being deleted.", code=BEING_DELETED) from error
             raise
 
-    async def _is_address_leaving(self, network_id: str, addresses: Sequence[str]) -> bool:
+    async def _is_address_being_released(self, network_id: str, addresses: Sequence[str]) -> bool:
         """Whether a load balancer that is being deleted still has one of the addresses, which will be free
         afterwards.
         """

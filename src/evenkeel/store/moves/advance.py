@@ -110,8 +110,8 @@ def _is_copy_behind(move: Move, row: Any) -> bool:
 
 
 def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> dict[LoadBalancerId, Any]:
-    """Lock moves that are not done and their load balancers, in order of ids; return {id: (move, load
-    balancer's row)}.
+    """Lock moves that are not done and their load balancers, in order of ids; return {load balancer id:
+    (move, load balancer's row)}; load balancers without an open move are missing.
     """
     binding = exists().where(_port.c.load_balancer_id == _root.c.id, _port.c.binding)
     moving = select(_move.c.load_balancer_id).where(is_move_open())
@@ -204,7 +204,10 @@ def _moving_load_balancer(row: Any) -> MovingLoadBalancer:
 def _write_move_step(
     connection: Connection, transition: Transition, row: Any, deadline_seconds: float
 ) -> Iterable[Change]:
-    """Write one step of a move, with its event; return the changes for hints to agents."""
+    """Write one step of a move, with its event, and what the step changes of the load balancer: owner,
+    environment and revision. Makes the agents of the shards concerned request their shards. Returns
+    changes for hints to them, sorted by shard.
+    """
     move = transition.move
     _store_move(connection, move)
     shard_id = transition.owner or ShardId(row.shard_id)

@@ -1,8 +1,8 @@
 """Attachments of a shard's devices to networks: reading, allocating and releasing numbers and addresses.
 
-Allocations of one device group are serialized on its row, so numbers and addresses are the lowest free ones. They are
-released when no load balancer row of the shard uses the network: such a row stays until its removal from the devices is
-confirmed.
+Allocations of one device group are serialized on its row, so numbers and addresses are the lowest free ones.
+Both are released when no load balancer row of the shard uses the network: such a row stays until its removal
+from the devices is confirmed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -65,8 +65,8 @@ def read_due_bindings(connection: Connection, limit: int) -> Any:
 
 
 def take_due_bindings(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
-    """Take due bindings that no other process took since they were read; return the ids of their claims. They
-    are due again after the pause of ``backoff``.
+    """Take due bindings that no other process took since they were read; return the ids of their claims. The
+    bindings are due again after the pause of ``backoff``.
     """
     return tuple(row.claim_id for row in take_due_rows(connection, _due, due, backoff))
 

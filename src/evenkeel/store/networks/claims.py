@@ -1,8 +1,9 @@
 """Claims on ports at a network service, so that they are deleted whichever process fails in between.
 
-A claim is stored before the port is created. The transaction that stores what it is for (a load balancer, an LBaaS v1
-vip, an address of devices) makes that hold the claim, and a foreign key releases it when that row is removed: no code
-path can forget it. Due claims that nothing holds are found by an index.
+A claim is stored before its port is created. The transaction that stores the port's user (a load balancer, an
+LBaaS v1 vip or an address of devices) records this user as the claim's holder, and a foreign key clears the
+holder when the user's row is removed, so no code path can forget the claim. The ports of due claims without a
+holder are deleted; an index finds these claims.
 """
 
 from collections.abc import Collection
@@ -152,9 +153,9 @@ def store_taken_over_claim(connection: Connection, claim: PortClaim, *, table: T
 def hold_claim(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:
-    """Let a load balancer (by default that of the claim's id), or ``by``, hold the claim on a port, which is
-    stored with its id. Part of the transaction that stores the port's user. Raises
-    :class:`NetworkUnavailable` if deleting the port has begun, because storing its user took too long.
+    """Record ``by`` (None: the claim's own id) as the holder of the claim, and store the port's id. Part of
+    the transaction that stores the port's user. Raises :class:`NetworkUnavailable` if the claim is held
+    already or gone, or deleting the port has begun because storing the user took too long.
     """
     statement = (
         update(table)

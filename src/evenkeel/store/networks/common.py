@@ -130,7 +130,7 @@ def attach_common_subnets(
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
         changed = _store_network_use(connection, place, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
-        changed = _unmark_leaving(connection, shard_id, theirs) or changed
+        changed = _keep_leaving_addresses(connection, shard_id, theirs) or changed
         for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
             if each.from_service:
                 yield from (port_for_device_address(place, each, *one, common=True) for one in lacking)
@@ -189,7 +189,7 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
     check_no_overlap(new, list(connection.scalars(others)))
 
 
-def _unmark_leaving(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
+def _keep_leaving_addresses(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
     """Keep addresses of these subnets that were to leave the devices; return whether there were any."""
     ids = [each.subnet.id for each in subnets]
     left = (
@@ -236,10 +236,10 @@ def _raise_revisions(connection: Connection, *which: ColumnElement[bool]) -> Non
 
 
 def raise_revisions_for_changed_facts(connection: Connection, network_id: str, *, needed: bool) -> None:
-    """Give a network with changed facts a new revision in every device group that has it, so that the devices get the
-    facts.
+    """Give a network with changed facts a new revision in every device group that has it, so that the devices
+    get the facts.
 
-    ``needed``: load balancers on the network are applied again after that.
+    ``needed``: load balancers on the network wait until their devices have confirmed that revision.
     """
     _raise_revisions(connection, _common.c.network_id == network_id)
     if not needed:

@@ -131,8 +131,8 @@ def _delete_networks(connection: Connection, network_ids: Collection[str]) -> No
 
 
 def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
-    """Return networks to be read again, with the members whose hosts devices need. Hosts of deleted members are removed
-    first.
+    """Return the given networks, in order, each with its subnets and the members whose hosts devices need.
+    Stored hosts of deleted members are removed first, which raises the revisions of their networks.
     """
     here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
     of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))

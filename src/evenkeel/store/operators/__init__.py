@@ -1,1 +1,1 @@
-"""The operators' API: environments, agents, shards, quotas, flavors, subnets."""
+"""Stores and reads for the operators' API: environments, agents, shards, quotas, flavors, subnets."""

@@ -242,7 +242,9 @@ def _agent_from_row(row: Any, reasons: PlacementReasons, load: Mapping[str, int]
 
 
 def _shard_counts_by_agent(shards: Iterable[Any]) -> dict[str, Counter[str]]:
-    """Return {agent id: counts of its shards, such as ``home_shards``}."""
+    """Return {agent id: counters of its shards}; agents without shards are missing. Counter names:
+    ``home_shards``, ``unserved_shards``, ``acting_shards``, ``handing_over``, ``away_shards``.
+    """
     loads: dict[str, Counter[str]] = defaultdict(Counter)
     for shard in shards:
         home, acting = loads[shard.home_agent_id], shard.acting_agent_id
@@ -259,7 +261,7 @@ def _shard_counts_by_agent(shards: Iterable[Any]) -> dict[str, Counter[str]]:
 
 
 def _count_home_load_balancers(connection: Connection, agent_id: AgentId) -> dict[str, int]:
-    """Return {agent id: number of load balancers whose home it is} for one agent."""
+    """Return {``agent_id``: number of load balancers on shards whose home is this agent}, one entry."""
     statement = (
         select(func.count())
         .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))

@@ -77,7 +77,7 @@ def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) ->
         record_act(
             connection,
             kind="agent_rebound",
-            done=f"{_shards_text(moved)} of {agent.title} {_was_or_were(moved)} rebound to {successor.title}",
+            done=f"{_shard_count_text(moved)} of {agent.title} {_was_or_were(moved)} rebound to {successor.title}",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -120,7 +120,7 @@ def _rebind_shards(connection: Connection, agent: Agent, successor_id: str) -> i
     return changed.rowcount
 
 
-def _shards_text(count: int) -> str:
+def _shard_count_text(count: int) -> str:
     return f"{count} shard{'' if count == 1 else 's'}"
 
 
@@ -160,7 +160,9 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     if not deleted.rowcount:
         raise _still_alive_conflict(agent_id)
     rebound = (
-        f"; {_shards_text(moved)} {_was_or_were(moved)} rebound to {successor.title}" if moved and successor else ""
+        f"; {_shard_count_text(moved)} {_was_or_were(moved)} rebound to {successor.title}"
+        if moved and successor
+        else ""
     )
     record_act(
         connection,

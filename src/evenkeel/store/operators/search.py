@@ -1,9 +1,10 @@
 """Operators' searches for load balancers of all projects, with a bound on their work.
 
-A text that few load balancers have is looked up first, each column by its own index, and the page is made of these:
-PostgreSQL's indexes are for parts of texts; SQLite reads those of names, VIPs and projects as a whole, MariaDB one
-narrow index with all three. Of a text that more than ``COUNTED_MAX`` have, the page is read in its order until it is
-full. Nothing counts further than that.
+A text that few load balancers have is looked up first, each column by its own index, and the page is made of
+the matches: PostgreSQL's indexes are for parts of texts; SQLite reads its indexes of names, VIPs and projects
+as a whole, MariaDB one narrow index with all three. For a text that more than ``COUNTED_MAX`` load balancers
+have, rows are read in the page's order until the page is full. Nothing counts more than ``COUNTED_MAX`` load
+balancers.
 """
 
 import re
@@ -151,10 +152,11 @@ def _read_page_with_text(
 
 @contextmanager
 def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
-    """Let PostgreSQL use its indexes for parts of texts in the block, and sort the rows that these find.
+    """Let PostgreSQL use its indexes for parts of texts in the block, and sort the rows that the indexes
+    find.
 
-    PostgreSQL expects rows with a text to be spread evenly, and would read the table, or another index in its order,
-    until it has the first ones. The settings end with the transaction at the latest.
+    PostgreSQL expects rows with a text to be spread evenly, and would read the table, or another index in its
+    order, until it has the first page of rows. The settings end with the transaction at the latest.
     """
     if connection.dialect.name != "postgresql":
         yield

@@ -40,7 +40,7 @@ class RouteDomainsToAdopt(Value):
     now: Mapping[str, int]
     wanted: Mapping[str, int]
     holders: Mapping[int, ShardId]
-    """{wanted number: other shard that has it now}."""
+    """{wanted number: other shard that has the number now}; numbers that no other shard has are missing."""
     reported: Mapping[str, int]
     """{network id: wanted number} if the adopted partition has several route domains, else empty."""
 
@@ -172,8 +172,9 @@ def _free_route_domain_number(connection: Connection, place: ShardPlace, exclude
 def _checked_holders(
     connection: Connection, place: ShardPlace, now: Mapping[str, int], wanted: Mapping[str, int]
 ) -> dict[int, ShardId]:
-    """Return {wanted number: other shard that has it now}. Raises :class:`Conflict` unless the numbers may be taken
-    from these shards.
+    """Return {wanted route domain number: other shard that has the number now}; numbers that no other shard
+    has are missing. Raises :class:`Conflict` if numbers change and load balancers of this shard or of one
+    of the others are served in their route domains.
     """
     moved = sorted(id_ for id_ in now if now[id_] != wanted[id_])
     if not moved:

@@ -74,7 +74,9 @@ def read_seen_agents(
 
 
 def snapshots_by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
-    """Return {(environment, group number): snapshots of its agents}."""
+    """Return {(environment, group number): snapshots of the group's agents, in the order of ``agents``};
+    groups without agents are missing.
+    """
     found: dict[tuple[str, int], list[AgentSnapshot]] = {}
     for agent in agents:
         found.setdefault((agent.environment, agent.group_number), []).append(agent.view)

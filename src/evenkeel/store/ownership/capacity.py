@@ -239,7 +239,7 @@ def _drop_included_reservations(
     report.
 
     If the database's clock may have jumped since the agent's last report, stored times cannot be compared
-    with it: then no reservation is deleted, and all confirmed ones count as confirmed now.
+    with it: then no reservation is deleted, and all confirmed reservations count as confirmed now.
     """
     clock = ReportClock(
         session_id=report.session_id, sent_at_seconds=report.sent_at_seconds, stored_at_seconds=now_seconds

@@ -24,7 +24,9 @@ def read_device_titles(connection: Connection, environment: str, group_number: i
 def read_titles_by_group(
     connection: Connection, groups: Sequence[tuple[str, int]]
 ) -> Mapping[tuple[str, int], DeviceTitles]:
-    """Return {(environment, group number): titles of its devices}, for a few device groups. One query."""
+    """Return {(environment, group number): {device name: title}} for each of a few device groups; devices
+    without a name of their own are missing. One query.
+    """
     reported = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.devices)
         .where(is_in_list(_agent.c.environment, sorted({environment for environment, _ in groups})))

@@ -71,8 +71,8 @@ def _check_no_device_twice(call: Register) -> None:
 
 
 def _shared_device(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
-    """Return the endpoint or identity that the registering agent's devices share with the given ones (human-readable);
-    empty if there is none.
+    """Return the endpoint or identity that the registering agent's devices share with the given devices
+    (human-readable); empty if there is none.
 
     ``identities``: {endpoint: identity} of the given devices.
     """

@@ -30,9 +30,9 @@ def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> 
 def read_changed_networks(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
 ) -> tuple[Change, ...]:
-    """Return the unconfirmed changes of shared networks in the shard's device group, for hints to the owner
-    of its common shard; empty without an owner. ``network_ids`` None: of all networks, at most
-    :data:`DUE_MAX`. One query.
+    """Return at most :data:`DUE_MAX` unconfirmed changes of shared networks in the shard's device group, for
+    hints to the owner of its common shard; empty without an owner. ``network_ids`` None: of all networks.
+    One query.
     """
     user = _shard.alias()
     beside = (user.c.environment == _shard.c.environment) & (user.c.group_number == _shard.c.group_number)

@@ -72,7 +72,7 @@ def open_session(connection: Connection, call: Register, ttl_seconds: float) -> 
     mine = next((row for row in claims if row.id == call.agent_id), None)
     if mine is not None and mine.live:  # a repeated registration, whose answer was lost
         return _renew_session(connection, call, ttl_seconds)
-    _check_moved(connection, call, mine)
+    _check_group_change(connection, call, mine)
     _replace_predecessor(connection, call, claims)
     # Shards are locked before agents: see the order of locks in sql.py.
     _free_former_shards(connection, call.agent_id)
@@ -208,9 +208,10 @@ def _check_duplicates(call: Register, rows: list[Any]) -> None:
             )
 
 
-def _check_moved(connection: Connection, call: Register, stored_row: Any) -> None:
+def _check_group_change(connection: Connection, call: Register, stored_row: Any) -> None:
     """Check that the agent has not changed its device group while it has shards; it may change its host.
-    ``stored_row``: the agent's stored row; None: it has none. Raises :class:`CallRefused` if it has.
+    Raises :class:`CallRefused` if it has changed its group. ``stored_row``: the agent's stored row; None:
+    the agent is new.
     """
     if stored_row is None or (stored_row.environment, stored_row.group_number) == (call.environment, call.group_number):
         return

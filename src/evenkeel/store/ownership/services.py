@@ -60,7 +60,9 @@ _use = schema.certificate_use
 
 
 class DefinitionsPage(NamedTuple):
-    """A page of service definitions for an agent, and what has to be requested or allocated for further ones."""
+    """A page of service definitions for an agent, and the facts, ports and addresses that must be requested
+    or allocated before other load balancers can have a definition.
+    """
 
     page: ServiceDefinitions
     place: ShardPlace
@@ -132,7 +134,7 @@ def read_services(
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
         copies = {id_ for id_ in silent if id_ > after_id}
-        ids = sorted({*_ids_after(connection, shard_id, after_id, size + 1), *copies})[: size + 1]
+        ids = sorted({*_load_balancer_ids_after(connection, shard_id, after_id, size + 1), *copies})[: size + 1]
     else:
         found = _ids_on_shard(connection, shard_id, load_balancer_ids) | (silent.keys() & set(load_balancer_ids))
         missing = tuple(sorted(set(load_balancer_ids) - found))
@@ -171,7 +173,9 @@ def _select_owned_place() -> Select[Any]:
 _READ_OWNED_SHARD = _select_owned_place()
 
 
-def _ids_after(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
+def _load_balancer_ids_after(
+    connection: Connection, shard_id: ShardId, after_id: str, limit: int
+) -> list[LoadBalancerId]:
     page = {"b_shard": shard_id, "b_after": after_id, "b_limit": limit}
     return list(connection.scalars(_READ_FOLLOWING_IDS, page))
 
@@ -302,8 +306,8 @@ def _add_networks(
 def _certificates_by_load_balancer(
     connection: Connection, load_balancer_ids: Sequence[str]
 ) -> dict[str, list[ServiceCertificate]]:
-    """Return {load balancer id: its certificates}; one query at most, because usually no load balancer has
-    references.
+    """Return {load balancer id: certificates that the load balancer refers to}; load balancers without
+    references are missing. One query, none without ids.
     """
     found: dict[str, list[ServiceCertificate]] = {}
     if load_balancer_ids:

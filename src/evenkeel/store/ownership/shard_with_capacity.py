@@ -55,7 +55,9 @@ def shards_with_capacity_query(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 def shard_with_capacity_from_row(row: Any) -> ShardWithCapacity | None:
-    """Convert a row of :func:`shards_with_capacity_query`; None if it contains no shard."""
+    """Convert a row of :func:`shards_with_capacity_query`; None if the row contains no shard. The result has
+    no owner and no term if no agent acts for the shard.
+    """
     if row.id is None:
         return None
     # No agent acts for the shard now; the load balancer joins it all the same, and waits there.

@@ -115,7 +115,8 @@ def read_assignments(
 def _unconfirmed_load_balancers(
     connection: Connection, mine: ColumnElement[bool], work_limit: int
 ) -> dict[ShardId, list[LoadBalancerId]]:
-    """Return {shard id: unconfirmed load balancers}: those waiting longest first, then ERROR ones in random order.
+    """Return {shard id: unconfirmed load balancers}, at most ``work_limit`` in all: those waiting longest
+    first, then those in ERROR in random order. Shards without any are missing.
 
     In a fixed order ``work_limit`` permanently failing load balancers would hide all others.
     """

@@ -45,7 +45,8 @@ class ConcurrentUpdate(Exception):
 def is_live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Return the SQL condition that the agent's session has not expired, by the database's clock.
 
-    The SQL of :func:`evenkeel.core.placement.is_live`, for statements that must not write otherwise.
+    The condition equals :func:`evenkeel.core.placement.is_live`, for statements that must write only while
+    the session is live.
     """
     return and_(
         agent.c.session_id.is_not(None),
@@ -67,7 +68,7 @@ def is_current_session(agent_id: AgentId, session_id: SessionId) -> ColumnElemen
 def is_acting(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Return the SQL condition that the agent serves the shards for which it acts.
 
-    The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
+    The condition equals :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
     """
     return and_(is_live(agent), not_(agent.c.forced_down))
 
@@ -76,7 +77,7 @@ def is_acting(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Return the SQL condition that shards may be assigned to the agent.
 
-    The SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
+    The condition equals :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
     """
     return and_(is_acting(agent), agent.c.admin_state_up)
 
@@ -100,7 +101,7 @@ FREED_SHARD_VALUES: Mapping[str, Any] = {"acting_agent_id": None, "handover_to":
 def is_handover_overdue() -> ColumnElement[bool]:
     """Return the SQL condition that the acting agent has not released the shard in the time for a handover.
 
-    The SQL of :func:`evenkeel.core.placement.handover_overdue`.
+    The condition equals :func:`evenkeel.core.placement.handover_overdue`.
     """
     asked_at = schema.shard.c.handover_at
     patience = HANDOVER_PATIENCE_SECONDS

@@ -97,9 +97,9 @@ class SqlOwnership:
         """Return the states for the answers to keepalives, in the order of ``opened``; begin a new history if
         an agent proves that commits were lost, whose id the states then have.
 
-        That is a transaction of its own, because it locks load balancers, which come before agents. It may
-        take long with many load balancers, and all agents detect the loss: one call waits for it, the others
-        are answered and detect it again at their next keepalive.
+        A new history begins in a transaction of its own, because it locks load balancers, which come before
+        agents. The transaction may take long with many load balancers, and all agents detect the loss: one
+        call waits for it, the others are answered and detect it again at their next keepalive.
         """
         states = [each.state for each in opened]
         at = next((at for at, each in enumerate(opened) if each.lost), None)

@@ -94,7 +94,8 @@ def build_and_read_child_ids(connection: Connection, kind: Kind, row: Any) -> An
 
 
 def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule]) -> dict[str, tuple[str, ...]]:
-    """Return {pool id: ids of listeners that send to the pool by an enabled L7 policy with rules}.
+    """Return {pool id: ids of listeners that send to the pool by an enabled L7 policy with rules, in order of
+    the policies' positions}; other pools are missing.
 
     :func:`whole_columns` reads the same for one pool.
     """

@@ -242,7 +242,9 @@ def _build_pools(below: _ChildRows, senders: tuple[Listener, ...], policies: tup
 
 
 def _ids_by_parent(parent: str, rows: Iterable[Any]) -> dict[str | None, list[str]]:
-    """Return {parent's id: ids of the objects}; ``parent``: attribute of the objects with the parent's id."""
+    """Return {parent's id: ids of the objects, in the order of ``rows``}; parents without objects are
+    missing. ``parent``: attribute of the objects with the parent's id.
+    """
     ids: dict[str | None, list[str]] = {}
     for row in rows:
         ids.setdefault(getattr(row, parent), []).append(row.id)

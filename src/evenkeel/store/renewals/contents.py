@@ -53,7 +53,7 @@ def take_due_references(
     connection: Connection, ids: Sequence[str], options: StoreOptions
 ) -> tuple[DueCertificate, ...]:
     """Take references that are due and that no other controller took meanwhile; return them, sorted by id.
-    They are due again after the option ``certificate_refresh_seconds``.
+    The references are due again after the option ``certificate_refresh_seconds``.
     """
     next_check_at = db_now() + float(options.certificate_refresh_seconds)
     taken = [

@@ -250,7 +250,9 @@ def _moving_load_balancers(connection: Connection, outcomes: Iterable[_ReportedO
 
 
 def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, list[str]]:
-    """Return {event: ids of the load balancers whose change of status completes it}."""
+    """Return {event: ids of the load balancers whose change of status completes the event}; events without
+    load balancers are missing.
+    """
     ids: dict[LifecycleEvent, list[str]] = {}
     for change in changes:
         if (event := lifecycle_event(change)) is not None:

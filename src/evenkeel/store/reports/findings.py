@@ -1,8 +1,9 @@
 """Differences found on devices: stored in the load balancers, recorded as events, and sent to the owners of
 their shards as requests to check again.
 
-An absent load balancer is one that its devices confirmed and no longer hold. Its operating status, and that
-of its children, is ERROR until it is observed again; its provisioning status stays.
+An absent load balancer is one that its devices confirmed and no longer hold. The operating status of an
+absent load balancer and of its children is ERROR until the load balancer is observed again; the provisioning
+status stays.
 """
 
 from collections.abc import Iterable, Sequence
@@ -83,9 +84,9 @@ def read_expected_load_balancers(connection: Connection, report: ReportStatus, l
 
 
 def record_findings(connection: Connection, report: ReportStatus) -> tuple[RecheckRequest, ...]:
-    """Record load balancers that are absent or back, with events; return requests to agents to check again.
-    Nothing happens if the sender does not observe the group any more. Raises :class:`CallRefused` for a
-    report that arrives after a newer one.
+    """Record load balancers that are absent or back, and events of these and of renewed devices; return
+    requests to agents to check again. Nothing is recorded or requested if the sender does not observe the
+    group any more. Raises :class:`CallRefused` for a report that arrives after a newer one.
     """
     group = lock_observed_group(connection, report)
     if group is None:

@@ -54,7 +54,7 @@ def record_removed_ids(connection: Connection, ids: Sequence[LoadBalancerId]) ->
 
 def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
     """Decide which orphaned load balancers (or, on a common shard, networks) to remove from devices; record
-    the ones that the database never had, with events. A constant number of statements.
+    those that the database never had, with events. A constant number of statements.
 
     ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost`
     unless the agent owns the shard.

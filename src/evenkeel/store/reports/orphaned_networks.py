@@ -1,8 +1,8 @@
-"""Orphaned networks: networks of projects on devices of a device group that the definitions of its common shard do not
-contain.
+"""Orphaned networks: networks of projects on devices of a device group that the definitions of its common
+shard do not contain.
 
-They were released while a device was switched off, which still has them: they are removed at once. A database that may
-be the wrong one removes none, because load balancers that it lacks may use them.
+Such networks were released while a device was switched off, which still has them; they are removed at once. A
+database that may be the wrong one removes none, because load balancers that it lacks may use them.
 """
 
 from sqlalchemy import Connection, select

@@ -1,8 +1,8 @@
 """Orphaned partitions: partitions on devices of a group whose tenants have no shard there.
 
-They remain from a database that was replaced by an older or another one, or from a removal that was not completed. No
-agent owns such a partition. The sweeper gives it a shard after a grace time, if nothing forbids it: see
-:mod:`evenkeel.store.scheduling.orphans`.
+Orphaned partitions remain from a database that was replaced by an older or another one, or from a removal
+that was not completed. No agent owns such a partition. The sweeper gives it a shard after a grace time, if
+nothing forbids it: see :mod:`evenkeel.store.scheduling.orphans`.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from evenkeel.store.reports.observed import lock_observed_group
 SEEN_SECONDS = 3600.0
 """Time after which an orphan that was not reported again counts as gone."""
 ORPHANS_MAX = 1000
-"""Maximum number of recorded orphaned partitions of a device group; further ones are recorded when these are gone."""
+"""Maximum number of recorded orphaned partitions of a device group; others are recorded once some of these are gone."""
 
 _orphan = schema.orphaned_partition
 _shard = schema.shard

@@ -73,9 +73,9 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
 NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
 """{homes: SQL condition that a shard needs a decision}. Parameters: :func:`candidate_parameters`.
 
-These are unserved shards that an agent can take, shards that must leave their acting agent, and shards whose handover
-must be cancelled. ``homes`` True adds shards to hand back to their home and shards whose agents were deleted, by a scan
-of the index of all shards.
+Shards that need a decision are unserved shards that an agent can take, shards that must leave their acting agent, and
+shards whose handover must be cancelled. ``homes`` True adds shards to hand back to their
+home and shards whose agents were deleted, by a scan of the index of all shards.
 """
 
 _DUE_GROUPS = {

@@ -368,8 +368,8 @@ def _taking_values(step: AssignStep, shard: Any) -> dict[str, Any]:
 
 
 def _acting_agents(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
-    """Return {agent id: row} for agents that act now, with the column ``eligible``: whether they may take
-    shards of other homes.
+    """Return {agent id: row} of the agents that act now; others are missing. Columns: id, environment, group
+    number and ``eligible``, whether the agent may take shards of which it is not the home.
     """
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, is_eligible().label("eligible"))
     return {

@@ -83,7 +83,7 @@ def _update_load_balancers(
         if found.kind is ReachKind.NONE:
             _set_all_offline(connection, some, reason)
         elif found.kind is ReachKind.UNWATCHED:
-            _mark_unwatched(connection, some, reason)
+            _mark_statuses_unobserved(connection, some, reason)
 
 
 def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], former_reason: str) -> None:
@@ -95,7 +95,7 @@ def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], form
     )
 
 
-def _mark_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
+def _mark_statuses_unobserved(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
     affected = [status.value for status in UNWATCHED]
     connection.execute(
         update(_root)

@@ -59,9 +59,10 @@ def read_unplaced_load_balancers(
 
 @cache
 def _unplaced_query(limit: int) -> Select[Any]:
-    """Return a query for unplaced load balancers; those whose environment or zone has an eligible group come first.
+    """Return a query for unplaced load balancers; those whose environment or zone has an eligible group come
+    first.
 
-    This is only an order: the placement rule (``PlacementGroup.eligible``) decides on each.
+    The placement rule (``PlacementGroup.eligible``) decides on each; the query only orders them.
     """
     taking = (
         select(_agent.c.environment)
@@ -226,7 +227,7 @@ def read_skewed_groups(connection: Connection, settle_seconds: float) -> tuple[G
 
 def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tuple[ShardSnapshot, ...]:
     """Return a tenant's shard that its home agent ``home`` serves, and one in handover from ``home`` or to
-    ``other``; without the ones that do not exist.
+    ``other``; shards that do not exist are left out.
     """
     looked = select(_shard, db_now().label("now"))
     at_home = and_(_shard.c.home_agent_id == home, _shard.c.acting_agent_id == home)

@@ -44,14 +44,14 @@ def with_chain_check(query: ChainQuery | None, op: Op[T]) -> Op[T]:
         return op
 
     def checked(connection: Connection) -> T:
-        _lock_address_turns(connection, query)
+        _lock_rows_of_addresses(connection, query)
         raise_first_problem(query.environment, read_chained(connection, query).problems())
         return op(connection)
 
     return checked
 
 
-def _lock_address_turns(connection: Connection, query: ChainQuery) -> None:
+def _lock_rows_of_addresses(connection: Connection, query: ChainQuery) -> None:
     """Lock a row for each address, so that other transactions with the address wait. On SQLite there is only one
     writing transaction at a time.
     """

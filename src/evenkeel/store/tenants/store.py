@@ -61,7 +61,7 @@ from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write_oper
 
 class SqlTenants:
     """Stores load balancers and their children in SQL; implements the port ``TenantStore``. ``in_error``:
-    accept changes of load balancers in ERROR, too, where immutability is strict.
+    with the option ``strict_immutability``, accept changes of load balancers in ERROR, too.
     """
 
     def __init__(self, database: Database, options: StoreOptions, random: Random, *, in_error: bool = False) -> None:

@@ -158,9 +158,9 @@ def change_references(
     changed: ChangedReferences,
     certificates: Sequence[CheckedCertificate],
 ) -> None:
-    """Change the references of a listener; devices have the former ones until its certificates are issued.
-    Raises :class:`NotFound`, :class:`Conflict` if the listener was changed or marked deleted meanwhile,
-    :class:`LimitMet` for too many references.
+    """Change the references of a listener; devices keep the former references until the listener's
+    certificates are issued. Raises :class:`NotFound`, :class:`Conflict` if the listener was changed or
+    marked deleted meanwhile, :class:`LimitMet` for too many references.
     """
     id_ = changed.listener_id
     before = build_and_read_child_ids(

@@ -1,11 +1,12 @@
 """The allocated addresses of load balancers: a row for each VIP and additional VIP.
 
-Its unique constraint on (network, address) alone decides which load balancer has an address: a load balancer's row has
-addresses in several columns, which no constraint can compare. So every allocation inserts a row here in the same
-transaction, and every release removes it. They are removed with the load balancer's row.
+The table's unique constraint on (network, address) alone decides which load balancer has an address: a load
+balancer's row has addresses in several columns, which no constraint can compare. So every allocation inserts
+a row here in the same transaction, and every release removes the row. The rows of a load balancer are removed
+with the load balancer.
 
-Controllers of versions before additional VIPs do not write this table: addresses that they allocate during an upgrade
-are added when the next controller starts.
+Controllers of versions before additional VIPs do not write this table: addresses that they allocate during an
+upgrade are added when the next controller starts.
 """
 
 from collections.abc import Iterable

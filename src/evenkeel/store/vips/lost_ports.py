@@ -37,8 +37,8 @@ def _create_search(connection: Connection) -> None:
 # -- the search
 
 _HAS_OWN_PORT = (_root.c.deleted == false(), _root.c.mirrored == false(), _root.c.held == false())
-"""SQL conditions of load balancers whose missing ports are recreated here; ports of mirrored and held ones belong to
-the other system.
+"""SQL conditions of load balancers whose missing ports are recreated here; the ports of mirrored and held load
+balancers belong to the other system.
 """
 
 
@@ -83,7 +83,7 @@ def _store_lost_ports(connection: Connection, ports: Iterable[VipPortId]) -> tup
         [
             event_row(
                 kind="vip_port_lost",
-                text=f"load balancer {name_and_id(row.name, row.id)}: {_lost_text(row.vip_port_id)}",
+                text=f"load balancer {name_and_id(row.name, row.id)}: {_lost_port_text(row.vip_port_id)}",
                 environment=row.provider,
                 load_balancer_id=row.id,
             )
@@ -93,7 +93,7 @@ def _store_lost_ports(connection: Connection, ports: Iterable[VipPortId]) -> tup
     return tuple(row.id for row in found)
 
 
-def _lost_text(port_id: str) -> str:
+def _lost_port_text(port_id: str) -> str:
     return f"port {port_id} of its VIP was deleted at the network service; it is made again"
 
 
@@ -102,13 +102,13 @@ def _store_lost_port(connection: Connection, row: Any) -> None:
     connection.execute(forgotten)
     lost = {
         "lost_port_id": row.vip_port_id,
-        "reason": _lost_text(row.vip_port_id),
+        "reason": _lost_port_text(row.vip_port_id),
         "due_at": AT_ONCE,
         "attempts": 0,
         "binding": True,
         "security_groups": True,
     }
-    _set_reason(connection, row.id, "", _lost_text(row.vip_port_id))
+    _set_reason(connection, row.id, "", _lost_port_text(row.vip_port_id))
     if not connection.execute(update(_change).where(_change.c.load_balancer_id == row.id).values(lost)).rowcount:
         connection.execute(insert(_change).values(load_balancer_id=row.id, revision=row.revision, **lost))
 

@@ -151,7 +151,7 @@ async def write_with_vip(
     database: Database, op: Op[T], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
 ) -> T:
     """Run a write that allocates the plan's addresses, and return its result; repeat it with other addresses
-    while concurrent transactions take the selected ones.
+    while concurrent transactions take the selected addresses.
 
     ``refusal`` returns the error for any other violated constraint. Raises that error, :class:`Conflict` for
     a requested address that is taken or after :data:`VIP_ATTEMPTS` attempts, and what ``op`` raises.

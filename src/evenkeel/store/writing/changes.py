@@ -17,9 +17,9 @@ def new_change_parameter() -> str:
 
 
 def change_id_assignments() -> dict[str, ColumnElement[str]]:
-    """Return {column: value} of a new change id, for a statement that raises the revision. They come before
-    the revision, because MariaDB evaluates from left to right. Parameter: ``new_change_parameter``, see
-    :func:`new_change_parameter`.
+    """Return {column: value} of a new change id, for a statement that raises the revision. A statement must
+    assign these columns before the revision, because MariaDB evaluates assignments from left to right.
+    Parameter: ``new_change_parameter``, see :func:`new_change_parameter`.
     """
     former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
     # The newest one is put in front, so that the oldest is cut off at the column's limit.

@@ -114,7 +114,7 @@ class AppliedBy(NamedTuple):
 
 def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> StatementRun:
     """Return the statement, with its rows, that stores which agent applied each of the revisions, or why that
-    failed; changes without an outcome are left out.
+    failed; changes without an outcome, and removed load balancers, are left out.
     """
     rows = [
         {

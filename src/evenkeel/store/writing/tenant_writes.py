@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 class TenantWrites:
     """Revision locks and quota checks that every tenant's write needs, by the store's options. ``in_error``:
-    accept changes of load balancers in ERROR where immutability is strict.
+    with the option ``strict_immutability``, accept changes of load balancers in ERROR, too.
     """
 
     def __init__(self, options: StoreOptions, *, in_error: bool = False) -> None:

@@ -43,11 +43,11 @@ def drop_unbindable_peer(config: HaproxyConfig, listening: Binds) -> tuple[Hapro
 
 
 def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, listening: Binds) -> dict[str, str]:
-    """Return ``{load balancer id: reason}`` of load balancers with new addresses that cannot be bound. Binds
-    them for a moment.
+    """Return ``{load balancer id: reason}`` of load balancers with new addresses that cannot be bound; others
+    are missing. Binds the addresses for a moment.
 
-    ``running``: the configuration that runs; ``listening``: addresses on which HAProxy already listens, which are
-    not tested.
+    ``running``: the configuration that runs; ``listening``: addresses on which HAProxy already listens, which
+    are not tested.
     """
     # HAProxy listens on the peers' address too, but a load balancer cannot have that one, so it is tested as a new one.
     balancers_binds = listening - {peer_bind(running)}

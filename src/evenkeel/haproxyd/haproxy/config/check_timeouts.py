@@ -1,10 +1,11 @@
 """Time-outs of health checks on every HAProxy. Pure.
 
-HAProxy 2.6.12 and 3.0.11 end a check without an answer at the shorter of ``inter`` and ``timeout connect``, not at
-``timeout check``, once they check other servers too (tested): what is set when the member has accepted the connection
-does not reach the timer. 2.8.25, 3.2.26 and 3.4.7 end it in time; by the changelogs 2.8.16 and 3.2.1 corrected it
-("Requeue healthchecks on I/O events"). With the others ``timeout connect`` is the check's time-out where that is less.
-It applies to clients' connections too: HAProxy has no separate one for checks.
+HAProxy 2.6.12 and 3.0.11 end a check without an answer at the shorter of ``inter`` and ``timeout connect``,
+not at ``timeout check``, once they check other servers too (tested): what is set when the member has accepted
+the connection does not reach the timer. 2.8.25, 3.2.26 and 3.4.7 end the check in time; by the changelogs
+2.8.16 and 3.2.1 corrected it ("Requeue healthchecks on I/O events"). With the others ``timeout connect`` is
+the check's time-out where that is less. ``timeout connect`` applies to clients' connections too: HAProxy has
+no separate time-out for connects of checks.
 """
 
 import re

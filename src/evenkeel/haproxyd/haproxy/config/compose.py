@@ -217,9 +217,8 @@ def _size_lines(config: HaproxyConfig) -> Iterator[str]:
 
 
 def _peers_section(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
-    """Render the ``peers`` section.
-
-    It exists also if there is only the local peer, through which a worker passes its stick tables to the next worker.
+    """Render the ``peers`` section, which exists also if there is only the local peer, through which a worker
+    passes its stick tables to the next worker.
     """
     lines = (
         _peer_lines(config.peer, config.peers, layout, settings)
@@ -256,8 +255,8 @@ def _local_peer_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSet
 def _metrics_backend(partition: str, settings: DaemonSettings) -> str:
     """Render the backend of listeners for Prometheus, which leads to the daemon.
 
-    The daemon receives only partition and listener of a request; concurrent requests and requests per second are
-    limited.
+    The daemon receives only partition and listener of a request, and at most two requests at once from each
+    HAProxy.
     """
     lines = (
         "timeout queue 5s",

@@ -72,9 +72,9 @@ class ConfigCheck:
         file is the cause.
 
         ``message``: HAProxy's message; ``with_local``: whether it read the operator's file. If checks find no
-        cause, the changed load balancers that the message names are blamed, or else all changed ones. Raises
-        :class:`HaproxyDown` if the check cannot be run, if none changed, or if none runs and the message
-        names none of several.
+        cause, the changed load balancers that the message names are returned, or else all that changed.
+        Raises :class:`HaproxyDown` if the check cannot be run, if none changed, or if none runs and the
+        message names none of several.
         """
         # What runs unchanged was accepted before, so it is not suspected.
         suspects = sorted(name for name, one in wanted.items() if one != running.get(name))

@@ -94,18 +94,18 @@ def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
         yield "check-send-proxy"
 
 
-def only_check_place_differs(old: wire.BackendServer, new: wire.BackendServer) -> bool:
+def only_check_address_differs(old: wire.BackendServer, new: wire.BackendServer) -> bool:
     """Whether the servers' arguments differ at most in address and port of health checks, and these change
     nothing else about the checks.
 
     Checks use TLS and the PROXY header as traffic does only where they go to its address and port.
     """
-    words = _drop_check_place(old)
+    words = _without_check_address(old)
     found = _parse_arguments(words)
-    return words == _drop_check_place(new) and found.checked and not found.implied_in_checks
+    return words == _without_check_address(new) and found.checked and not found.implied_in_checks
 
 
-def _drop_check_place(server: wire.BackendServer) -> tuple[str, ...]:
+def _without_check_address(server: wire.BackendServer) -> tuple[str, ...]:
     pairs = (pair for pair in _argument_pairs(server_argument_words(server)) if pair[0] not in ("addr", "port"))
     return tuple(word for pair in pairs for word in pair if word)
 
@@ -114,8 +114,8 @@ def remove_health_checks(backend: wire.Backend) -> wire.Backend | None:
     """Return the backend without its health checks; None if it has no check lines, or the runtime API cannot
     end its checks so that nothing differs.
 
-    The latter is so if their arguments are not the last ones, or the checks go to another address or port,
-    which the process would continue to show.
+    The runtime API cannot do so if the checks' arguments are not the server's last arguments, or the checks
+    go to another address or port, which the process would continue to show.
     """
     servers = tuple(map(_remove_server_checks, backend.servers))
     lines = tuple(line for line in backend.lines if not line.startswith(_CHECK_LINES))

@@ -104,8 +104,8 @@ def reserved_connections(frontends: tuple[wire.Frontend, ...], grown: int = 0) -
 
 
 def grown_connections(size: WorkerSize, frontends: tuple[wire.Frontend, ...], used: int) -> int:
-    """Return the number of connections for which a worker that serves ``used`` ones has to be sized anew; 0:
-    the worker is large enough, or all its listeners have limits.
+    """Return the number of connections for which a worker that serves ``used`` connections has to be sized
+    anew; 0: the worker is large enough, or all its listeners have limits.
     """
     if not size.connections or 2 * used < size.connections or not any(_unlimited_flags(frontends)):
         return 0

@@ -75,8 +75,8 @@ def has_counter_decreased(before: Counts, now: Counts) -> bool:
 
 
 class CounterTotals:
-    """Totals of frontends, from the counts of ended workers (``base``) and the last counts of existing ones,
-    without I/O.
+    """Totals of frontends, from the counts of ended workers (``base``) and the last counts of existing
+    workers, without I/O.
     """
 
     def __init__(self, saved: SavedCounters | None = None) -> None:
@@ -86,8 +86,8 @@ class CounterTotals:
         """Number of changes; while it is the same, so are the totals."""
 
     def record_counts(self, worker: str, counts: Counts) -> None:
-        """Record the counts, by frontend, of a worker since its start. If a count decreased, the earlier ones
-        are added to the base.
+        """Record the counts, by frontend, of a worker since its start. If a count decreased, the counts
+        before the decrease are added to the base.
         """
         self.version += 1
         before = self.workers.get(worker, {})
@@ -287,7 +287,7 @@ class PartitionCounters:
         self, cli: WorkerCli, current: str, answer: str, kept: Collection[str], leaving: Iterable[str]
     ) -> _CollectedTotals:
         self._totals.record_counts(current, frontend_counts(answer))
-        await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
+        await asyncio.gather(*(self._record_leaving_worker(cli, worker) for worker in leaving))
         self._totals.drop_removed_totals(kept, FRONTENDS_KEPT_MAX)
         # Old workers do not listen any more, so only the current worker's answer counts.
         listening = self._totals.workers[current]
@@ -315,7 +315,7 @@ class PartitionCounters:
         worker = worker_key(pid)  # cannot be determined any more once the process has ended
         self._totals.record_counts(worker, frontend_counts(await cli.command_to_worker(pid, FRONTENDS)))
 
-    async def _record_leaving(self, cli: WorkerCli, worker: str) -> None:
+    async def _record_leaving_worker(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])
         try:
             if worker_key(pid) != worker:

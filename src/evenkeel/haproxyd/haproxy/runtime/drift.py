@@ -1,10 +1,9 @@
 """Drift: manual changes of a running HAProxy, found by comparing the runtime API's answers with the
 configuration. Pure.
 
-Compared after a reload, when everything is verified, and at each observation: an operator may have used the
-runtime API by hand, and what it sets lasts over reloads of other programs. Each column of ``show servers
-state`` that a configuration decides is compared; a server that is down although nothing may raise it again is
-drift, too.
+The comparison is made after a reload, when everything is verified, and at each observation, because an
+operator may have used the runtime API by hand. Each column of ``show servers state`` that a configuration
+decides is compared; a server that is down although nothing may raise it again is drift, too.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -18,7 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.file_changes import list_changes
 from evenkeel.haproxyd.haproxy.runtime.plan import (
     ServersToDelete,
     enable_check_commands,
-    set_check_place_command,
+    set_check_address_command,
     set_health_up_command,
     set_service_state_command,
     set_weight_command,
@@ -113,7 +112,7 @@ def _argument_repairs(
         return
     places = [(canonical_notation(one.check_address), one.check_port) for one in (wanted, found)]
     if places[0] != places[1]:
-        yield "address or port of checks", set_check_place_command(backend, server)
+        yield "address or port of checks", set_check_address_command(backend, server)
 
 
 def _surplus_server_finding(load_balancer_id: str, backend: str, name: str) -> Finding:

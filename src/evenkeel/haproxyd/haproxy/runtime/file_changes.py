@@ -50,7 +50,7 @@ def file_changes(
         refused = file.kind in ("ca", "crl") and not binary.supports_ca_at_runtime
         if file.kind != old[name].kind or (refused and file.content != old[name].content):
             raise NeedsReload(f"file {name}")
-    _refuse_other_order(changed, new)
+    _check_presented_certificates(changed, new)
     listed = [_ListChange(old[name], file) for name, file in changed.items() if file.kind == "crt_list"]
     # order: new certificates, changed contents, lists that refer to them, removed certificates
     yield from _certificate_additions(old, new, listed)
@@ -66,7 +66,7 @@ def file_changes(
         yield from _certificate_removals(old, new, listed, staying)
 
 
-def _refuse_other_order(changed: Files, new: Files) -> None:
+def _check_presented_certificates(changed: Files, new: Files) -> None:
     """Raise :class:`NeedsReload` if replacing a certificate would change which certificate HAProxy presents for a name.
 
     HAProxy presents the certificate that was loaded first; a renewed one is loaded after the certificates that follow
@@ -85,7 +85,8 @@ def _certificate_additions(old: Files, new: Files, listed: Iterable["_ListChange
     """Yield commands that add the certificates that lists newly name, with their content. Raises
     :class:`NeedsReload` for any other new file.
 
-    They come before the changes of lists: HAProxy refuses a certificate without content in a list.
+    The commands must come before the changes of lists: HAProxy refuses a certificate without content in a
+    list.
     """
     named = {name for change in listed for name in change.names_added}
     for name in new.keys() - old.keys():
@@ -117,8 +118,9 @@ def _certificate_removals(
 def key_removals(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> Iterator[RuntimeCommand]:
     """Yield commands that remove the private keys of closed listeners and unused backends.
 
-    HAProxy deletes no certificate that these refer to, so self-made ones take their places; to be sent once
-    the listeners are closed. Raises :class:`NeedsReload` if no command can replace a key.
+    HAProxy deletes no certificate to which lists refer, so self-made certificates take their places. The
+    commands are to be sent once the listeners are closed. Raises :class:`NeedsReload` if no command can
+    replace a key.
     """
     kept = {file.name: file for file in after.files}
     lists = [file for file in before.files if file.kind == "crt_list" and file.name in kept]

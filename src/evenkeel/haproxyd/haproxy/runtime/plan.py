@@ -17,7 +17,7 @@ from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
 from evenkeel.haproxyd.haproxy.config.server_arguments import (
     OWN_ADDRESS,
     UNSET_ADDRESS,
-    only_check_place_differs,
+    only_check_address_differs,
     parse_server_arguments,
     remove_health_checks,
 )
@@ -91,8 +91,8 @@ def plan_change(
 
 
 class _LoadBalancerChange:
-    """Change of one load balancer from ``before`` to ``after``. Its commands append removed servers to
-    ``gone``, and update ``live``.
+    """Change of one load balancer from ``before`` to ``after``. Yielding the commands appends removed servers
+    to ``gone``, and updates ``live``.
     """
 
     def __init__(
@@ -258,9 +258,9 @@ def _server_commands(backend: str, old: wire.BackendServer, new: wire.BackendSer
     if (old.address, old.port, old.backup) != (new.address, new.port, new.backup):
         raise NeedsReload(f"server {new.name}")
     if old.arguments != new.arguments:
-        if not only_check_place_differs(old, new):
+        if not only_check_address_differs(old, new):
             raise NeedsReload(f"server {new.name}")
-        yield set_check_place_command(backend, new)
+        yield set_check_address_command(backend, new)
     if old.weight != new.weight:
         yield set_weight_command(backend, new)
     if old.admin_up != new.admin_up:
@@ -294,7 +294,7 @@ def set_weight_command(backend: str, server: wire.BackendServer) -> RuntimeComma
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 
-def set_check_place_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+def set_check_address_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that sets address and port of a server's health checks."""
     wanted = parse_server_arguments(server)
     address = UNSET_ADDRESS if wanted.check_address == OWN_ADDRESS else wanted.check_address
