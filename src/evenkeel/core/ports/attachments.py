@@ -35,7 +35,7 @@ class AttachmentStore(Protocol):
 
     async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
         """Record that the network service did not answer on which hosts members are. ``members``: {network id:
-        addresses of members}.
+        addresses of members}; members whose host is known keep it.
 
         Load balancers are served without these hosts until :meth:`store_hosts` is called. The networks are due to be
         read again at once.
