@@ -100,9 +100,10 @@ class Rfc2136Zone:
             await self._send_update(update)
 
     async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
-        """Query the zone's authoritative servers concurrently; return a text that names a server without an
-        answer or without one of the records; empty if all have all records. Raises
-        :class:`ResolverUnavailable` if the zone's name servers cannot be read.
+        """Query the first :data:`SERVERS_MAX` of the zone's authoritative servers concurrently; return a text
+        that names a server without an answer or without one of the records, or that the zone has no
+        servers; empty if each queried server has all records. Raises :class:`ResolverUnavailable` if the
+        zone's name servers cannot be read.
         """
         servers = self._name_servers
         if not servers:

@@ -17,7 +17,7 @@ class SchemaState(Value):
     present: str
     """Revision in the database; empty: it has no tables."""
     needed: str
-    """Newest revision of this version."""
+    """Newest schema revision that this version of Even Keel has."""
     pending: tuple[str, ...]
     """Revisions that an upgrade would add, the first one first."""
     newer: bool

@@ -276,7 +276,9 @@ def read_common_networks_of_shard(connection: Connection, shard_id: ShardId) -> 
 
 
 def mark_unused_subnets_leaving(connection: Connection, networks: Collection[SharedNetwork]) -> None:
-    """Mark the subnets of these networks that no load balancer uses any more as leaving the devices."""
+    """Mark the subnets of these networks that no load balancer uses any more as leaving the devices, with new
+    revisions of the networks.
+    """
     for shard_id, network_id in networks:
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
         staying = *here, _address.c.leaving_revision.is_(None)

@@ -28,7 +28,7 @@ class LoadBalancerCounts(Value):
     by_operating_status: Mapping[str, int]
     """{operating status: number of load balancers}; statuses that no load balancer has are missing."""
     by_home: Mapping[str, int]
-    """{id of the home agent: number of load balancers}."""
+    """{id of the home agent: number of load balancers}; agents that are home of none are missing."""
     oldest_pending_seconds: float
     """Seconds since the oldest PENDING change was accepted; 0 if nothing is PENDING."""
     stuck: tuple[StuckLoadBalancers, ...]

@@ -40,9 +40,9 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Create those of the shards ``served`` that are missing, with higher epochs than they had, and assign
-    them to the agent. False: the history began more than :data:`RESTORING_SECONDS` ago, so nothing was
-    checked.
+    """Create those of the first :data:`RESTORED_MAX` shards of ``served`` that are missing, with higher
+    epochs than they had, and assign them to the agent, which then requests its shards. False: the history
+    began more than :data:`RESTORING_SECONDS` ago, so nothing was checked.
 
     Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too
     many.

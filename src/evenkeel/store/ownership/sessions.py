@@ -37,8 +37,8 @@ def read_session_id(connection: Connection, agent_id: AgentId) -> str | None:
 
 
 def record_state_report(connection: Connection, call: ReportState) -> None:
-    """Store an agent's state report, with its capacity figures, and make networks due to be read again that
-    the agent saw change. Raises :class:`SessionLost`.
+    """Store an agent's state report, with its capacity figures, and make the first :data:`MOVED_NETWORKS_MAX`
+    networks that the agent saw change due to be read again. Raises :class:`SessionLost`.
     """
     offered = call.enhanced_services
     # None, not 0: an agent that reports no devices has not seen them unreachable.

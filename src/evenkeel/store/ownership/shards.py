@@ -225,8 +225,9 @@ def _hand_shard_over(connection: Connection, shard: Any) -> bool:
 def raise_epoch(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
-    """Raise the shard's epoch above ``seen_epoch``, which a device has, with an event; True if it was raised,
-    False if the agent does not own the shard, None if there is no higher epoch.
+    """Raise the shard's epoch above ``seen_epoch``, which a device has, with an event, and make the agent
+    request its shards; True if it was raised, False if the agent does not own the shard, None if there is
+    no higher epoch.
     """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:

@@ -1,6 +1,5 @@
-"""Reads rows of members and pools with the attributes that status trees show: the bulk of a tree, of which
-each attribute costs time a thousand times. So each kind has a function of its own, which takes a quarter
-of the time of a general one.
+"""Builds members and pools, the bulk of a status tree, with only the attributes that the tree shows. Each
+kind has a function of its own, which takes a quarter of the time of a general one.
 """
 
 from collections.abc import Callable

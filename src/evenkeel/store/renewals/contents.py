@@ -83,7 +83,8 @@ def record_content(
     connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
 ) -> tuple[Change, ...]:
     """Store the content that was read; if it is new, raise the revisions of the load balancers that use it,
-    record an event, and return their changes.
+    record an event, and return their changes; empty without new content or load balancers. Listeners that
+    wait for the reference's first content are started.
 
     If another controller read other content meanwhile, or a load balancer came that is not locked, nothing is
     stored, and the reference is due again at once.

@@ -195,8 +195,8 @@ def _mark_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
 
 
 def _finding_events(group: Any, rows: Sequence[Any], kind: str, finding_text: str) -> list[EventRow]:
-    """Return an event of ``kind`` for each shard, which names the shard's load balancers in ``rows`` with the words
-    ``finding_text``.
+    """Return an event of ``kind`` for each shard, which names at most :data:`LOAD_BALANCERS_NAMED_MAX` of the
+    shard's load balancers in ``rows`` with the words ``finding_text``.
     """
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:

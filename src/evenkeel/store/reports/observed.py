@@ -138,7 +138,9 @@ def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
 
 
 def _status_parameters(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
-    """Return the statement parameters for the last of the statuses of each object of one kind, sorted by id."""
+    """Return the statement parameters for the last of the statuses of each object of one kind, sorted by id;
+    reasons are cut to :data:`REASON_CHARACTERS_MAX`.
+    """
     # Sorted by id below, which is the order in which all transactions write these rows.
     latest = {each.id: each for each in statuses if each.kind == kind}
     if kind != "loadbalancer":

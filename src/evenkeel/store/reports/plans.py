@@ -14,8 +14,8 @@ _inquiry = schema.plan_inquiry
 
 
 def record_plan_answer(connection: Connection, report: ReportPlan) -> None:
-    """Store the agent's answer with the operator's inquiry, if that still exists. Raises :class:`SessionLost`
-    unless the agent owns the shard.
+    """Store the agent's answer, cut to the limits of its size, with the operator's inquiry if the inquiry
+    still exists. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     check_shard_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
     answer = PlanAnswer(devices=limit_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])

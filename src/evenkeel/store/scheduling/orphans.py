@@ -67,7 +67,7 @@ def cap_orphan_times_at_now(connection: Connection) -> None:
 
 def assign_orphaned_partition(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
     """Create the shard for an orphaned partition and assign it to the agent that observes the devices, which
-    then empties the partition; record an event.
+    then empties the partition; record an event, and make the agent request its shards.
 
     False: there are too many orphans, no agent observes the devices, or the tenant has a shard (then the
     orphan is only forgotten).

@@ -308,9 +308,9 @@ def _may_receive_shard(agent_id: AgentId) -> Any:
 
 
 def assign_shards(connection: Connection, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
-    """Commit takeovers of shards, with events, and return the new owners; steps that another controller or a
-    revived owner overtook are left out. A constant number of statements. Locks all shards before any
-    agent.
+    """Commit takeovers of shards, with events, make the agents concerned request their shards, and return the
+    new owners; steps that another controller or a revived owner overtook are left out. A constant number
+    of statements. Locks all shards before any agent.
     """
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(

@@ -241,7 +241,7 @@ def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tu
 
 def cancel_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
     """Cancel at most :data:`MAX_SHARDS_PER_SNAPSHOT` handovers to agents that cannot take the shards any
-    more; the shards' owners keep them.
+    more; the shards' owners keep them, and are made to request their shards.
     """
     dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_agent_ids_query()))
     rows = connection.execute(
