@@ -86,7 +86,7 @@ class CloudWorld(PairWorld):
         facts = AgentFacts(environment=ENVIRONMENT, group_number=1, device_driver="bigip")
         moved = self._moved[host] = MovedNetworks()
         reporting = self.reporting[host] = NeutronAgent(settings, facts, device, moved)
-        return notify_after_changes(device, reporting.serve)
+        return notify_after_changes(device, reporting.report_when_bound)
 
     async def start_agent(self, host: str) -> None:
         await super().start_agent(host)
