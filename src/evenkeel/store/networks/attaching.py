@@ -169,7 +169,7 @@ def _attach_tenant_subnets(
 
 def _check_no_other_network(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
     """Check that the group's devices are not attached to one of the networks for another project, because a
-    segment can be in only one partition of a device. Raises :class:`NotAttachable` if they are.
+    segment can be in only one partition of a device. Raises :class:`NotAttachable` if the devices are.
     """
     shard = schema.shard
     other = connection.execute(

@@ -156,7 +156,7 @@ def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
     find.
 
     PostgreSQL expects rows with a text to be spread evenly, and would read the table, or another index in its
-    order, until it has the first page of rows. The settings end with the transaction at the latest.
+    order, until enough rows for the page are found. The settings end with the transaction at the latest.
     """
     if connection.dialect.name != "postgresql":
         yield

@@ -84,7 +84,7 @@ def record_content(
 ) -> tuple[Change, ...]:
     """Store the content that was read; if it is new, raise the revisions of the load balancers that use it,
     record an event, and return their changes; empty without new content or load balancers. Listeners that
-    wait for the reference's first content are started.
+    waited for the reference's first content become PENDING.
 
     If another controller read other content meanwhile, or a load balancer came that is not locked, nothing is
     stored, and the reference is due again at once.
@@ -155,8 +155,8 @@ def _read_user_ids(connection: Connection, id_: str) -> list[str]:
 
 
 def _start_waiting_listeners(connection: Connection, due: DueCertificate, ids: Sequence[LoadBalancerId]) -> None:
-    """Let listeners that waited for the certificate be created or changed by the new revision, and by no earlier
-    report.
+    """Mark listeners that waited for the certificate PENDING with the load balancer's new revision, so that
+    no report about an earlier revision makes them ACTIVE.
     """
     users = list(connection.scalars(select(_use.c.owner_id).where(_use.c.certificate_id == due.id)))
     pending = case((has_served_references(), PENDING_UPDATE), else_=PENDING_CREATE)
