@@ -51,7 +51,9 @@ class KeepaliveQueueSelector:
         self._keepalives_left = max(0, self._keepalives_left - 1)
 
     def record_working_queue(self) -> None:
-        """Record that the keepalive queue works: after its next failure the pause is the shortest again."""
+        """Record that a keepalive was answered through the keepalive queue: after the queue's next failure
+        the shared queue is used for the smallest number of keepalives again.
+        """
         self._rest = SHARED_QUEUE_KEEPALIVES[0]
 
     def pause_own_queue(self) -> None:

@@ -18,7 +18,7 @@ CONFIRMED_FOR_SECONDS = 90.0
 SERVED_LATELY_SECONDS = 60.0
 """A shard served within this time before a new history began may be one that the database lost."""
 SERVED_MAX = 5_000
-"""Maximum number of remembered shards."""
+"""Maximum number of shards that this agent stopped serving and remembers."""
 SERVED_PER_CALL = 500
 NAMED_FOR_SECONDS = 600.0
 """Time after a new history began for which lost shards are named to the database, until it has processed them."""

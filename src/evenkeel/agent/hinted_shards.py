@@ -22,7 +22,7 @@ class HintedShards:
         self.revision = -1
         """Revision up to which all changes are known; -1 before the first complete round."""
         self._answered = -1
-        """The newest revision in an answer, also to a read of some shards only."""
+        """The newest revision in an answer, also to a read of some shards only; -1 before the first answer."""
         self._shards: dict[ShardId, int] = {}
         """Revisions at which hinted shards were created that began during the round under way."""
         self._ahead: set[int] = set()

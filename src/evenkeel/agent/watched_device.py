@@ -29,7 +29,8 @@ class WatchedDevice:
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch, pass the ids of the ports of its applied load balancers to ``on_ports``, and
-        return the outcome. Raises the errors of the device.
+        return the outcome. Raises :class:`StaleOwner`, :class:`GuardLost` and :class:`DeviceUnavailable`,
+        as the device does.
         """
         outcome = await self._device.apply(batch)
         refused = {each.load_balancer_id for each in outcome.outcomes if each.error}

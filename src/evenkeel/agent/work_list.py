@@ -51,7 +51,9 @@ class TakenWork(Value):
 
 
 class WorkList:
-    """State of one shard's work, changed by named transitions only."""
+    """Load balancers of one shard that wait for a pass, have unconfirmed changes, or are retried, and the
+    times of the next retry and complete pass.
+    """
 
     def __init__(
         self,

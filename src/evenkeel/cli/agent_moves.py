@@ -46,7 +46,7 @@ class MoveShardsCommand(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Send the request, follow its progress with ``--wait``, and return the agent's columns and values.
-        Raises :class:`UsageError`, the client's errors, and ``Unfinished`` if the wait ends before the
+        Raises :class:`UsageError`, :class:`ClientError`, and ``Unfinished`` if the wait ends before the
         move.
         """
         request_body = self.request_body(parsed_args)

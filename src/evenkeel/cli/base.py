@@ -208,7 +208,7 @@ def warn_of_halted_environments(
 ) -> None:
     """Print a line on standard error, with advice, for each environment whose circuit breaker is open.
     ``key``: the field of ``rows`` that names the environment. Asks the API for the status if there is any.
-    Raises the client's errors.
+    Raises :class:`ClientError`.
     """
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
     status = command.client.get(f"{API}/status")["status"] if halted else {}
@@ -276,7 +276,7 @@ def fetch_all_pages(
     client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS, *, pages_max: int = MAX_PAGES
 ) -> list[dict[str, Any]]:
     """Return every item of the list ``key`` that the API pages at ``path``, from at most ``pages_max`` pages
-    of 1,000 items. Raises the client's errors.
+    of 1,000 items. Raises :class:`ClientError`.
     """
     items: list[dict[str, Any]] = []
     for _ in range(pages_max):

@@ -25,7 +25,9 @@ REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
 
 
 class ClientError(Exception):
-    """Base of the client's errors; the text is for the operator."""
+    """Base of the errors of :class:`Client` and of commands; the text is for the operator. ``exit_code``: the
+    command's exit code.
+    """
 
     exit_code = 1
 

@@ -19,9 +19,9 @@ ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 SHORT_ID_CHARACTERS = 8
 
 ITEMS_MAX = 20
-"""Most items of a list that a table shows in one field."""
+"""Maximum number of items of a list that a table shows in one field."""
 LINE_CHARACTERS = 54
-"""Most characters of an item on one line, so that a table fits 80 columns."""
+"""Maximum number of characters of an item on one line, so that a table fits 80 columns."""
 _MOMENT_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
 """A time as the API writes it, in UTC without a zone, like Octavia's."""
 TENANTS_TEXTS = frozenset({"name", "description", "text"})

@@ -12,7 +12,7 @@ from evenkeel.cli.base import ApiCommand
 from evenkeel.cli.client import API, Client
 
 NAMES_MAX = 50
-"""Most names that are offered."""
+"""Maximum number of names that are offered."""
 ASK_SECONDS = 2
 """Time-out, seconds, of a look-up of names during a completion."""
 KIND_OF_METAVAR = {"AGENT": "agent", "LB": "loadbalancer"}

@@ -103,8 +103,8 @@ class EnvironmentCommand(ShowCommand):
         _add_name_argument(parser)
 
     def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Send the command's request; return the environment as the API reports it. Raises the client's
-        errors.
+        """Send the command's request; return the environment as the API reports it. Raises
+        :class:`ClientError`.
         """
         raise NotImplementedError
 
@@ -118,7 +118,7 @@ class ShowEnvironment(EnvironmentCommand):
     """Show an environment."""
 
     def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Return the environment exactly as the API reports it. Raises the client's errors."""
+        """Return the environment exactly as the API reports it. Raises :class:`ClientError`."""
         row: dict[str, Any] = self.client.get(_environment_path(parsed_args))["environment"]
         return row
 
@@ -134,7 +134,7 @@ class SetEnvironment(EnvironmentCommand):
 
     def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Change the environment and return it as the API reports it afterwards. Raises :class:`UsageError`
-        if no change is given, and the client's errors.
+        if no change is given, and :class:`ClientError`.
         """
         changes = _given_changes(parsed_args)
         if not changes:
@@ -153,7 +153,7 @@ class ResumeEnvironment(EnvironmentCommand):
 
     def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Close the environment's circuit breaker and return the environment as the API reports it
-        afterwards. Raises the client's errors.
+        afterwards. Raises :class:`ClientError`.
         """
         row: dict[str, Any] = self.client.put(f"{_environment_path(parsed_args)}/resume")["environment"]
         return row

@@ -96,7 +96,7 @@ def parse_event_count(text: str) -> int:
 
 
 def newest_events(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
-    """Return the newest ``limit`` events that match ``query``, oldest first. Raises the client's errors."""
+    """Return the newest ``limit`` events that match ``query``, oldest first. Raises :class:`ClientError`."""
     events: list[dict[str, Any]] = client.get(f"{API}/events", {**query, "limit": limit, "newest": "true"})["events"]
     return events
 

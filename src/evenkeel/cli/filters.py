@@ -10,7 +10,7 @@ from evenkeel.core.kit.similar import similar_names
 Options = ArgumentParser | _MutuallyExclusiveGroup
 
 NEAR_MAX = 5
-"""Most names that are suggested in place of an unknown name."""
+"""Maximum number of names that are suggested in place of an unknown name."""
 
 
 def add_choice_filter(

@@ -52,9 +52,9 @@ FILTERS = {
 """Names of the command's options, each with the parameter of Octavia's API that it sets."""
 TOO_SHORT_ID = re.compile(r"[0-9a-f]{1,3}")
 NEAR_PAGES = 5
-"""Most pages of names that are searched for one that resembles an unknown one."""
+"""Maximum number of pages of names that are searched for one that resembles an unknown one."""
 CANDIDATES_MAX = 10
-"""Most load balancers that are listed for an ambiguous name."""
+"""Maximum number of load balancers that are listed for an ambiguous name."""
 
 
 def add_load_balancer_argument(parser: ArgumentParser) -> None:

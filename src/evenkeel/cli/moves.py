@@ -25,8 +25,9 @@ NARROW = {
 
 
 class MoveLoadBalancers(ApiCommand):
-    """``evenkeel move``: shows the plan to move a load balancer, or all of a project, to another device
-    group; with ``--yes`` it moves them and waits.
+    """``evenkeel move``: shows the plan to move a load balancer, or all of a project, to another device group
+    or environment; with ``--yes`` it moves them and waits, unless ``--no-wait`` is given. ``--finish`` and
+    ``--back`` end a waiting step of a move, or reverse the move.
     """
 
     act = "move_create"
@@ -96,7 +97,7 @@ class MoveLoadBalancers(ApiCommand):
 
     def _follow_moves(self, ids: list[str]) -> None:
         """Print each new step of the load balancers' moves until every move is done, or waits for the
-        operator to route the traffic. Raises the client's errors.
+        operator to route the traffic. Raises :class:`ClientError`.
         """
         shown: dict[str, str] = {}
         while True:

@@ -58,8 +58,8 @@ class SchedulerPort(Protocol):
 
 
 class FailureDetector:
-    """Probes on the bus whether the agents' processes are present, and ends the sessions of those that are
-    absent twice.
+    """Probes on the bus whether the agents' processes are present, and ends the sessions of agents that are
+    absent in two probes in a row.
     """
 
     def __init__(
@@ -88,7 +88,8 @@ class FailureDetector:
         self._read_at = 0.0
         """Monotonic time until which the change indicator may replace a read of the sessions."""
         self._quiet_marks: tuple[float, ...] | None = None
-        """Marks of the change indicator before the last poll, if no session had a reason to be probed."""
+        """Marks of the change indicator before the last poll, if that found no session to probe; None: the
+        next poll reads the sessions."""
         self._woken = asyncio.Event()
 
     def note_departure(self, notice: Departure) -> None:

@@ -54,8 +54,8 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
 
 
 def _sort_children(tree: LoadBalancerTree) -> LoadBalancerTree:
-    """Return the tree with children sorted as the database returns them, so that the definition equals a requested
-    one.
+    """Return the tree with its children sorted by id, as the database returns them: then an inlined
+    definition equals the one that an agent would read for the same revision.
     """
     return replace(
         tree,

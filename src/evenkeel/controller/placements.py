@@ -30,7 +30,7 @@ class PlacementPort(Protocol):
 
     async def place(self, change: Change, project_id: ProjectId) -> None:
         """Place the load balancer that the change created by a decision; if that is impossible now, store the
-        reason. Raises the errors of the store.
+        reason. Raises :class:`StoreUnavailable`.
         """
         ...
 
@@ -49,8 +49,9 @@ class _WaitingPlacement(NamedTuple):
 
 
 class Placements:
-    """Places new load balancers on shards; those of one tenant that arrive together are placed in one
-    transaction.
+    """Places new load balancers on shards. Of those of one tenant that arrive together, the first is placed
+    by the scheduler's decision, the others join its shard in one transaction, at most :data:`JOINED_MAX`
+    at a time.
     """
 
     def __init__(self, scheduling: SchedulingStore, scheduler: PlacementPort, hints: Hints) -> None:

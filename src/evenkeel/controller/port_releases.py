@@ -1,9 +1,9 @@
-"""Deletes ports at the network service, of VIPs and of addresses of devices: when nothing uses them any more, and after
-a failed create.
+"""Deletes ports of VIPs and of devices' addresses at the network service when nothing uses the ports any
+more, and after a failed create.
 
-Claims in the database name the ports; one controller at a time takes a claim, which stays until its port is deleted,
-however often that fails. A claim that nothing ever held may belong to a request that Neutron is still
-processing, so "nothing found" counts only after a while.
+Claims in the database name the ports. One controller at a time takes a claim, and the claim stays until its
+port is deleted, however often that fails. A claim without a port id may belong to a create request that
+Neutron is still processing, so "nothing found" counts only :data:`LATE_SECONDS` after the claim.
 """
 
 import structlog

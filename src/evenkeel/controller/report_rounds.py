@@ -37,7 +37,9 @@ class ReportRounds:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def record(self, report: ReportApplied) -> ReportReceipt:
-        """Record the report and return its receipt after the commit. Raises the errors of the store."""
+        """Record the report and return its receipt after the commit. Raises :class:`StoreUnavailable`, and
+        any other error of the store that concerns this report.
+        """
         waiting = _WaitingReport(report, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if not self._running:

@@ -72,7 +72,7 @@ class Scheduler:
         """Monotonic time of the next complete scan, even if the change indicator shows no change."""
         self._pause = InterruptibleSleep()
         self._indicator: ChangeIndicator | None = None
-        """The newest change indicator, whose read began at ``_indicator_at``."""
+        """The newest change indicator, whose read began at ``_indicator_at``; None before the first read."""
         self._indicator_at = 0.0
 
     def _choose_any(self, equals: Sequence[T]) -> T:
@@ -328,7 +328,9 @@ def why_unplaced(environment: str, groups: Sequence[PlacementGroup]) -> str:
 
 
 def _why_not_in_zone(environment: str, groups: Sequence[PlacementGroup]) -> str:
-    """Return why a load balancer waits whose availability zone names a device group (human-readable)."""
+    """Return the reason, for users, why a load balancer cannot be placed in the device group of its
+    availability zone. ``groups``: that group; empty if no agent has registered in it.
+    """
     if not groups:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
     if not any(agent.eligible for group in groups for agent in group.agents):

@@ -165,7 +165,7 @@ class TrafficRecorder:
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
         """Return the load balancers with the most new connections in the last interval, busiest first; empty
-        if the last poll is too old. Any thread may call it.
+        if the last poll is more than :data:`GAP` intervals ago. Any thread may call it.
         """
         # Between two polls; later they would be shown as of now while the database does not answer.
         recent = self._clock.monotonic() - self._looked_at <= self._settings.interval_seconds * GAP

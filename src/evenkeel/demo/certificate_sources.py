@@ -23,7 +23,7 @@ class AcmeCertificates:
 
     async def provide_first(self, project_id: str) -> str:
         """Request the first certificate, wait until it is issued, and return its reference. Raises
-        :class:`StepFailed` with its state if it is not issued in time, and the client's errors.
+        :class:`StepFailed` with its state if it is not issued in time, and :class:`ClientError`.
         """
         body = {"project_id": project_id, "name": CERTIFICATE_NAME, "names": [SERVER_NAME]}
         await asyncio.to_thread(self._client.post, f"{API}/certificates", {"certificate": body})
@@ -43,7 +43,7 @@ class AcmeCertificates:
 
     async def replace_certificate(self, project_id: str) -> None:
         """Revoke the certificate, so that controllers order another one under the same reference at once;
-        returns before it is issued. Raises the client's errors.
+        returns before it is issued. Raises :class:`ClientError`.
         """
         path = f"{API}/certificates/{project_id}/{CERTIFICATE_NAME}/revoke"
         await asyncio.to_thread(self._client.put, path, {"revocation": {"reason": "superseded"}})

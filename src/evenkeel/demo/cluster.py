@@ -110,7 +110,7 @@ class Cluster:
 
     async def get_json(self, path: str, **query: Any) -> Any:
         """Send a GET request to the operators' API of any controller that answers, and return the decoded
-        JSON. Raises the client's errors.
+        JSON. Raises :class:`ClientError`.
         """
         return await asyncio.to_thread(self.client().get, f"{API}{path}", query)
 
@@ -242,7 +242,10 @@ class Cluster:
         self.processes[name].stop()
 
     def close(self) -> None:
-        """Stop all processes, agents first so that they can end their sessions."""
+        """Stop all processes, agents first so that they can end their sessions, and close the device side.
+        Processes that do not end in time are killed. Blocks. Raises :class:`ProcessFailed` if HAProxys
+        could not be ended.
+        """
         for prefix in ("agent-", "controller-", ""):
             stop_all([process for name, process in self.processes.items() if name.startswith(prefix)])
         self.side.close()

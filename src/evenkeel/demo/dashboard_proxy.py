@@ -42,7 +42,7 @@ class DashboardProxy:
         self._session: ClientSession | None = None
         self._hosts: frozenset[str] = frozenset()
         self.url = ""
-        """URL of the dashboard, with the token."""
+        """URL of the dashboard, with the token; empty before the start."""
 
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1, and set ``url``."""

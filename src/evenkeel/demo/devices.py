@@ -34,7 +34,7 @@ class EmulatedDevice:
 
 class Emulator:
     """Client of a running emulator. ``ca_file``: certificate that verifies the devices; ``user``,
-    ``password``: of the devices. All methods block for up to some seconds, and raise the client's errors
+    ``password``: of the devices. All methods block for up to some seconds, and raise :class:`ClientError`
     or OSError if the emulator does not answer.
     """
 

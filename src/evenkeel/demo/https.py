@@ -58,7 +58,7 @@ class HttpsWebsite:
 
     async def renew(self) -> None:
         """Replace the certificate and wait until clients see the new one; the time is added to the outcome.
-        Raises :class:`~evenkeel.demo.waiting.StepFailed` if they do not, and the API client's errors.
+        Raises :class:`~evenkeel.demo.waiting.StepFailed` if they do not, and :class:`ClientError`.
         """
         known = len(self._authority.issued)
         began = time.monotonic()

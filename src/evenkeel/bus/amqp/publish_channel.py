@@ -54,7 +54,8 @@ class PublishChannel:
         more over a new channel. ``exchange``: empty for the default one.
 
         Raises :class:`PublishError` if a ``mandatory`` message reaches no queue, :class:`PublishRefused`, and
-        the library's errors for a lost connection.
+        aio_pika's errors for a lost connection, which ``translate_errors()`` turns into
+        :class:`BusUnavailable`.
         """
         tried = self._channel
         try:
@@ -132,8 +133,8 @@ class TransientChannel:
         """Pass a message to the connection for sending, and return without a confirm: the message may get
         lost.
 
-        Raises the library's errors for a lost connection, and :class:`TimeoutError` after ``timeout_seconds``
-        (None: no limit).
+        Raises aio_pika's errors for a lost connection, which ``translate_errors()`` turns into
+        :class:`BusUnavailable`, and :class:`TimeoutError` after ``timeout_seconds`` (None: no limit).
         """
         channel = self._channel
         # Without confirms the broker reports an error, such as a missing exchange, only by closing the channel.

@@ -67,7 +67,7 @@ class Publisher:
         cls, connection: AbstractConnection, on_reply: Callable[[bytes], None], user: str | None = None
     ) -> "Publisher":
         """Open a publisher on a connection; ``on_reply`` receives the encoded replies to its calls. Raises
-        the client library's errors.
+        aio_pika's errors, which ``translate_errors()`` turns into :class:`BusUnavailable`.
 
         ``user``: name of an agent's own user; calls contain it, validated by the broker, and go through the
         exchange for calls, the only one that this user may write to. None: the queue is addressed directly.

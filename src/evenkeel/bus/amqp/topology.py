@@ -45,8 +45,8 @@ _DEAD_REASONS = ("rejected", "delivery_limit")
 
 
 async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
-    """Declare a work queue, and return it; declares the dead-letter exchange and queue first. Raises the
-    client library's errors, for example if the broker refuses.
+    """Declare a work queue, and return it; declares the dead-letter exchange and queue first. Raises
+    aio_pika's errors, which ``translate_errors()`` turns into :class:`BusUnavailable`.
     """
     await _declare_dead_letter_queue(channel)
     return await declare_own_queue(channel, name)
@@ -54,7 +54,8 @@ async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
     """Declare a work queue, and return it, without the dead-letter queue, which an agent with its own user
-    may not declare. Raises the client library's errors.
+    may not declare. Raises aio_pika's errors, which ``translate_errors()`` turns into
+    :class:`BusUnavailable`.
     """
     return await channel.declare_queue(
         name, durable=True, arguments=_TRANSIENT_QUEUE_ARGUMENTS if is_transient(name) else _DURABLE_QUEUE_ARGUMENTS
@@ -70,7 +71,9 @@ def calls_exchange(queue: str) -> str:
 
 
 async def declare_calls_exchange(channel: AbstractChannel, queue: AbstractQueue) -> None:
-    """Declare the exchange of a callback queue, and bind the queue to it. Raises the client library's errors."""
+    """Declare the exchange of a callback queue, and bind the queue to it. Raises aio_pika's errors, which
+    ``translate_errors()`` turns into :class:`BusUnavailable`.
+    """
     exchange = await channel.declare_exchange(calls_exchange(queue.name), "fanout", durable=True)
     # A fanout exchange ignores routing keys, so an agent can reach nothing but this queue through it.
     await queue.bind(exchange)

@@ -133,7 +133,8 @@ class WillQueue:
 
     async def revoke_will(self) -> None:
         """Acknowledge the will and delete its queue, so that the broker does not send it: the process
-        withdraws its name itself. Raises the client library's errors.
+        withdraws its name itself. Raises aio_pika's errors, which ``translate_errors()`` turns into
+        :class:`BusUnavailable`.
         """
         if self._renewing is not None:
             self._renewing.cancel()

@@ -1,4 +1,4 @@
-"""Translates options of F5's agent and Neutron to our files, and records the fate of each option. Pure.
+"""Translates options of F5's agent and Neutron to our files, and records the outcome for each option. Pure.
 
 A value that cannot be used here is not written; the operator has to decide instead, and a problem names the option.
 """
@@ -51,7 +51,9 @@ _LOGIN_REMARK = "[keystone_authtoken] and [neutron] of the controllers have the 
 
 
 class ImportedOption(NamedTuple):
-    """Fate of one option of the imported files. The option's value is left out, because it may be a secret."""
+    """Outcome for one option of the imported files, with a remark. The option's value is left out, because it may be a
+    secret.
+    """
 
     file: str
     option: str
@@ -60,8 +62,9 @@ class ImportedOption(NamedTuple):
 
 
 class ConfigurationImportResult(NamedTuple):
-    """Result of the import: the options of Even Keel's two files, the devices' password, the fate of every
-    option, and ``problems``, which the operator has to decide.
+    """Result of the import: the lines of the ``controller``'s and the ``agent``'s ini file, the devices'
+    ``password`` (empty: unset or unusable), ``findings`` with what became of each option, and
+    ``problems``, which the operator has to decide.
     """
 
     controller: tuple[OptionLine, ...]
@@ -325,8 +328,9 @@ class ConfigurationImporter:
         return str(value in TRUE)
 
     def _tunnel_types(self) -> list[str]:
-        """Return the tunnel types to write: the option's, or F5's default if there is a self IP for tunnels;
-        none without a self IP. Records problems of the option.
+        """Return the tunnel types to write: the supported ones in ``advertised_tunnel_types``, or F5's
+        default (vxlan; of a v1 agent both) if that is not set. Empty without a self IP for tunnels.
+        Records a problem for other types, and for types without a self IP.
         """
         has_end = bool(self._f5_option("f5_vtep_selfip_name"))
         if "advertised_tunnel_types" not in self._agent_names:

@@ -19,7 +19,7 @@ DIFFERS = "differs"
 OUTDATED = "outdated"
 """Outcome of a held load balancer with other attributes, which ``apply`` would update."""
 AT_ONCE = 4
-"""Most requests to our API at the same time."""
+"""Maximum number of concurrent requests to Even Keel's API."""
 
 
 class ImportRow(NamedTuple):

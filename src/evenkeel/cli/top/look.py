@@ -37,7 +37,7 @@ class SnapshotReader:
         self._names: dict[str, str] = {}
 
     def read_snapshot(self) -> TopSnapshot:
-        """Read the system's state. Raises the client's errors."""
+        """Read the system's state. Raises :class:`ClientError`."""
         client = self._client
         status = client.get(f"{API}/status")["status"]
         waiting = sum(status["load_balancers"].get(name, 0) for name in PENDING_STATUSES)

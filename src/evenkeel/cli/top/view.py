@@ -11,7 +11,7 @@ from evenkeel.cli.series import short_number
 from evenkeel.cli.top.look import TopSnapshot
 
 PLAIN_ROWS_MAX = 10
-"""Most rows of a section where the height is not limited."""
+"""Maximum number of rows of a section on a screen without a height limit."""
 GAP = "  "
 BAD = "bold red"
 NOTABLE = "yellow"
@@ -52,8 +52,8 @@ def view_lines(
 
 
 def _visible_rows(section: Section, count: int) -> list[Text]:
-    """Return ``count`` lines of a section; if rows at the end are left out, the last line tells how many,
-    unless there is only one line.
+    """Return ``count`` lines of a section: its last rows if ``section.last``, else its first. The last line
+    has the number of rows left out, unless the rows are the last ones or there is only one line.
     """
     more = len(section.rows) - count
     if not more:
@@ -167,7 +167,9 @@ def _event_line(row: Mapping[str, Any]) -> Text:
 
 
 def _aligned_rows(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
-    """Return the rows as lines whose cells are aligned in columns."""
+    """Return one line per row, with the cells aligned in columns. ``styles``: the style of each row; empty:
+    none.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         _safe_line(GAP + GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")

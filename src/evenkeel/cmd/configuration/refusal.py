@@ -10,7 +10,7 @@ from evenkeel.cmd.configuration.loading import read_files
 from evenkeel.config.problems import problem_texts
 
 REFUSED = 2
-"""Exit code for a refused configuration."""
+"""Exit code of a process that does not start, because its configuration is invalid."""
 PRINTED_MAX = 20
 """Maximum number of printed problems; further ones are counted."""
 

@@ -65,8 +65,9 @@ async def run_beside(main: Main, *, name: str) -> None:
 
 
 class ThreadedChangeSink:
-    """The :class:`ChangeSink` of another event loop: each method runs the sink's in the controller's event
-    loop, waits for its end, and raises its errors. Create it in the loop of ``sink``, use it in the API's.
+    """A :class:`ChangeSink` for the API's event loop: each method runs the same method of ``sink`` in the
+    controller's event loop, waits for its end, and raises what it raised. Create it in the controller's
+    loop.
     """
 
     def __init__(self, sink: ChangeSink) -> None:

@@ -52,9 +52,10 @@ def ignore_hangup() -> None:
 
 
 class Reloading:
-    """Reloads the configuration of a process. ``command``, ``arguments`` and ``groups``: as for :func:`load`.
-    ``actions``: functions that apply changed options, by the names of these options, ``section.option`` or
-    ``option``.
+    """Reloads the configuration of a process at SIGHUP, and files that options name when they change.
+    ``command``, ``arguments`` and ``groups``: as for :func:`load`. ``actions``: by the names of options
+    (``section.option`` or ``option``), the function that applies them, called at each reload; it raises
+    :class:`ValueError` for values that cannot be used.
     """
 
     def __init__(

@@ -31,11 +31,11 @@ from evenkeel.core.resources.enhanced_services import NAME_WORDS, ServiceParamet
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
-"""Most definitions in all files together."""
+"""Maximum number of definitions in all files together."""
 LIST_MAX = 32
 """Maximum number of objects that one tag names."""
 DISCARDED_MAX = len(TAGS)
-"""Most unusable tags of one definition that are named."""
+"""Maximum number of unusable tags of one definition for which a reason is reported."""
 SHOWN_CHARACTERS_MAX = 80
 
 _FOLDER = "/Common/"

@@ -19,9 +19,9 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Subnet
 
 SUBNETS_MAX = 200
-"""Most subnets of one network that are read."""
+"""Maximum number of subnets of one network that are read."""
 ITEMS_MAX = 1000
-"""Most items of any other list that are read."""
+"""Maximum number of items of any other list that are read."""
 
 
 class NeutronPort(Value):
@@ -46,7 +46,7 @@ class PortState(Value):
     device_id: str = ""
     binding_host: str = ""
     is_up: bool = True
-    """The port's administrative state."""
+    """The port's administrative state (``admin_state_up``): False means that it carries no traffic."""
 
 
 class NeutronNetworkInfo(Value):
@@ -90,20 +90,24 @@ class NeutronClient:
             return self._proxy
 
     def subnet(self, subnet_id: str) -> Subnet | None:
-        """Look up a subnet by id; None if Neutron does not have it. Raises the SDK's errors."""
+        """Look up a subnet by id; None if Neutron does not have it. Raises the SDK's errors
+        (``errors.FOREIGN``).
+        """
         row = _get_or_none(self._sdk.get_subnet, subnet_id)
         return None if row is None else _convert_subnet(row)
 
     def network_subnets(self, network_id: str) -> list[Subnet]:
         """List the subnets of the network, at most :data:`SUBNETS_MAX`; none if Neutron does not have the
-        network. Raises the SDK's errors.
+        network. Raises the SDK's errors (``errors.FOREIGN``).
         """
         # The SDK returns a generator that requests page after page; islice ends it.
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
         return [_convert_subnet(row) for row in found]
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
-        """Look up a network by id; None if Neutron does not have it. Raises the SDK's errors."""
+        """Look up a network by id; None if Neutron does not have it. Raises the SDK's errors
+        (``errors.FOREIGN``).
+        """
         row = _get_or_none(self._sdk.get_network, network_id)
         return (
             None
@@ -117,7 +121,7 @@ class NeutronClient:
         """Return the ids of networks that other projects share with the project or with all projects, and of
         external networks.
 
-        ``network_id``: only this network is considered. Raises the SDK's errors.
+        ``network_id``: only this network is considered. Raises the SDK's errors (``errors.FOREIGN``).
         """
         # Neutron writes "all projects" as *. External networks have an RBAC policy, too, with another action.
         filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
@@ -126,7 +130,9 @@ class NeutronClient:
         return {row.object_id for row in islice(self._sdk.rbac_policies(**filters), ITEMS_MAX)}
 
     def port(self, port_id: str) -> NeutronPort | None:
-        """Look up a port by id; None if Neutron does not have it. Raises the SDK's errors."""
+        """Look up a port by id; None if Neutron does not have it. Raises the SDK's errors
+        (``errors.FOREIGN``).
+        """
         row = _get_or_none(self._sdk.get_port, port_id)
         return None if row is None else _convert_port(row)
 
@@ -134,7 +140,8 @@ class NeutronClient:
         """Create a port for a VIP and its additional VIPs, with the addresses in the plan; Neutron chooses
         those that are None.
 
-        The port is administratively down until it is bound, as in Octavia and LBaaS. Raises the SDK's errors.
+        The port is administratively down until it is bound, as in Octavia and LBaaS. Raises the SDK's errors
+        (``errors.FOREIGN``).
         """
         chosen: dict[str, Any] = {}
         if options.security_group_ids:
@@ -161,19 +168,19 @@ class NeutronClient:
 
     def port_ids(self, device_owner: str, device_id: str) -> list[str]:
         """Return the ids of the ports with this device owner and device id, at most :data:`ITEMS_MAX`. Raises
-        the SDK's errors.
+        the SDK's errors (``errors.FOREIGN``).
         """
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def find_existing_ports(self, port_ids: Sequence[str]) -> set[str]:
-        """Return those of the port ids whose ports exist. Raises the SDK's errors."""
+        """Return those of the port ids whose ports exist. Raises the SDK's errors (``errors.FOREIGN``)."""
         rows = self.list_documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}
 
     def port_state(self, port_id: str) -> PortState | None:
         """Read a port's mutable attributes and revision; None if the port does not exist. Raises the SDK's
-        errors.
+        errors (``errors.FOREIGN``).
         """
         row = _get_or_none(self._sdk.get_port, port_id)
         return (
@@ -194,7 +201,8 @@ class NeutronClient:
     def update_port(self, port: PortState, options: PortOptions) -> bool:
         """Set the options on the port, as far as they differ; a port that gets a host is switched on.
         ``security_group_ids`` empty: the project's default group; None: unchanged, like the host. Returns
-        False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's errors.
+        False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's errors
+        (``errors.FOREIGN``).
         """
         changes: dict[str, Any] = {}
         if options.qos_policy_id != port.qos_policy_id:
@@ -217,7 +225,7 @@ class NeutronClient:
         that the port is bound to.
 
         Returns False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's
-        errors.
+        errors (``errors.FOREIGN``).
         """
         changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
         bound = {"binding:host_id": binding_host} if binding_host not in ("", port.binding_host) else {}
@@ -225,7 +233,7 @@ class NeutronClient:
 
     def unbind_port(self, port: PortState) -> bool:
         """Unbind the port from its host. Returns False if the port was changed since ``port`` was read, and
-        is still bound. Raises the SDK's errors.
+        is still bound. Raises the SDK's errors (``errors.FOREIGN``).
         """
         return self._change_port(port, {"binding:host_id": ""})
 
@@ -239,7 +247,7 @@ class NeutronClient:
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
         """Return the id of the project's default security group, in a tuple; empty if Neutron has none.
-        Raises the SDK's errors.
+        Raises the SDK's errors (``errors.FOREIGN``).
         """
         # Neutron has exactly one group of this name in each project.
         filters = {"project_id": project_id, "name": "default"}
@@ -247,13 +255,13 @@ class NeutronClient:
 
     def usable_security_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
         """Return those of the security group ids that the project owns, or that are shared with the project.
-        Raises the SDK's errors.
+        Raises the SDK's errors (``errors.FOREIGN``).
         """
         rows = self.list_documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
-        """Delete the port; returns False if it did not exist. Raises the SDK's errors."""
+        """Delete the port; returns False if it did not exist. Raises the SDK's errors (``errors.FOREIGN``)."""
         try:
             # By default the SDK ignores a missing port, but callers need to know whether there was one.
             self._sdk.delete_port(port_id, ignore_missing=False)
@@ -263,7 +271,8 @@ class NeutronClient:
 
     def create_device_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
         """Create a port with one address of the subnet, which Neutron chooses, for an address of a device.
-        ``binding_host``: host that the port is bound to; empty: none. Raises the SDK's errors.
+        ``binding_host``: host that the port is bound to; empty: none. Raises the SDK's errors
+        (``errors.FOREIGN``).
         """
         bound = {"binding:host_id": binding_host} if binding_host else {}
         return _convert_port(
@@ -279,12 +288,14 @@ class NeutronClient:
         )
 
     def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
-        """List the subnets with these ids; missing ones are left out. Raises the SDK's errors."""
+        """List the subnets with these ids; missing ones are left out. Raises the SDK's errors
+        (``errors.FOREIGN``).
+        """
         return [_convert_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
 
     def network_ports(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
         """List the network's ports that have one of these addresses, as Neutron's JSON with the attributes
-        that facts need. Raises the SDK's errors.
+        that facts need. Raises the SDK's errors (``errors.FOREIGN``).
         """
         filters = {
             "network_id": network_id,
@@ -294,12 +305,14 @@ class NeutronClient:
         return self.list_documents("/ports", "ports", filters, limit=ITEMS_MAX)
 
     def host_agents(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
-        """List the Neutron agents on these hosts, as Neutron's JSON. Raises the SDK's errors."""
+        """List the Neutron agents on these hosts, as Neutron's JSON. Raises the SDK's errors
+        (``errors.FOREIGN``).
+        """
         return self.list_documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
     def list_documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
         """List the first ``limit`` items of the collection at ``path`` that match ``query``, as Neutron's
-        JSON. ``key``: name of the list in the response. Raises the SDK's errors.
+        JSON. ``key``: name of the list in the response. Raises the SDK's errors (``errors.FOREIGN``).
         """
         answer = self._sdk.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)

@@ -183,7 +183,7 @@ def read_entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     is logged in.
 
     An API that lacks the kind, like older releases, or does not show it has no entries. Raises
-    :class:`BadSource` for an unusable answer, and the client's errors.
+    :class:`BadSource` for an unusable answer, and :class:`ClientError`.
     """
     profiles = {row["id"]: row for row in _visible_rows(api, kind.profiles_path, kind.profiles_key)}
     found: dict[str, OfferedEntry] = {}

@@ -88,7 +88,7 @@ class ImportOctavia(ApiCommand):
 
     def _import_all(self, parsed_args: Namespace) -> None:
         """Read the source, import its load balancers and show the outcome; problems set the exit code 1.
-        Raises :class:`UsageError`, :class:`BadSource` and the client's errors.
+        Raises :class:`UsageError`, :class:`BadSource` and :class:`ClientError`.
         """
         _check_options(parsed_args)
         client = source_client(

@@ -55,7 +55,7 @@ class DefaultQuota(NamedTuple):
 
 def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
     """Return the default quotas, for projects without their own, that differ at the source and at Even Keel.
-    Raises :class:`BadSource` for an unusable answer, and the client's errors.
+    Raises :class:`BadSource` for an unusable answer, and :class:`ClientError`.
     """
     (there, _), (here, _) = (_valid_limits(api.read_object("/quotas/defaults", "quota")) for api in (source, ours))
     return [
@@ -71,8 +71,8 @@ def import_quotas(
     """Compare the quotas of each project that has its own at the source (or of one project) with Even Keel's,
     and yield the outcomes; with ``apply`` set Even Keel's limits.
 
-    Raises :class:`BadSource` and the client's errors for what cannot be read at the source; a refusal by Even
-    Keel is an outcome.
+    Raises :class:`BadSource` and :class:`ClientError` for what cannot be read at the source; a refusal by
+    Even Keel is an outcome.
     """
     rows: Iterable[Row]
     if project_id is None:

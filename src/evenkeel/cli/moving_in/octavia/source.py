@@ -22,7 +22,7 @@ _IDENTITIES = {"quotas": "project_id", "availability_zones": "name"}
 _ALIASES = {"amphora": ("octavia",)}
 """Other names of a provider: Octavia shows its oldest load balancers, stored without a provider, under ``octavia``."""
 PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
-"""Most projects for which lists are read project by project; for more projects the lists of all projects are read."""
+"""Maximum number of projects for which lists are read project by project; for more projects the lists of all projects are read."""
 
 
 class LoadBalancerFilter(NamedTuple):
@@ -71,7 +71,7 @@ class OctaviaApi:
         """Read the wanted load balancers with all their children; ids of those that changed meanwhile are in
         :attr:`SourceObjects.moving`.
 
-        Raises :class:`BadSource` for an unusable answer, and the client's errors.
+        Raises :class:`BadSource` for an unusable answer, and :class:`ClientError`.
         """
         before = self._load_balancers(wanted)
         if not before:
@@ -103,13 +103,13 @@ class OctaviaApi:
 
     def read_rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
         """Read all pages of the list ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for
-        an unusable answer, and the client's errors.
+        an unusable answer, and :class:`ClientError`.
         """
         return list(self._fetch_pages(path, key, filters))
 
     def read_object(self, path: str, key: str) -> Row:
         """Read the object ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for an unusable
-        answer, and the client's errors.
+        answer, and :class:`ClientError`.
         """
         row = self._fetch_document(path, {}).get(key)
         if not isinstance(row, Mapping):

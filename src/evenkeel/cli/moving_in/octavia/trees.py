@@ -224,8 +224,9 @@ def _required_row(kind: str, id_: str, rows: Mapping[str, Row]) -> Row:
 
 
 def _listed_children(kind: str, parent: Row, attribute: str, rows: Mapping[str, Iterable[Row]]) -> list[Row]:
-    """Return the objects that the parent's own list returned. Raises :class:`_CannotImport` if they are not
-    those that the parent names in ``attribute``.
+    """Return the parent's children from ``rows``, ``{parent's id: children}``. Raises :class:`_CannotImport`
+    if they are not exactly the objects to which the parent refers in ``attribute``: then they were changed
+    while the source was read.
     """
     found = list(rows.get(str(parent["id"]), ()))
     if sorted(str(each["id"]) for each in found) != sorted(referenced_ids(parent.get(attribute))):

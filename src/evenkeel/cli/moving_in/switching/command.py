@@ -135,8 +135,8 @@ class _SwitchOverRun:
         self._source = AmphoraSource(octavia, neutron)
 
     def process_load_balancer(self, load_balancer_id: str) -> SwitchOutcome:
-        """Plan or switch one load balancer. A failure becomes the outcome ``failed``; only
-        :class:`UsageError` and that no server answers are raised.
+        """Plan or switch one load balancer. A failure becomes the outcome ``failed``, except
+        :class:`UsageError`, :class:`Unreachable` and :class:`Unfinished`, which are raised.
         """
         try:
             return self._switch_one(load_balancer_id)
@@ -176,7 +176,7 @@ class _SwitchOverRun:
     def _import_again(self, load_balancer_id: str, *, apply: bool = True) -> str:
         """Import the source's latest state of a held load balancer, or with ``apply=False`` only compare;
         return the differences that were found and not applied, empty if none. Raises
-        :class:`SourceProblem` if the load balancer cannot be imported as it is, and the client's errors.
+        :class:`SourceProblem` if the load balancer cannot be imported as it is, and :class:`ClientError`.
         """
         environment = self._ours.hosting(load_balancer_id).environment
         found = self._octavia.read(LoadBalancerFilter(ids=(load_balancer_id,)))

@@ -51,7 +51,7 @@ class OurApi:
         self._client = client
 
     def find_load_balancer(self, load_balancer_id: str) -> OurLoadBalancer | None:
-        """Return the load balancer with this id; None if there is none. Raises the client's errors."""
+        """Return the load balancer with this id; None if there is none. Raises :class:`ClientError`."""
         try:
             row = self._client.get(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
@@ -70,15 +70,15 @@ class OurApi:
         )
 
     def hosting(self, load_balancer_id: str) -> Hosting:
-        """Return whether the load balancer is held, its status and its environment. Raises the client's
-        errors.
+        """Return whether the load balancer is held, its status and its environment. Raises
+        :class:`ClientError`.
         """
         row = self._client.get(f"{API}/loadbalancers/{quote_segment(load_balancer_id)}/agent")["hosting"]
         return Hosting(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
 
     def set_held(self, load_balancer_id: str, held: bool) -> None:
-        """Release the load balancer to its devices (False), or take it from them (True). Idempotent. Raises the
-        client's errors.
+        """Release the load balancer to its devices (False), or take it from them (True). Idempotent. Raises
+        :class:`ClientError`.
         """
         self._client.put(f"{API}/imports/loadbalancers/{quote_segment(load_balancer_id)}/held", {"held": held})
 

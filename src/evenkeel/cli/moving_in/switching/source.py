@@ -44,8 +44,8 @@ class AmphoraSource:
         self._neutron = neutron
 
     def load_balancer(self, load_balancer_id: str) -> Mapping[str, Any] | None:
-        """Return the load balancer as Octavia shows it; None if there is none or it is deleted. Raises the
-        client's errors.
+        """Return the load balancer as Octavia shows it; None if there is none or it is deleted. Raises
+        :class:`ClientError`.
         """
         try:
             found = self._octavia.get(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}")["loadbalancer"]
@@ -56,14 +56,14 @@ class AmphoraSource:
         return None if found["provisioning_status"] == "DELETED" else dict(found)
 
     def delete_load_balancer(self, load_balancer_id: str) -> None:
-        """Have Octavia delete the load balancer with its children and amphorae. Raises the client's errors."""
+        """Have Octavia delete the load balancer with its children and amphorae. Raises :class:`ClientError`."""
         self._octavia.delete(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}", {"cascade": "true"})
 
     def amphorae(self, load_balancer_id: str) -> list[Amphora]:
         """Return the amphorae that serve the load balancer, with their ports' allowed address pairs.
 
         Raises :class:`SourceProblem` if there is none, or one whose port is missing or has no port security,
-        so that it cannot be silenced; and the client's errors.
+        so that it cannot be silenced; and :class:`ClientError`.
         """
         rows = self._octavia.get(_AMPHORAE, {"loadbalancer_id": load_balancer_id})["amphorae"]
         rows = [row for row in rows if row["status"] in _SERVING and row.get("loadbalancer_id") == load_balancer_id]
@@ -86,21 +86,21 @@ class AmphoraSource:
 
     def remove_addresses(self, amphora: Amphora, addresses: Iterable[str]) -> None:
         """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops
-        packets that the amphora sends from them. Idempotent. Raises the client's errors.
+        packets that the amphora sends from them. Idempotent. Raises :class:`ClientError`.
         """
         gone = _canonical_addresses(addresses)
         self._set_pairs(amphora, [pair for pair in amphora.pairs if _pair_address(pair) not in gone])
 
     def allow_addresses(self, amphora: Amphora, addresses: Iterable[str]) -> None:
-        """Add the addresses to the allowed address pairs of the amphora's port, as Octavia does. Idempotent. Raises the
-        client's errors.
+        """Add the addresses to the allowed address pairs of the amphora's port, as Octavia does. Idempotent.
+        Raises :class:`ClientError`.
         """
         there = {_pair_address(pair) for pair in amphora.pairs}
         more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
         self._set_pairs(amphora, [*amphora.pairs, *more])
 
     def port(self, port_id: str) -> Mapping[str, Any] | None:
-        """Return a port as Neutron shows it; None if there is none. Raises the client's errors."""
+        """Return a port as Neutron shows it; None if there is none. Raises :class:`ClientError`."""
         try:
             return dict(self._neutron.get(f"/v2.0/ports/{quote_segment(port_id)}")["port"])
         except ApiRefused as error:
@@ -109,12 +109,12 @@ class AmphoraSource:
             raise
 
     def is_bound(self, port_id: str) -> bool:
-        """Whether a port exists and is bound to a host. Raises the client's errors."""
+        """Whether a port exists and is bound to a host. Raises :class:`ClientError`."""
         port = self.port(port_id)
         return bool(port and port.get(_BINDING))
 
     def set_owner(self, port_id: str, owner: str) -> None:
-        """Set a port's ``device_owner``. Raises the client's errors."""
+        """Set a port's ``device_owner``. Raises :class:`ClientError`."""
         self._change_port(port_id, {"device_owner": owner})
 
     def _set_pairs(self, amphora: Amphora, pairs: list[Mapping[str, Any]]) -> None:

@@ -64,7 +64,7 @@ class LoadBalancerSwitch:
     def switch_over(self) -> MeasuredGap | None:
         """Switch over to Even Keel's devices; returns the measured gap, None without probes.
 
-        Raises :class:`SourceProblem` or the client's errors if nothing was changed; later
+        Raises :class:`SourceProblem` or :class:`ClientError` if nothing was changed; later
         :class:`SwitchFailed`: the load balancer went back to the amphorae, or, as the text says, that failed
         too.
         """
@@ -99,8 +99,8 @@ class LoadBalancerSwitch:
         self._say("our devices serve it")
 
     def switch_back(self) -> MeasuredGap | None:
-        """Go back to the amphorae; returns the measured gap, None without probes. Raises :class:`SwitchFailed`,
-        :class:`SourceProblem` and the client's errors; a repeated call continues.
+        """Go back to the amphorae; returns the measured gap, None without probes. Raises
+        :class:`SwitchFailed`, :class:`SourceProblem` and :class:`ClientError`; a repeated call continues.
         """
         self._source.amphorae(self._balancer.id)  # raises if there is none to go back to
         self._start_prober(must_answer=False)
@@ -153,8 +153,8 @@ class LoadBalancerSwitch:
 
     def _await_devices(self, *, held: bool) -> None:
         """Wait until the devices have confirmed that the load balancer is held, or released. Raises
-        :class:`SwitchFailed` with the reason if they refuse it or do not confirm in time, and the client's
-        errors.
+        :class:`SwitchFailed` with the reason if they refuse it or do not confirm in time, and
+        :class:`ClientError`.
         """
         state = "without it" if held else "with it"
 
@@ -170,7 +170,7 @@ class LoadBalancerSwitch:
 
     def _await_port(self) -> None:
         """Wait until Even Keel's controllers have unbound the VIP's port. Raises :class:`SwitchFailed` after
-        the time-out, and the client's errors.
+        the time-out, and :class:`ClientError`.
         """
         if not self._wait_until(lambda: not self._source.is_bound(self._balancer.port_id)):
             raise SwitchFailed(f"port {self._balancer.port_id} of the VIP is still bound to our devices' host")
@@ -199,8 +199,8 @@ def finish_switch(
     ours: OurApi, source: AmphoraSource, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say
 ) -> None:
     """Delete a switched load balancer in Octavia, but keep its VIP's port. ``timeout_seconds``: for the
-    deletion. Raises :class:`SwitchFailed` if it is not switched over, or not deleted in time, and the client's
-    errors; a repeated call continues.
+    deletion. Raises :class:`SwitchFailed` if it is not switched over, or not deleted in time, and
+    :class:`ClientError`; a repeated call continues.
     """
     now = ours.hosting(balancer.id)
     if now.held or not now.settled:

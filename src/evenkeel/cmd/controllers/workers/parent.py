@@ -122,7 +122,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
 
 def _make_reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
     """Create the reloading of the parent's configuration, which runs before a SIGHUP is forwarded to the
-    workers.
+    workers. A certificate that the workers could not load is logged.
     """
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
