@@ -250,8 +250,8 @@ class CommonShardWorker:
             self._tenants_at = now + TENANTS_SECONDS
 
     async def _report_tenants(self) -> None:
-        """Report the projects that have partitions on the devices. Raises the errors of devices and
-        controllers.
+        """Report the projects that have partitions on the devices. Raises :class:`DeviceUnavailable`,
+        :class:`SessionLost`, :class:`CallRefused` and :class:`BusUnavailable`.
         """
         tenants = sorted(await self._device.tenants())
         for part in split_by_size(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):

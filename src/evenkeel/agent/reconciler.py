@@ -96,9 +96,12 @@ class Reconciler:
         return self._project_id == COMMON_PROJECT
 
     async def run_pass(self, taken: TakenWork, span: DeferredSpan) -> None:
-        """Make one pass: apply the taken load balancers, or the whole shard, and report. Raises the errors of
-        devices and controllers, and :class:`SessionLost`; changes that were not settled before the error
-        stay unconfirmed.
+        """Make one pass: apply the taken load balancers, or the whole shard, and report. Changes that were
+        not settled before an error stay unconfirmed.
+
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`, :class:`StaleOwner` and :class:`GuardLost`
+        of the devices; :class:`SessionLost`, :class:`CallRefused` and :class:`BusUnavailable` of the
+        controllers.
         """
         # A pass that fails before it has fetched must not report the load balancers of the pass before as waiting.
         self.trying = ()
@@ -115,7 +118,7 @@ class Reconciler:
 
     async def _apply_taken_work(self, taken: TakenWork, span: DeferredSpan) -> MissingCertificates:
         """Fetch, apply and report the taken work; returns the load balancers left unchanged because devices
-        lack certificates. Raises the errors of devices and controllers.
+        lack certificates. Raises the same errors as :meth:`run_pass`, of devices and controllers.
         """
         services = await self._prepare_definitions(taken)
         if self.stopping:
@@ -142,7 +145,8 @@ class Reconciler:
     async def _prepare_definitions(self, taken: TakenWork) -> tuple[ServiceDefinition, ...]:
         """Return the definitions to write now, after moving the guard to this owner if necessary. Empty:
         there is nothing to write, or the empty partition was removed. If there are definitions, the lease
-        allowed writes when this returned. Raises the errors of devices and controllers.
+        allowed writes when this returned. Raises the same errors as :meth:`run_pass`, of devices and
+        controllers.
         """
         while True:
             services = self.trying = await self._fetch_under_lease(None if taken.complete else taken.load_balancer_ids)
@@ -278,7 +282,8 @@ class Reconciler:
     ) -> PartitionOutcome:
         """Remove the orphans that controllers allow to remove, while the lease allows writes; returns the
         outcome of the complete pass including these removals. Orphans without a decision make another
-        complete pass due. Raises the errors of devices, and :class:`SessionLost`.
+        complete pass due. Raises :class:`StaleOwner`, :class:`GuardLost` and :class:`DeviceUnavailable` of
+        the devices, and :class:`SessionLost`.
         """
         verdict, left = await request_verdict(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
@@ -300,8 +305,8 @@ class Reconciler:
 
     async def _retire_partition(self) -> bool:
         """Remove the tenant's empty partition and its guard from the devices. Returns False if a reachable
-        device still has something in it; unreachable devices make a complete pass due. Raises the errors
-        of devices.
+        device still has something in it; unreachable devices make a complete pass due. Raises
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         retirement = await self._device.retire(self._project_id, self._epoch, self._session.id)
         if retirement.left:
@@ -317,7 +322,9 @@ class Reconciler:
 
     async def _apply_missing_certificates(self, missing: MissingCertificates) -> None:
         """Fetch missing certificates, and apply and report the load balancers that need them. The slot is
-        free while the key manager is awaited. Raises the errors of devices and controllers.
+        free while the key manager is awaited. Raises :class:`StaleOwner`, :class:`GuardLost` and
+        :class:`DeviceUnavailable` of the devices; :class:`SessionLost`, :class:`CallRefused` and
+        :class:`BusUnavailable` of the controllers.
         """
         # Otherwise a repeated hint for one of them would be answered from memory, although a device lacks its
         # certificates.

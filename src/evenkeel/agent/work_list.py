@@ -32,7 +32,9 @@ Identity = tuple[int, str]
 
 
 def definition_identity(definition: ServiceDefinition | Applied) -> Identity:
-    """Return the identity of a definition, or of the one whose outcome is given."""
+    """Return the identity, (revision, change id), of a definition, or of the definition whose outcome is
+    given.
+    """
     return definition.revision, definition.change_id
 
 

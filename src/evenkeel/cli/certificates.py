@@ -171,7 +171,7 @@ class ShowCertificate(ShowCommand):
     """Show a certificate, without its key."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_reference(parser)
+        _add_reference_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(self.client.get(_certificate_path(parsed_args.reference))["certificate"])
@@ -181,7 +181,7 @@ class RevokeCertificate(ShowCommand):
     """Revoke an issued certificate at its authority, and order another one."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_reference(parser)
+        _add_reference_argument(parser)
         parser.add_argument(
             "--reason", choices=REVOCATION_REASONS, default="unspecified", help="Reason (default: %(default)s)."
         )
@@ -197,13 +197,13 @@ class DeleteCertificate(ApiCommand):
     act = "certificate_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_reference(parser)
+        _add_reference_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
         self.client.delete(_certificate_path(parsed_args.reference))
 
 
-def _add_reference(parser: ArgumentParser) -> None:
+def _add_reference_argument(parser: ArgumentParser) -> None:
     parser.add_argument("reference", metavar="REFERENCE", help="Reference: directory://PROJECT/NAME.")
 
 

@@ -103,12 +103,15 @@ class Client:
         self._tls_context = _tls_context(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        """Send a GET request; returns the decoded JSON. Raises the errors of :meth:`request`."""
+        """Send a GET request; returns the decoded JSON. Raises :class:`ApiRefused`, and :class:`Unreachable`
+        if no endpoint answers.
+        """
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any, *, timeout_seconds: float = 0.0) -> Any:
         """Send a POST request for which the server may take up to ``timeout_seconds``; returns the decoded
-        JSON. Raises the errors of :meth:`request`.
+        JSON. Raises :class:`ApiRefused`, and :class:`Unreachable` if no endpoint answers or the request
+        may have been executed.
         """
         return self.request("POST", path, body=body, timeout_seconds=timeout_seconds)
 

@@ -48,7 +48,7 @@ class ExplainLoadBalancer(ShowCommand):
                 "home": _agent_text(home),
                 "waiting_in_agent": acting.get("queue_depth", ""),
                 "ahead": hosting["ahead"],
-                "next_try": _next_try(hosting),
+                "next_try": _next_try_text(hosting),
                 "moving": hosting.get("moving", ""),
             }
         )
@@ -60,7 +60,7 @@ def _agent_text(agent: Mapping[str, Any]) -> str:
     return f"{agent['host']} ({'alive' if agent['alive'] else 'not alive'})"
 
 
-def _next_try(hosting: Mapping[str, Any]) -> str:
+def _next_try_text(hosting: Mapping[str, Any]) -> str:
     """Return when the agent tries again to apply a change that failed; empty if nothing failed, the load
     balancer is held, or no live agent serves it.
     """

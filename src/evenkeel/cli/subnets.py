@@ -48,7 +48,7 @@ class CreateSubnet(ShowCommand):
             metavar="ADDRESS[-ADDRESS]",
             help="An address or a range that is never a VIP; may be given several times.",
         )
-        _add_device_addresses(parser, required=False)
+        _add_device_addresses_option(parser, required=False)
         parser.add_argument("--project", dest="project_id", help="Only for this project; default: for all.")
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -64,7 +64,7 @@ class SetSubnet(ShowCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
-        _add_device_addresses(parser, required=True)
+        _add_device_addresses_option(parser, required=True)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = f"{API}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}"
@@ -72,7 +72,7 @@ class SetSubnet(ShowCommand):
         return object_table(self.client.put(path, body)["subnet"])
 
 
-def _add_device_addresses(parser: ArgumentParser, *, required: bool) -> None:
+def _add_device_addresses_option(parser: ArgumentParser, *, required: bool) -> None:
     parser.add_argument(
         "--device-addresses",
         action="append",

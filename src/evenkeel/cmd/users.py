@@ -46,38 +46,38 @@ def _argument_parser() -> argparse.ArgumentParser:
     add.add_argument("name")
     add.add_argument("--project", required=True, help="the user's project")
     add.add_argument("--roles", default="member", help="with commas; default: %(default)s")
-    _add_other_roles(add)
-    _add_password_stdin(add)
+    _add_other_roles_option(add)
+    _add_password_stdin_option(add)
     add.set_defaults(run=_add_user)
     passwd = commands.add_parser("passwd", help="change a user's password; project and roles stay")
     passwd.add_argument("name")
-    _add_password_stdin(passwd)
+    _add_password_stdin_option(passwd)
     passwd.set_defaults(run=_change_password)
     change_roles = commands.add_parser("roles", help="replace a user's roles; project and password stay")
     change_roles.add_argument("name")
     change_roles.add_argument("roles", help="all roles of the user, with commas")
-    _add_other_roles(change_roles)
-    _add_force(change_roles)
+    _add_other_roles_option(change_roles)
+    _add_force_option(change_roles)
     change_roles.set_defaults(run=_change_roles)
     delete = commands.add_parser("delete", help="delete a user")
     delete.add_argument("name")
-    _add_force(delete)
+    _add_force_option(delete)
     delete.set_defaults(run=_delete_user)
     commands.add_parser("list", help="list users, projects and roles").set_defaults(run=_list_users)
     return parser
 
 
-def _add_other_roles(command: argparse.ArgumentParser) -> None:
+def _add_other_roles_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--other-roles", action="store_true", help="accept roles that are named only in the controllers' policy file"
     )
 
 
-def _add_password_stdin(command: argparse.ArgumentParser) -> None:
+def _add_password_stdin_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
 
-def _add_force(command: argparse.ArgumentParser) -> None:
+def _add_force_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--force", action="store_true", help="also if no administrator is left then")
 
 

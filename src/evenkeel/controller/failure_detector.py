@@ -53,7 +53,9 @@ class SchedulerPort(Protocol):
         ...
 
     async def recent_change_indicator(self, *, max_age_seconds: float) -> ChangeIndicator:
-        """Return the newest change indicator, read again if its read began more than ``max_age_seconds`` ago."""
+        """Return the newest change indicator, read again if its read began more than ``max_age_seconds`` ago.
+        Raises :class:`StoreUnavailable`.
+        """
         ...
 
 

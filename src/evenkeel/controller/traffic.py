@@ -35,7 +35,7 @@ QUIET_SECONDS = 75.0
 changes.
 """
 SETTLE_SECONDS = 30.0
-"""Time without points after a device became reachable again, because its totals arrive in a later report."""
+"""Time without points after a device became reachable again, because the device's totals arrive in a later report."""
 GAP = 2.0
 """Number of intervals between two polls above which the time between them is a gap."""
 BUSIEST_MAX = 10

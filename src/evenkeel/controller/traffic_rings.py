@@ -35,7 +35,7 @@ class TrafficRings:
     """
 
     def __init__(self, points: int) -> None:
-        """``points``: at least 1."""
+        """``points``: number of samples kept per load balancer or listener, at least 1."""
         self._slots = points + 1
         self._points = points
         self._rings: dict[str, bytearray] = {}

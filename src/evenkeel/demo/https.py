@@ -53,7 +53,7 @@ class HttpsWebsite:
         await asyncio.to_thread(self._tenant.wait_until_active, load_balancer_id)
         self.traffic.start()
         self._outcome.https = self.traffic.counts
-        await wait_until(self._is_presented, "an answer over TLS")
+        await wait_until(self._is_certificate_presented, "an answer over TLS")
         self._say(f"requests flow through {self._place.https_url} too")
 
     async def renew(self) -> None:
@@ -65,7 +65,7 @@ class HttpsWebsite:
         await self._source.replace_certificate(self._project_id)
 
         async def is_replaced() -> bool:
-            return len(self._authority.issued) > known and await self._is_presented()
+            return len(self._authority.issued) > known and await self._is_certificate_presented()
 
         await wait_until(is_replaced, "the new certificate")
         seconds = time.monotonic() - began
@@ -80,6 +80,6 @@ class HttpsWebsite:
         if shown - issued:
             self._outcome.problems.append(f"{len(shown - issued)} certificates were shown that were never issued")
 
-    async def _is_presented(self) -> bool:
+    async def _is_certificate_presented(self) -> bool:
         """Whether a client was shown the certificate that was issued last."""
         return self.traffic.counts.certificates[self._authority.issued[-1]] > 0

@@ -155,7 +155,7 @@ class Scenario:
         self._say(f"kill -9 of the agent on {victim}")
         member = await asyncio.to_thread(self._tenants[2].add_member, self._load_balancer_id, BACKENDS + 1, backend)
         self._say(f"while no agent serves it, {self.accepts_at} accepts a member: {member.provisioning_status}")
-        await wait_until(lambda: self._served_by_other(victim), "another agent to take over")
+        await wait_until(lambda: self._is_served_by_other(victim), "another agent to take over")
         successor = await self._acting_host()
         written_at = await wait_until(
             lambda: asyncio.to_thread(side.first_write_at, successor, seen), f"a device write by {successor}"
@@ -205,7 +205,7 @@ class Scenario:
         # A failed request ends the wait, too: the outcome reports it.
         return len(self.traffic.counts.answers) >= BACKENDS or self.traffic.counts.failed > 0
 
-    async def _served_by_other(self, victim: str) -> bool:
+    async def _is_served_by_other(self, victim: str) -> bool:
         return await self._acting_host() not in ("", victim)
 
     # -- observation

@@ -35,10 +35,10 @@ class Away(NeutronClient):
     away = False
 
     @property
-    def _sdk(self) -> Any:
+    def _network_proxy(self) -> Any:
         if self.away:
             raise NetworkUnavailable("Neutron is away")
-        return super()._sdk
+        return super()._network_proxy
 
 
 class NeutronWorld(PairWorld):

@@ -168,7 +168,7 @@ class AmqpSubscription:
     async def _handle_message(self, message: AbstractIncomingMessage) -> None:
         # A message that was prefetched goes back at once, to other consumers.
         if self._closing.is_set():
-            await self._acknowledge(lambda: message.nack(requeue=True))
+            await self._settle_message(lambda: message.nack(requeue=True))
             return
         outcome = await handle_delivery(
             message.body,
@@ -201,16 +201,16 @@ class AmqpSubscription:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(outcome.retry_seconds):
                     await self._closing.wait()  # when closing, return it to other consumers at once
-            await self._acknowledge(lambda: message.nack(requeue=True))
+            await self._settle_message(lambda: message.nack(requeue=True))
         elif outcome.dead_letter_reason:
             # Rejected without requeue, which makes the broker dead-letter it.
-            await self._acknowledge(lambda: message.reject(requeue=False))
+            await self._settle_message(lambda: message.reject(requeue=False))
         else:
             if outcome.reply_to and (address := self._reply_address(message.reply_to, message.user_id)):
                 for reply in outcome.replies:
                     await self._reply(address, reply)
             # After the reply: a crash in between redelivers the call, and its caller takes either reply.
-            await self._acknowledge(message.ack)
+            await self._settle_message(message.ack)
 
     def _reply_address(self, reply_to: str | None, user: str | None) -> str:
         """Return a direct reply-to address unchanged; empty for none or for any other address, which is
@@ -222,7 +222,7 @@ class AmqpSubscription:
             return ""
         return address
 
-    async def _acknowledge(self, settle: Callable[[], Awaitable[None]]) -> None:
+    async def _settle_message(self, settle: Callable[[], Awaitable[None]]) -> None:
         try:
             with translate_errors("acknowledging"):
                 await settle()

@@ -51,7 +51,7 @@ class Settings:
         return self.value(section, option).lower() in TRUE
 
     def names(self, section: str) -> tuple[str, ...]:
-        """Return the names of the section's options."""
+        """Return the names of the section's options; empty for an unknown section."""
         return tuple(self._values.get(section.lower(), {}))
 
     def options(self) -> Iterator[tuple[str, str]]:

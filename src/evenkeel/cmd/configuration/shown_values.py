@@ -19,7 +19,7 @@ _HOST = r"(?:\[[^\]/]*\]|[^:/\[\],]*)(?::\d*)?"
 
 
 _PLACE_PATTERN = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
-"""Hosts with ports, and a path. ``user:password`` of a URL that lacks its host is none."""
+"""Hosts with ports, and a path. Does not match the ``user:password`` of a URL that lacks its host."""
 
 
 def shown_value(option: cfg.Opt, value: Any) -> Any:

@@ -54,8 +54,9 @@ class RepeatedEvents:
         self._seen: OrderedDict[tuple[str, ...], tuple[float, int]] = OrderedDict()
 
     def __call__(self, logger: Any, method: str, event: Event) -> Event:
-        """Return the event, with ``repeated`` as the number of dropped ones like it since the last. Raises
-        :class:`structlog.DropEvent` for a repeated event.
+        """Return the event; ``repeated`` is added with the number of equal events dropped since the last
+        logged one, if there were any. Raises :class:`structlog.DropEvent` for a warning or error equal to
+        one logged less than :data:`FOLD_SECONDS` ago.
         """
         if event.get("level", method) not in LEVELS:
             return event
@@ -125,7 +126,7 @@ def set_up_logs(conf: cfg.ConfigOpts, *, name: str) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
-    handler.addFilter(_unless_repeated(RepeatedEvents()))
+    handler.addFilter(_repetition_filter(RepeatedEvents()))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(True)
 
@@ -149,7 +150,7 @@ def _choose_renderer(log_format: str) -> structlog.typing.Processor:
     return structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
 
 
-def _unless_repeated(repeated: RepeatedEvents) -> Callable[[logging.LogRecord], bool]:
+def _repetition_filter(repeated: RepeatedEvents) -> Callable[[logging.LogRecord], bool]:
     """Return a filter that drops repeated records of libraries, because their formatter cannot drop records."""
 
     def is_new(record: logging.LogRecord) -> bool:

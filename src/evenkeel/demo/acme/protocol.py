@@ -23,7 +23,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class Response(NamedTuple):
-    """An HTTP response without its usual headers."""
+    """An HTTP response: status, body and headers, without ``Content-Length``, which the server adds."""
 
     status: int
     body: bytes
@@ -172,12 +172,12 @@ class AcmeProtocol:
         url = f"{self._root}/challenge/{number}/{place}"
         if kind == "authorization":
             identifier = {"type": "dns", "value": proof.name}
-            challenges = [self._challenge(proof, url)]
+            challenges = [self._challenge_document(proof, url)]
             return _json_response(200, {"status": proof.status, "identifier": identifier, "challenges": challenges})
         if kind == "challenge":
             if proof.status == PENDING:
                 self._validate_proof(proof, request.key)
-            return _json_response(200, self._challenge(proof, url))
+            return _json_response(200, self._challenge_document(proof, url))
         raise _unknown_object()
 
     def _verify_request(self, path: str, body: bytes) -> _Request:
@@ -255,7 +255,7 @@ class AcmeProtocol:
                 proof.problem = AcmeProblem("unauthorized", f"{proof.name} answers {shown}", 403).document
         proof.status = INVALID if proof.problem else VALID
 
-    def _challenge(self, proof: Proof, url: str) -> dict[str, Any]:
+    def _challenge_document(self, proof: Proof, url: str) -> dict[str, Any]:
         error = {"error": proof.problem} if proof.problem else {}
         return {"type": self._method.kind, "url": url, "token": proof.token, "status": proof.status, **error}
 

@@ -81,7 +81,7 @@ class NeutronClient:
         }
 
     @property
-    def _sdk(self) -> Any:
+    def _network_proxy(self) -> Any:
         """The SDK's Neutron proxy; created at the first call, because that sends requests to Keystone and Neutron."""
         # The first calls may come from several threads, and each Connection would discover the services again.
         with self._opening:
@@ -93,7 +93,7 @@ class NeutronClient:
         """Look up a subnet by id; None if Neutron does not have it. Raises the SDK's errors
         (``errors.FOREIGN``).
         """
-        row = _get_or_none(self._sdk.get_subnet, subnet_id)
+        row = _get_or_none(self._network_proxy.get_subnet, subnet_id)
         return None if row is None else _convert_subnet(row)
 
     def network_subnets(self, network_id: str) -> list[Subnet]:
@@ -101,14 +101,14 @@ class NeutronClient:
         network. Raises the SDK's errors (``errors.FOREIGN``).
         """
         # The SDK returns a generator that requests page after page; islice ends it.
-        found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
+        found = islice(self._network_proxy.subnets(network_id=network_id), SUBNETS_MAX)
         return [_convert_subnet(row) for row in found]
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
         """Look up a network by id; None if Neutron does not have it. Raises the SDK's errors
         (``errors.FOREIGN``).
         """
-        row = _get_or_none(self._sdk.get_network, network_id)
+        row = _get_or_none(self._network_proxy.get_network, network_id)
         return (
             None
             if row is None
@@ -127,13 +127,13 @@ class NeutronClient:
         filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
         if network_id is not None:
             filters["object_id"] = network_id
-        return {row.object_id for row in islice(self._sdk.rbac_policies(**filters), ITEMS_MAX)}
+        return {row.object_id for row in islice(self._network_proxy.rbac_policies(**filters), ITEMS_MAX)}
 
     def port(self, port_id: str) -> NeutronPort | None:
         """Look up a port by id; None if Neutron does not have it. Raises the SDK's errors
         (``errors.FOREIGN``).
         """
-        row = _get_or_none(self._sdk.get_port, port_id)
+        row = _get_or_none(self._network_proxy.get_port, port_id)
         return None if row is None else _convert_port(row)
 
     def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
@@ -151,7 +151,7 @@ class NeutronClient:
         if options.vnic_type != "normal":
             chosen["binding:vnic_type"] = options.vnic_type
         return _convert_port(
-            self._sdk.create_port(
+            self._network_proxy.create_port(
                 **chosen,
                 network_id=plan.network_id,
                 fixed_ips=[
@@ -170,7 +170,7 @@ class NeutronClient:
         """Return the ids of the ports with this device owner and device id, at most :data:`ITEMS_MAX`. Raises
         the SDK's errors (``errors.FOREIGN``).
         """
-        rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
+        rows = self._network_proxy.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def find_existing_ports(self, port_ids: Sequence[str]) -> set[str]:
@@ -182,7 +182,7 @@ class NeutronClient:
         """Read a port's mutable attributes and revision; None if the port does not exist. Raises the SDK's
         errors (``errors.FOREIGN``).
         """
-        row = _get_or_none(self._sdk.get_port, port_id)
+        row = _get_or_none(self._network_proxy.get_port, port_id)
         return (
             None
             if row is None
@@ -239,7 +239,7 @@ class NeutronClient:
 
     def _change_port(self, port: PortState, changes: Mapping[str, Any]) -> bool:
         matching = {"If-Match": f"revision_number={port.revision}"}
-        answer = self._sdk.put(f"/ports/{port.id}", json={"port": changes}, headers=matching)
+        answer = self._network_proxy.put(f"/ports/{port.id}", json={"port": changes}, headers=matching)
         if answer.status_code == 412:
             return False
         sdk_errors.raise_from_response(answer)
@@ -264,7 +264,7 @@ class NeutronClient:
         """Delete the port; returns False if it did not exist. Raises the SDK's errors (``errors.FOREIGN``)."""
         try:
             # By default the SDK ignores a missing port, but callers need to know whether there was one.
-            self._sdk.delete_port(port_id, ignore_missing=False)
+            self._network_proxy.delete_port(port_id, ignore_missing=False)
         except sdk_errors.NotFoundException:
             return False
         return True
@@ -276,7 +276,7 @@ class NeutronClient:
         """
         bound = {"binding:host_id": binding_host} if binding_host else {}
         return _convert_port(
-            self._sdk.create_port(
+            self._network_proxy.create_port(
                 **bound,
                 network_id=network_id,
                 fixed_ips=[{"subnet_id": subnet_id}],
@@ -291,7 +291,7 @@ class NeutronClient:
         """List the subnets with these ids; missing ones are left out. Raises the SDK's errors
         (``errors.FOREIGN``).
         """
-        return [_convert_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
+        return [_convert_subnet(row) for row in self._network_proxy.subnets(id=list(subnet_ids))]
 
     def network_ports(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
         """List the network's ports that have one of these addresses, as Neutron's JSON with the attributes
@@ -314,7 +314,7 @@ class NeutronClient:
         """List the first ``limit`` items of the collection at ``path`` that match ``query``, as Neutron's
         JSON. ``key``: name of the list in the response. Raises the SDK's errors (``errors.FOREIGN``).
         """
-        answer = self._sdk.get(path, params={**query, "limit": limit})
+        answer = self._network_proxy.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)
         items: list[dict[str, Any]] = answer.json()[key]
         return items[:limit]

@@ -28,8 +28,9 @@ def source_client(
     """Return a client of the source: at ``url`` without a login, else with the login of the cloud ``cloud``;
     None: the cloud in ``OS_*``.
 
-    ``ca_file``: CA certificates that verify the source where the cloud names none. Raises the errors of
-    :func:`find_cloud_endpoint`, and :class:`UsageError` for an invalid URL or file.
+    ``ca_file``: CA certificates that verify the source where the cloud names none. Raises :class:`ApiRefused`
+    if the login fails or the catalogue lacks the service, :class:`UsageError` for an unusable URL, file or
+    cloud, or without openstacksdk.
     """
     place = SourceEndpoint(url, {}) if url else find_cloud_endpoint(cloud, service_type)
     return Client(

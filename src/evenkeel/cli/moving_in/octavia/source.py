@@ -22,7 +22,7 @@ _IDENTITIES = {"quotas": "project_id", "availability_zones": "name"}
 _ALIASES = {"amphora": ("octavia",)}
 """Other names of a provider: Octavia shows its oldest load balancers, stored without a provider, under ``octavia``."""
 PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
-"""Maximum number of projects for which lists are read project by project; for more projects the lists of all projects are read."""
+"""Maximum number of projects for which lists are read project by project; for more, all projects' lists are read."""
 
 
 class LoadBalancerFilter(NamedTuple):

@@ -160,7 +160,7 @@ class _SwitchOverRun:
         if self._args.back:
             return SwitchOutcome(load_balancer_id, "back", gap=switch.switch_back())
         gap = switch.switch_over()
-        return SwitchOutcome(load_balancer_id, "switched", self._changed_meanwhile(load_balancer_id), gap)
+        return SwitchOutcome(load_balancer_id, "switched", self._changed_meanwhile_text(load_balancer_id), gap)
 
     def _plan_text(self, balancer: OurLoadBalancer) -> str:
         hosting = self._ours.hosting(balancer.id)
@@ -187,7 +187,7 @@ class _SwitchOverRun:
             raise SourceProblem(f"its present state cannot be imported: {'; '.join(row.remarks)}")
         return "; ".join(row.remarks) if row.outcome in (DIFFERS, OUTDATED) else ""
 
-    def _changed_meanwhile(self, load_balancer_id: str) -> str:
+    def _changed_meanwhile_text(self, load_balancer_id: str) -> str:
         """Return a text about changes in Octavia during the switch-over, or why they are not known; empty:
         there are none.
         """

@@ -34,7 +34,9 @@ class MeasuredGap(NamedTuple):
 
 
 class Prober:
-    """Connects to ``address`` and ``port`` repeatedly from :meth:`start` to :meth:`stop`, to measure gaps."""
+    """Connects to ``address`` and ``port`` repeatedly from :meth:`start` to :meth:`stop`, to measure
+    intervals without a successful connection.
+    """
 
     def __init__(self, address: str, port: int) -> None:
         self._target = (address, port)

@@ -89,7 +89,7 @@ class AmphoraSource:
         packets that the amphora sends from them. Idempotent. Raises :class:`ClientError`.
         """
         gone = _canonical_addresses(addresses)
-        self._set_pairs(amphora, [pair for pair in amphora.pairs if _pair_address(pair) not in gone])
+        self._set_address_pairs(amphora, [pair for pair in amphora.pairs if _pair_address(pair) not in gone])
 
     def allow_addresses(self, amphora: Amphora, addresses: Iterable[str]) -> None:
         """Add the addresses to the allowed address pairs of the amphora's port, as Octavia does. Idempotent.
@@ -97,7 +97,7 @@ class AmphoraSource:
         """
         there = {_pair_address(pair) for pair in amphora.pairs}
         more = [{"ip_address": address} for address in addresses if str(ip_address(address)) not in there]
-        self._set_pairs(amphora, [*amphora.pairs, *more])
+        self._set_address_pairs(amphora, [*amphora.pairs, *more])
 
     def port(self, port_id: str) -> Mapping[str, Any] | None:
         """Return a port as Neutron shows it; None if there is none. Raises :class:`ClientError`."""
@@ -117,7 +117,7 @@ class AmphoraSource:
         """Set a port's ``device_owner``. Raises :class:`ClientError`."""
         self._change_port(port_id, {"device_owner": owner})
 
-    def _set_pairs(self, amphora: Amphora, pairs: list[Mapping[str, Any]]) -> None:
+    def _set_address_pairs(self, amphora: Amphora, pairs: list[Mapping[str, Any]]) -> None:
         if pairs != list(amphora.pairs):
             self._change_port(amphora.port_id, {PAIRS: pairs})
 

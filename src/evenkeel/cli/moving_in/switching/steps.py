@@ -113,7 +113,7 @@ class LoadBalancerSwitch:
             self._run_hook(TO_SOURCE)
             self._ours.set_held(id_, True)
             self._await_devices(held=True)
-            self._await_port()
+            self._await_port_unbound()
             spoken = time.monotonic()
             for amphora in self._source.amphorae(id_):
                 self._source.allow_addresses(amphora, self._balancer.addresses)
@@ -168,7 +168,7 @@ class LoadBalancerSwitch:
             raise SwitchFailed(f"our devices are not {state} within {self._settings.timeout_seconds:g} s: {reason}")
         self._say(f"our devices are {state}")
 
-    def _await_port(self) -> None:
+    def _await_port_unbound(self) -> None:
         """Wait until Even Keel's controllers have unbound the VIP's port. Raises :class:`SwitchFailed` after
         the time-out, and :class:`ClientError`.
         """
