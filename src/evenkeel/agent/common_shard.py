@@ -259,8 +259,8 @@ class CommonShardWorker:
 
     async def _report_differences(self, seen: Observation) -> None:
         """Report load balancers that vanished, changed, came back or are incomplete on the devices, and
-        devices that may have lost their state. If the report fails, the error is raised, and the next
-        observation repeats the findings.
+        devices that may have lost their state. Raises :class:`SessionLost`, :class:`CallRefused` and
+        :class:`BusUnavailable` if a report fails: the next observation repeats the findings.
         """
         inventory = self._inventory
         inventory.observe(seen, self._clock.monotonic())

@@ -174,8 +174,8 @@ class Reconciler:
         self, load_balancer_ids: tuple[LoadBalancerId, ...] | None
     ) -> tuple[ServiceDefinition, ...]:
         """Fetch the definitions to write now, again if the lease ran short meanwhile. ``load_balancer_ids``:
-        None for all of the shard. Waits while the lease allows no write; raises :class:`SessionLost` if
-        the worker is stopping then, and the errors of controllers.
+        None for all of the shard. Waits while the lease allows no write. Raises :class:`SessionLost`, also
+        if the worker is stopping while it waits; :class:`CallRefused`, :class:`BusUnavailable`.
         """
         while True:
             while not self._session.may_write():
@@ -243,8 +243,8 @@ class Reconciler:
 
     async def _remove_unused_partition(self) -> None:
         """Remove the partition in the pass that removed its last load balancer, unless the database has a
-        load balancer by now. If that fails, a complete pass is queued for a retry, and the error is
-        raised.
+        load balancer by now. If that fails, a complete pass is queued for a retry. Raises the same errors
+        as :meth:`run_pass`, of devices and controllers.
         """
         if await self._fetch_under_lease(None):
             return

@@ -65,7 +65,7 @@ class Placements:
 
     async def place(self, change: Change, root: LoadBalancer) -> None:
         """Place the load balancer and send a hint to its agent, or store the reason why it cannot be placed
-        now. Raises :class:`StoreUnavailable`, and other errors of the store.
+        now. Raises :class:`StoreUnavailable`.
         """
         tenant = _TenantKey(change.environment, root.project_id, root.zone_group_number)
         waiting = _WaitingPlacement(change, asyncio.get_running_loop().create_future())

@@ -1,5 +1,5 @@
 """The tenant of the demo: uses only openstacksdk and the Octavia API. All calls block, and raise
-openstacksdk's exceptions.
+openstacksdk's ``SDKException``.
 """
 
 from collections.abc import Sequence
@@ -67,8 +67,8 @@ class Tenant:
         )
 
     def wait_until_active(self, load_balancer_id: str) -> Any:
-        """Wait until the load balancer is ACTIVE, and return it. Raises openstacksdk's exceptions for ERROR
-        and after 60 s.
+        """Wait until the load balancer is ACTIVE, and return it. Raises openstacksdk's ``ResourceFailure``
+        for ERROR, and ``ResourceTimeout`` after 60 s.
         """
         load_balancer = self._api.get_load_balancer(load_balancer_id)
         return self._wait_for_active(load_balancer)
@@ -86,8 +86,8 @@ class Tenant:
         return self._api.update_member(member, pool, weight=weight)
 
     def wait_for_member(self, load_balancer_id: str, member: Any) -> Any:
-        """Wait until a member is ACTIVE, and return it. Raises openstacksdk's exceptions for ERROR and after
-        60 s.
+        """Wait until a member is ACTIVE, and return it. Raises openstacksdk's ``ResourceFailure`` for ERROR,
+        and ``ResourceTimeout`` after 60 s.
         """
         return self._wait_for_active(self._api.get_member(member.id, self._only_pool(load_balancer_id)))
 

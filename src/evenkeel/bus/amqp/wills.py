@@ -57,7 +57,8 @@ class WillQueue:
     async def leave_will(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
         """Leave the will on a new connection. If the broker refuses it, that is logged, and controllers
         detect the end of the process later. ``on_lost`` is called when the broker has closed the will's
-        channel or deleted its queue. Raises the client library's other errors.
+        channel or deleted its queue. Raises aio_pika's other errors, which ``translate_errors()`` turns
+        into :class:`BusUnavailable`.
         """
         # A will that was held on the former connection has been sent by the broker already.
         self._held = self._channel = None
