@@ -63,13 +63,13 @@ class GroupDevice(ABC, Generic[R]):
     @abstractmethod
     async def observe(self) -> R:
         """Read statuses and statistics of the objects that this driver made on the device. Raises
-        :class:`DeviceUnavailable`.
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
 
     @abstractmethod
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """Read the device's utilization, ``{metric: value}``; requested metrics that the device does not
-        report are left out. Raises :class:`DeviceUnavailable`.
+        report are left out. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
 
     @abstractmethod
@@ -175,7 +175,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         state with a problem.
 
         Objects that a device lacked at the previous observation too make their load balancers DEGRADED.
-        Raises :class:`DeviceUnavailable` if no device was reached.
+        Raises :class:`DeviceUnavailable` if no device was reached, :class:`DeviceRejected`.
         """
         done, lost = await run_on_all(self._devices, lambda device: device.observe())
         names = {device.host: device.own_name for device in self._devices}
@@ -189,7 +189,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Return ``{metric: maximum over all devices that were reached}``, for those requested metrics that
-        devices report. Raises :class:`DeviceUnavailable` if none was reached.
+        devices report. Raises :class:`DeviceUnavailable` if none was reached, :class:`DeviceRejected`.
         """
         done, _ = await run_on_all(self._devices, lambda device: device.capacity(metrics))
         return maximum_by_metric(done.values())

@@ -49,7 +49,9 @@ def check_compare_type(rule: ServiceL7Rule, possible: Iterable[str]) -> None:
 
 
 def check_compares_true(rule: ServiceL7Rule) -> None:
-    """Raise :class:`Unrenderable` if a rule of type SSL_CONN_HAS_CERT compares with anything but true."""
+    """Raise :class:`Unrenderable` if the rule, which must be of type SSL_CONN_HAS_CERT, compares with
+    anything but true. Case does not matter.
+    """
     if rule.value.lower() != "true":
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
 

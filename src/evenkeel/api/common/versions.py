@@ -4,8 +4,8 @@ from evenkeel.api.common.services import Services
 
 
 async def version_problem(services: Services) -> str:
-    """Return why a request must not store values that older controllers misunderstand: live controllers run
-    several versions; empty if all have the same version.
+    """Return the reason for refusing a request that needs all live controllers to have the same version,
+    because older ones would misunderstand the values to be stored. Empty if all have the same version.
     """
     versions = sorted({row.version for row in await services.operators.controllers() if row.alive})
     return f"controllers run versions {' and '.join(versions)}: upgrade all of them first" if versions[1:] else ""

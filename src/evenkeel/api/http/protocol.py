@@ -47,7 +47,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_body = False
     """True while a request's body is incomplete."""
     _running: RequestResponseCycle | None = None
-    """The request being answered; of pipelined requests the oldest."""
+    """The request that was begun last to be answered, of pipelined requests the oldest; None before the first."""
     _refusal: tuple[int, str] | None = None
     _header_bytes = 0
     _fed_bytes = 0

@@ -40,7 +40,7 @@ class Operation(Value):
     status: int = 200
     parameters: Sequence[Parameter] = ()
     partial: type[Any] | None = None
-    """The type in the response whose attributes ``fields`` may select, so that none is required."""
+    """The type in the response whose attributes ``fields`` may select, so that none is required; None: all are sent."""
     streams: bool = False
     """True: a client that accepts ``text/event-stream`` gets server-sent events."""
     filters: bool = False

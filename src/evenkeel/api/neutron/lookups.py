@@ -45,7 +45,7 @@ FILTERS: dict[LookUp, frozenset[str]] = {
 """
 
 
-async def _look_up(
+async def _look_up_objects(
     services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]
 ) -> list[NeutronObject]:
     if plural == "ports" and not services.network.has_ports:
@@ -59,7 +59,7 @@ def _listing_operation(path: str) -> Operation:
 
     async def handle_list(services: Services, call: Call) -> Answer:
         filters = {name: call.query_values(name) for name, _ in call.query if name in known}
-        rows = await _look_up(services, call, plural, filters)
+        rows = await _look_up_objects(services, call, plural, filters)
         return json_answer(
             unpaged_list_body(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items)
         )
@@ -71,7 +71,7 @@ def _show_operation(path: str) -> Operation:
     plural, name = _KINDS[path]
 
     async def handle_show(services: Services, call: Call) -> Answer:
-        for row in await _look_up(services, call, plural, {"id": [call.params["id"]]}):
+        for row in await _look_up_objects(services, call, plural, {"id": [call.params["id"]]}):
             return json_answer({name: select_fields(row, call.query_values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 

@@ -37,7 +37,8 @@ async def fail_over_load_balancer(services: Services, call: Call) -> Answer:
 
 async def handle_resize(services: Services, call: Call, body: LoadBalancerResizeBody) -> Answer:
     """Handle PUT /loadbalancers/{id}/resize: give the load balancer another flavor of its provider. Answers
-    202. Raises :class:`NotFound`, :class:`Invalid`, :class:`Conflict`.
+    202. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`,
+    :class:`KeyManagerUnavailable`.
     """
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await resize_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.new_flavor_id)

@@ -23,7 +23,7 @@ async def replace_members(services: Services, call: Call, body: change_requests.
     other members stay. Answers 202.
 
     Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
-    :class:`NetworkUnavailable`; then no member has changed.
+    :class:`NetworkUnavailable`, and :class:`BadList` for a bad ``additive_only``; then no member has changed.
     """
     additive_only = call.query_flag("additive_only")
     pool: Pool = await find_parent(POOLS, services, call)

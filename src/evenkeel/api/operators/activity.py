@@ -72,7 +72,7 @@ class ActivityPointView(Value):
     changes: int
     """Number of changes that became ACTIVE in the interval."""
     time_to_active_seconds: float | None
-    """Mean time to ACTIVE of the interval's changes, in seconds."""
+    """Mean time to ACTIVE of the interval's changes, in seconds; null without changes."""
     load_balancers: int
     """Number of load balancers that were observed; the traffic figures of the point are sums over these."""
     connections: float | None

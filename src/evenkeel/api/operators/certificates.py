@@ -49,7 +49,7 @@ class CertificateView(Value):
     key_type: str | None = None
     key_bits: int | None = None
     warnings: list[str] | None = None
-    """Oddities of the files that were just added, such as an unrelated certificate."""
+    """Oddities of the files that were just added, such as an unrelated certificate; null: none."""
     names: list[str] | None = None
     """DNS names for which the certificate is requested from an authority; null: it was added by an operator."""
     authority: str | None = None
@@ -57,9 +57,9 @@ class CertificateView(Value):
     state: Literal["waiting", "ordering", "issued", "failed"] | None = None
     """State of a requested certificate; null for others."""
     problem: str | None = None
-    """Why a requested certificate waits, or what its last failure was."""
+    """Why a requested certificate waits, or what its last failure was; null without either."""
     next_attempt_at: str | None = None
-    """Time of the next step of a requested certificate; of an issued one, of its renewal."""
+    """Time of the next step of a requested certificate; of an issued one, of its renewal; null for others."""
 
 
 async def list_certificates(services: Services, call: Call) -> Answer:

@@ -59,7 +59,7 @@ class MoveView(Value):
     """Seconds for which no devices were confirmed to answer for the VIP; null: not known yet."""
     begun_at: float
     step_at: float
-    """Time at which the current step began."""
+    """Time at which the current step began, in seconds since the epoch."""
 
 
 async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) -> Answer:

@@ -41,7 +41,10 @@ class ReferenceView(Value):
     subject: str | None = None
     dns_names: list[str] | None = None
     not_after: str | None = None
-    """Expiry of the certificate, or of the first of several; for a revocation list the time of its next update."""
+    """Expiry of the certificate, or of the first of several; for a revocation list the time of its next update.
+
+    Null: the content has none, or was not read yet.
+    """
 
 
 class RefreshView(Value):

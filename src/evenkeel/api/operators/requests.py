@@ -260,7 +260,7 @@ class CertificateNew(Request):
     passphrase: SecretText | None = None
     replace: bool = False
     names: list[Annotated[str, Meta(min_length=1, max_length=1000)]] | None = None
-    """DNS names of a certificate to be requested; the first one is its subject."""
+    """DNS names of a certificate to be requested; the first one is its subject. Null: the content is given."""
     self_signed_until_issued: bool = False
     """With ``names``: listeners can use a self-signed certificate at once, until the authority has issued one."""
     authority: Annotated[str, Meta(min_length=1, max_length=32)] | None = None

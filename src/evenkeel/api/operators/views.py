@@ -128,7 +128,7 @@ class HostingView(Value):
     moving: str = ""
     """Step of the load balancer's move to another device group; empty: it is not being moved."""
     explanation: ExplanationView | None = None
-    """Explanation of the load balancer's state, from the first rule that matches."""
+    """Explanation of the load balancer's state, from the first rule that matches; never null in a response."""
 
 
 class UpDown(Value):

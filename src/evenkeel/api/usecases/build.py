@@ -217,8 +217,9 @@ def _given_vip_spellings(body: requests.LoadBalancerNew) -> dict[str, str]:
 
 
 def address_of_common_family(vip: VipPlan) -> str | None:
-    """Return one of the planned VIP addresses, which shows the IP version of all of them; None if some are
-    IPv4 and some IPv6. An address that is not allocated yet counts by its subnet's allocation range.
+    """Return the address of the planned VIP if all its additional addresses are of the same IP version, else
+    None. An address that is not allocated yet counts by its subnet's allocation range, whose first address
+    is then returned.
     """
     # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))

@@ -68,7 +68,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
         return
     body = _READERS_BY_KIND[check.kind].decode_body(msgspec.json.encode(check.object))
     around = await read_related_objects(services, check, body)
-    root = _root_of_checked(body, around)
+    root = _load_balancer_to_check(body, around)
     on_path = table.for_data_path(root.data_path)
     offered = await offered_services(services, check.provider, on_path)
     if check.operation == "create" and isinstance(body, CheckedLoadBalancer):
@@ -90,7 +90,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
     await _check_chaining(services, check, on_path, tree, around)
 
 
-def _root_of_checked(body: Any, around: RelatedObjects) -> LoadBalancer:
+def _load_balancer_to_check(body: Any, around: RelatedObjects) -> LoadBalancer:
     """Return what is known of the load balancer of a checked object, without a VIP if the object is the load
     balancer itself, or its VIPs are of both IP versions.
     """

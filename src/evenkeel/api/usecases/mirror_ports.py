@@ -74,7 +74,8 @@ async def _wait_for_concurrent_creation(
     services: Services, body: VipPortNew, load_balancer_id: LoadBalancerId
 ) -> VipPlan:
     """Wait about two seconds for the port that another request with the same id makes, and return its plan.
-    Raises :class:`NetworkUnavailable` if the port does not appear.
+    Raises :class:`NetworkUnavailable` if the port does not appear, :class:`Invalid` for a malformed
+    project id.
     """
     mark = octavia_port(load_balancer_id)
     claim = PortClaim(claim_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)

@@ -126,8 +126,8 @@ def _vip_plan(vip: Vip) -> VipPlan:
 
 
 def _changed_referrers(tree: LoadBalancerTree, was: StoredMirror | None) -> list[ChangedReferrer]:
-    """Return listeners and pools, each with its stored state in ``was`` (None: nothing is stored), so that only new
-    references are read.
+    """Return the listeners and pools of ``tree``, each with its stored state in ``was``. The stored state is
+    None for a new listener or pool, and for all if ``was`` is None.
     """
     listeners = {row.id: row for row in was.tree.listeners if not row.deleted} if was is not None else {}
     pools = {row.id: row for row in was.tree.pools if not row.deleted} if was is not None else {}

@@ -71,9 +71,9 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
 async def _find_parent(
     services: Services, call: Call, wanted: requests.PoolNew
 ) -> tuple[ServedObject, Listener | None]:
-    """Return what serves the new pool (its load balancer's provider), and its listener, None if the request
-    names none. Raises :class:`NotFound` for a parent, and :class:`Invalid` without one or if the two do
-    not belong together.
+    """Return the load balancer of the new pool, as served by its provider, and its listener, None if the
+    request names none. Raises :class:`NotFound` for either, and :class:`Invalid` if the request names
+    neither, the two do not belong together, or the listener cannot have a pool of this protocol.
     """
     scope = call.caller.scope
     if wanted.listener_id is not None:

@@ -175,7 +175,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def read_tunnel_end_point(self) -> str:
         """Read the address of the device's tunnel end point; empty if it has none, or no tunnel types are
-        configured. Raises :class:`DeviceUnavailable`.
+        configured. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self.required_reachable():
             return (await self._read_attachment()).vtep
@@ -220,7 +220,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         first.
 
         ``has_peers``: the agent writes the same objects to other devices of the group. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
+        read is refused or the partition is another owner's.
         """
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
@@ -313,7 +314,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self, observed: Observed, guards: Guards, todo: Plan, partition: str
     ) -> Collection[Key]:
         """Return the objects of F5's agent in /Common that a complete pass with this plan would remove; empty
-        if the partition recorded none and is not to be adopted. Raises :class:`DeviceUnavailable`.
+        if the partition recorded none and is not to be adopted. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`.
         """
         async with self.required_reachable():
             recorded = parse_key_records(guards.replaced, self._names.prefix)
@@ -357,7 +359,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 except StaleOwner as error:
                     raise DeviceRejected(self.host, f"{error}: repeat it") from error
                 for part in parts:
-                    await self._give_nodes_back(partition, mine, part)
+                    await self._move_members_back(partition, mine, part)
                 await remove_mark(self.icontrol, partition)
                 record = bool(signs.guards.replaced)
                 if not await self._remove_guard(partition, mine, record=record):
@@ -389,10 +391,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         elsewhere = {member_node_name(str(member.get("fullPath"))) for member in others}
         return observed, moves_from_common(observed, self._names, partition, elsewhere)
 
-    async def _give_nodes_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
+    async def _move_members_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
         """Move members by one transaction. A repetition after a failure completes what was not done.
 
-        Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+        Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`, :class:`DeviceUnavailable`.
         """
         self._views.pop(partition, None)
         commands = [operation_command(step, partition) for step in steps]
@@ -426,7 +428,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def found_irules(self, batch: PartitionBatch) -> dict[str, tuple[str, ...]]:
         """Find the operators' iRules on virtual servers without Even Keel's mark: ``{listener id: paths}``,
-        only for the batch's listeners. Raises :class:`DeviceUnavailable`.
+        only for the batch's listeners. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self.required_reachable():
             seen = await read_pools_and_virtuals(self.icontrol, self._names.partition_name(batch.project_id))
@@ -487,7 +489,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Whether the partition has a guard, or the sentinel that goes with guards. Raises
-        :class:`DeviceUnavailable`.
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self._locked_partition(project_id) as partition:
             if self._cached_view(partition, build_guard(epoch, session_id)) is not None:
@@ -649,7 +651,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def _provide_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
         """Have the vCMP host assign the load balancers' VLANs to this guest; load balancers get a problem
-        where the host cannot. Raises :class:`DeviceUnavailable` if the guest cannot be read.
+        where the host cannot. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected` if the guest
+        cannot be read.
         """
         if self._guest is None:
             return rendered
@@ -661,7 +664,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         removed ones from the guest.
 
         Empty on devices that are no vCMP guest, or are attached to no networks. Raises
-        :class:`DeviceUnavailable`.
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()

@@ -142,7 +142,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
         """Remove the partition if it is empty, in sync mode from all devices of a unit or from none; the
         result names the devices that keep it. Raises :class:`DeviceUnavailable` if no device is reachable,
-        :class:`DeviceRejected`.
+        :class:`DeviceRejected`, and in sync mode :class:`StaleOwner`.
         """
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.SYNC:
@@ -154,9 +154,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as Even Keel's (adoption) on all devices. Raises :class:`DeviceRejected` if
-        another owner has it.
+        another owner has it or its route domains cannot be kept, and :class:`DeviceUnavailable` if no
+        device was reached.
 
-        In replicate mode raises :class:`DeviceUnavailable` if a device was not reached; the others are
+        In replicate mode also raises :class:`DeviceUnavailable` if a device was not reached; the others are
         adopted then, and a repetition completes the adoption.
         """
         if self._options.sync_mode is SyncMode.SYNC:
@@ -255,8 +256,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Apply the batch on every reachable device, or in sync mode on one device of each unit.
 
         The outcome names devices that do not have the result yet as ``lagging``. Raises :class:`StaleOwner`,
-        :class:`GuardLost`, and :class:`DeviceUnavailable` if no device is reachable or the cluster must not
-        be written.
+        :class:`GuardLost`, :class:`DeviceRejected` if a read is refused or the partition is another owner's,
+        and :class:`DeviceUnavailable` if no device is reachable or the cluster must not be written.
         """
         self._refuse_unfit()
         rendered = await self._render_batch(batch)
@@ -269,7 +270,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             lagging=tuple(lagging),
             writes=sum(outcome.writes for outcome in done.values()),
             repaired=tuple(build_repairs({host: one.repaired for host, one in done.items()})),
-            left=tuple(sorted(_networks_left(batch, done.values()))),
+            left=tuple(sorted(_ids_of_networks_left(batch, done.values()))),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
@@ -297,7 +298,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def observe(self) -> Observation:
         """Read statuses and statistics of all reachable devices, with violations of the HA type as problems.
-        Raises :class:`DeviceUnavailable` if no device was reached.
+        Raises :class:`DeviceUnavailable` if no device was reached, :class:`DeviceRejected`.
         """
         seen = await super().observe()
         return replace(seen, devices=self._add_cluster_problems(seen.devices))
@@ -368,8 +369,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
                 raise DeviceUnavailable(host, "; ".join(problems))
 
     async def _sync_units(self) -> list[SyncUnit]:
-        """Return the sync units of the reachable devices: devices that share a sync-failover group, any other device
-        alone. Raises :class:`DeviceUnavailable` if no device answered.
+        """Return the sync units of the reachable devices: devices that share a sync-failover group, any other
+        device alone. Raises :class:`DeviceUnavailable` if the cluster of no device could be read.
         """
         # A device that does not answer is missing in the clusters below.
         await asyncio.gather(*(device.ensure_cluster_read() for device in self._devices), return_exceptions=True)
@@ -453,7 +454,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """Read the enhanced services from the files in the directory ``esd_dir`` if they changed; empty
-        without this option.
+        without this option, never None.
         """
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
@@ -473,7 +474,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Return how the devices are attached to networks: the options, and with tunnels each reached
         device's tunnel end point.
 
-        Raises :class:`DeviceUnavailable` if tunnels are configured and no device is reachable.
+        Raises :class:`DeviceUnavailable` if tunnels are configured and no device is reachable,
+        :class:`DeviceRejected`.
         """
         options = self._options.attachment
         mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
@@ -485,8 +487,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Return the projects whose partitions on a reachable device have this device group's mark. Raises
-        :class:`DeviceUnavailable` if no device is reachable.
+        """Return the projects whose partitions on a reachable device have this device group's mark, except
+        those whose partition's name is a digest. Raises :class:`DeviceUnavailable` if no device is
+        reachable, :class:`DeviceRejected`.
         """
         done, _ = await run_on_all(self._devices, lambda device: device.tenants())
         return frozenset[ProjectId]().union(*done.values())
@@ -514,7 +517,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return observation.merge_readings(readings, unreachable, self._names, absent=absent, uneven=uneven)
 
 
-def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
+def _ids_of_networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
     """Return the ids of networks whose objects in /Common a device refused to remove, because tenants may still use
     them.
 

@@ -195,4 +195,6 @@ class ConfigOperation(Value):
     secrets: Mapping[str, Secret] = {}
     """Secret attributes of the body, which no error repeats."""
     content: Secret | None = None
-    """Content of a file to create: the content is uploaded first, and ``sourcePath`` is added to the body."""
+    """Content of a file to create: the content is uploaded first, and ``sourcePath`` is added to the body. None: the
+    operation creates no file.
+    """

@@ -174,9 +174,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Apply the batch to this device's partition; a takeover that missed this device is made up for
         first.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`. A request that is refused
-        as a whole is split; a :class:`PartitionUnavailable` fails the whole batch, because splitting would
-        not help.
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and
+        :class:`DeviceRejected` if the daemon refuses this owner. A request that is refused as a whole is
+        split; a :class:`PartitionUnavailable` fails the whole batch, because splitting would not help.
         """
         self._last = None
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)

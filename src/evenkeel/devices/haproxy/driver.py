@@ -74,7 +74,8 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Set the partition's guard to this owner on every reachable device. Raises :class:`StaleOwner` if a
-        device has a newer owner, and :class:`DeviceUnavailable` if no device is reachable.
+        device has a newer owner, :class:`DeviceRejected` if a daemon refuses this owner, and
+        :class:`DeviceUnavailable` if no device is reachable.
         """
         partition = self._names.partition_name(project_id)
         await run_on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
@@ -83,8 +84,8 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Apply the batch on every reachable device; the outcome names the others as ``lagging``. If all were
         reached, also make their HAProxys peers.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, or :class:`DeviceUnavailable` if no device is
-        reachable.
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceRejected` if a daemon refuses this
+        owner, or :class:`DeviceUnavailable` if no device is reachable.
         """
         partition = self._names.partition_name(batch.project_id)
         rendered = await self._render_batch(batch)
@@ -116,7 +117,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """Read the enhanced services from the files in the directory ``esd_dir`` if they changed; empty
-        without this option.
+        without this option, never None.
         """
         await self._enhanced.refresh()
         return self._enhanced.take_changes()
@@ -126,7 +127,8 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Return the projects whose partitions hold load balancers on a reachable device, except those whose
-        partition's name is a digest. Raises :class:`DeviceUnavailable` if no device is reachable.
+        partition's name is a digest. Raises :class:`DeviceUnavailable` if no device is reachable,
+        :class:`DeviceRejected`.
         """
         done, _ = await run_on_all(self._devices, lambda device: device.recent_reading())
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)

@@ -69,8 +69,8 @@ class NoopMemory:
         return partition
 
     def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
-        """Remove the partition if it is empty and has this owner's guard or none. True if the partition is
-        absent now; False: it is still there.
+        """Remove the partition if it is empty and has this owner's guard or none; the minimum epoch is raised
+        to that of a removed guard. True if the partition is absent now; False: it is still there.
         """
         partition = self.partitions.get(project_id)
         if partition is None or (partition.epoch is None and not partition.holds and not partition.foreign):

@@ -99,7 +99,7 @@ def _monitor_in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthM
 async def change_rooted_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
     """Change a pool, and which health monitor it has; returns the stored pool. Raises :class:`NotFound`,
     :class:`NeutronRefusal` for a monitor that cannot be shared, :class:`Invalid`, :class:`Unsupported`,
-    :class:`Conflict`.
+    :class:`Conflict`, :class:`KeyManagerUnavailable`.
     """
     pool = await _find_pool(services, call, pool_id)
     given: dict[str, Any] = {

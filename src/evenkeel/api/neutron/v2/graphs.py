@@ -24,21 +24,21 @@ from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Liste
 
 
 class V2GraphPoolView(views.V2PoolAttributes, kw_only=True):
-    """A pool with its members and monitor."""
+    """A pool with its members, and its health monitor, absent if it has none."""
 
     members: list[views.V2MemberView]
     healthmonitor: views.V2HealthMonitorView | UnsetType = UNSET
 
 
 class V2GraphL7PolicyView(views.V2L7PolicyAttributes, kw_only=True):
-    """An L7 policy with its rules and its redirect pool."""
+    """An L7 policy with its rules, and its redirect pool, absent if it has none."""
 
     rules: list[views.V2L7RuleView]
     redirect_pool: V2GraphPoolView | UnsetType = UNSET
 
 
 class V2GraphListenerView(views.V2ListenerAttributes, kw_only=True):
-    """A listener with its L7 policies and its pool."""
+    """A listener with its L7 policies, and its default pool, absent if it has none."""
 
     l7policies: list[V2GraphL7PolicyView]
     default_pool: V2GraphPoolView | UnsetType = UNSET

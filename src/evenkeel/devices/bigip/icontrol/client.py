@@ -87,7 +87,7 @@ class IControl:
         Raises :class:`DeviceRejected`, of which :class:`ObjectAbsent` if there is no such object, and
         :class:`DeviceUnavailable`.
         """
-        return await self._run_with_retries(lambda: self.send("GET", path, query=query), _read_again)
+        return await self._run_with_retries(lambda: self.send("GET", path, query=query), _can_repeat_read)
 
     async def get_remembered(self, path: str) -> dict[str, Any]:
         """Read one document; returns and raises as :meth:`get`. If the response equals the previous one, the
@@ -122,7 +122,7 @@ class IControl:
 
     async def _read_remembered(self, documents: RememberedDocuments, path: str, **query: str) -> dict[str, Any]:
         return await self._run_with_retries(
-            lambda: self.send("GET", path, query=query, documents=documents), _read_again
+            lambda: self.send("GET", path, query=query, documents=documents), _can_repeat_read
         )
 
     async def _read_collection(
@@ -179,7 +179,7 @@ class IControl:
             lambda: self.send(
                 method, path, body=body, headers=headers, timeout_seconds=timeout_seconds, secrets=secrets
             ),
-            _write_again,
+            _can_repeat_write,
         )
 
     async def upload(self, name: str, content: bytes) -> None:
@@ -196,7 +196,7 @@ class IControl:
                 "Content-Range": f"{start}-{start + len(part) - 1}/{len(content)}",
             }
             send = functools.partial(self.send, "POST", path, content=part, headers=headers)
-            await self._run_with_retries(send, _write_again)
+            await self._run_with_retries(send, _can_repeat_write)
 
     async def send(
         self,
@@ -287,12 +287,12 @@ class IControl:
         raise AssertionError("unreachable")
 
 
-def _read_again(error: DeviceUnavailable, attempt: int) -> bool:
+def _can_repeat_read(error: DeviceUnavailable, attempt: int) -> bool:
     if isinstance(error, DeviceBusy):
         return True
     return attempt < CONNECTION_ATTEMPTS_MAX and not isinstance(error, LoginLost | NoAnswer)
 
 
-def _write_again(error: DeviceUnavailable, attempt: int) -> bool:
+def _can_repeat_write(error: DeviceUnavailable, attempt: int) -> bool:
     # A request that was not sent has changed nothing.
     return isinstance(error, DeviceBusy) or (isinstance(error, RequestNotSent) and attempt < CONNECTION_ATTEMPTS_MAX)

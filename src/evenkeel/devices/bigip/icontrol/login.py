@@ -165,8 +165,8 @@ class DeviceLogin:
         )
 
     async def _prolong_token(self, token: dict[str, Any], began_seconds: float) -> Token:
-        """Prolong the token as far as the device allows, and return it; without success with its present
-        lifetime.
+        """Prolong the token as far as the device allows, and return it; if the device refuses or does not
+        answer, the returned token has its present lifetime.
         """
         name, lifetime_seconds = token["token"], _token_lifetime_seconds(token)
         answer = await self._try_token_request(

@@ -142,7 +142,7 @@ async def read_partition(
     """
     partition = names.partition_name(project_id)
     if project_id == COMMON_PROJECT:
-        return *await _read_common(device, partition), {}
+        return *await _read_networks_in_common(device, partition), {}
     observed, guards = await read_all_objects(device, partition, adjacent=adjacent, reads=reads)
     # Few partitions have addresses of shared networks, so the others are spared a second read.
     if not refers_to_common(observed, COMMON):
@@ -151,7 +151,7 @@ async def read_partition(
     return observed, guards, own_subnets_in_common(collect_observed(answers, (SELF_IP,), COMMON), names)
 
 
-async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
+async def _read_networks_in_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
     """Read the objects in /Common that attach the device to networks, and the guards of ``partition``. Raises
     :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """

@@ -135,8 +135,10 @@ async def take_over_partition(
 
 
 async def _refuse_foreign_partition(device: IControl, partition: str, names: BigIpNames) -> None:
-    """Check the mark in the partition's description, where no guard shows the owner. Raises :class:`DeviceRejected` for
-    another owner's partition, and for one that another program filled and that no operator has had adopted.
+    """Check the mark in the partition's description, where no guard shows the owner. Raises
+    :class:`DeviceRejected` for another owner's partition, and for one that another program filled and that
+    no operator has had adopted; :class:`ObjectAbsent` if the partition does not exist, and
+    :class:`DeviceUnavailable`.
     """
     if await partition_mark(device, partition, names) is None and await _is_filled(device, partition):
         reason = f"partition {partition} holds objects that another program made: 'evenkeel adopt' takes them over"

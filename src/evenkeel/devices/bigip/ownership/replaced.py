@@ -55,7 +55,7 @@ async def find_used_f5_objects(
     theirs = {key: seen for key, seen in observed.items() if seen.mark is None}
     if not any(key.type == VIRTUAL for key in theirs):
         return frozenset()
-    return keys_used_by_f5(referring_objects(theirs, partition), await _read_common(device), names.prefix)
+    return keys_used_by_f5(referring_objects(theirs, partition), await _read_common_objects(device), names.prefix)
 
 
 async def find_removable_f5_objects(
@@ -67,7 +67,7 @@ async def find_removable_f5_objects(
     ``but``: a partition whose objects do not count as users; ``instead``: objects that count in their place.
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    common = await _read_common(device)
+    common = await _read_common_objects(device)
     there = {Key(type=kind, name=str(item.get("name"))) for kind, items in common.items() for item in items}
     present = [key for key in recorded if key in there]
     if not present:
@@ -91,7 +91,7 @@ def _record_path(partition: str) -> str:
     return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(partition, REPLACED)}"
 
 
-async def _read_common(device: IControl) -> dict[str, list[Mapping[str, Any]]]:
+async def _read_common_objects(device: IControl) -> dict[str, list[Mapping[str, Any]]]:
     answers = await gather_all_results(*(device.collection(kind, partition=COMMON) for kind in COMMON_TYPES))
     return {
         kind: [item for item in items if item.get("partition") == COMMON and not item.get("subPath")]

@@ -115,11 +115,12 @@ def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSu
 def default_routes(
     left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames, *, external: bool
 ) -> list[WantedObject]:
-    """Return the default routes for each route domain and IP version with VIPs, by the gateway of a VIP's
-    subnet. ``left``: attributes of all objects that will exist.
+    """Return the default routes of the route domains, one for each IP version: to the gateway of one of Even
+    Keel's subnets that has a VIP in the route domain. ``left``: attributes of all objects that will exist.
 
-    An existing route stays as long as its gateway is one of these. ``external``: also for the common route
-    domain, by the gateway of a subnet of an external network, or of any subnet if there is none.
+    An existing route stays with its subnet as long as that is one of the candidates. ``external``: the common
+    route domain gets routes, too, where a subnet needs no VIP. Subnets of external networks come before all
+    others.
     """
     vips = [
         _domain_and_host(str(item.get("address", "")))
@@ -235,7 +236,7 @@ def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
 
 
 def _shared_addresses(pool: Attributes) -> frozenset[str]:
-    """Return the addresses of a SNAT pool that are in /Common, where projects share them."""
+    """Return the full paths of a SNAT pool's addresses that are in /Common, where projects share them."""
     paths = map(canonical.full_path, pool.get("members") or ())
     return frozenset(path for path in paths if path.startswith(f"/{COMMON}/"))
 

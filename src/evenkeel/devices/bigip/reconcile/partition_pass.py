@@ -138,7 +138,10 @@ class PartitionView:
         """Whether this agent has removed the uploads that an earlier owner left."""
         self.reads = RepeatedReads()
         self.planned: PlannedState | None = None
-        """The last plan: a pass that begins with the same state and the same load balancers has the same plan."""
+        """The last plan: a pass that begins with the same state and the same load balancers has the same plan.
+
+        None: there is no plan to reuse.
+        """
 
 
 Change = tuple[int, str, str]
@@ -233,7 +236,9 @@ class PartitionPass:
 
     async def run(self) -> PassOutcome:
         """Apply the batch, and return the outcome, with the device's refusals by load balancer. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, :class:`FirstGuardRefused` if
+        the device refuses a new partition's guard, and :class:`DeviceRejected` if a read is refused or the
+        partition is another owner's.
         """
         # a transaction that is committed later would undo what this pass plans from its reads
         await drop_pending_transactions(self._device, self._pending)
@@ -242,7 +247,7 @@ class PartitionPass:
         for one in self._rendered:
             if self._left.get(one.service.load_balancer_id) != rendered_change(one):
                 self._left.pop(one.service.load_balancer_id, None)
-        todo = await self._safe_plan()
+        todo = await self._plan_after_reads()
         if todo.operations:
             await self._carry_out_plan(todo)
         if self._view.first_guard:  # there was nothing to write
@@ -254,7 +259,7 @@ class PartitionPass:
             if self._sweeps():
                 await self._remove_unused_nodes()
         if self._batch.complete and self._view.replaced:
-            await self._remove_replaced()
+            await self._remove_replaced_objects()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
         takes_nothing = self._has_peers and await self._refuses_everything()
         self._view.certain = False
@@ -287,7 +292,7 @@ class PartitionPass:
 
     # -- read
 
-    async def _safe_plan(self) -> Plan:
+    async def _plan_after_reads(self) -> Plan:
         """Return the plan, after as few reads as are safe. Raises :class:`StaleOwner`, :class:`GuardLost` if
         a full read shows another owner, and device errors.
         """
@@ -361,14 +366,14 @@ class PartitionPass:
         self._view.observed = {**others, **seen}
 
     async def _check_owner(self) -> None:
-        """Read the partition's guards and check that this agent's is the only one. Raises :class:`StaleOwner`
-        if a newer owner has one, :class:`GuardLost` if this agent's is missing or not alone.
+        """Read the partition's guards and check that this agent's is the only one. Raises as
+        :meth:`_check_guards`, and :class:`DeviceUnavailable`.
         """
         self._check_guards(await read_guards(self._device, self._partition))
 
     def _check_guards(self, guards: Guards) -> None:
-        """Raise :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless this agent's guard is the only
-        one.
+        """Raise :class:`StaleOwner` if there is a newer owner, :class:`DeviceRejected` if the partition is
+        another device group's, and :class:`GuardLost` unless this agent's guard is the only one.
         """
         guard.check_guard_owner(guards, self._partition, self._guard, self._names, self._device.host)
         if guards.held != (self._guard,):
@@ -442,7 +447,7 @@ class PartitionPass:
 
     async def _move_nodes(self) -> None:
         """Move members from nodes in the partition to nodes in /Common, which projects share. A refusal is
-        only logged; raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        only logged; raises as :meth:`_check_owner`, and :class:`DeviceUnavailable`.
         """
         parts = moves_to_common(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
@@ -463,7 +468,8 @@ class PartitionPass:
         logged.
 
         A node that stays does no harm: a member uses it, or the next agent to do this removes it. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
+        read is refused.
         """
         pools = await self._device.collection(POOL, expand=True)
         named = {
@@ -483,10 +489,11 @@ class PartitionPass:
             await self._check_owner()
             self._log.info("nodes in /Common not removed", reason=error.reason)
 
-    async def _remove_replaced(self) -> None:
+    async def _remove_replaced_objects(self) -> None:
         """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it
-        any more; at the end also the record of it. Refusals are only logged. Raises :class:`StaleOwner`,
-        :class:`GuardLost`, :class:`DeviceUnavailable`.
+        any more; at the end also the record of it. Refused removals are only logged. Raises
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if
+        a read is refused.
         """
         recorded = parse_key_records(self._view.replaced, self._names.prefix)
         gone, nothing_left = await find_removable_f5_objects(self._device, recorded)
@@ -520,7 +527,8 @@ class PartitionPass:
         halves and try each. A single owner's refusal is recorded as its error.
 
         Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, also after too many
-        unknown outcomes.
+        unknown outcomes, and :class:`DeviceRejected` if a read is refused or the partition is another
+        owner's.
         """
         all_steps = self._plan_remaining_work().owners_operations(frozenset(owners))
         steps = self._first_transaction_steps(all_steps)
@@ -579,7 +587,9 @@ class PartitionPass:
 
     async def _check_owner_after_refusal(self) -> bool:
         """Check, after a refusal, that this agent still owns the partition. True: partition or nodes in
-        /Common were read again, so the plan may differ. Raises :class:`StaleOwner`, :class:`GuardLost`.
+        /Common were read again, so the plan may differ. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        :class:`FirstGuardRefused` if the device refuses a new partition's guard,
+        :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         if self._view.first_guard:  # an upload was refused, before any transaction: nobody owns the partition yet
             await self._commit_commands([])

@@ -41,7 +41,9 @@ class CertificateReferences:
 
     @property
     def needs(self) -> tuple[CertificateNeed, ...]:
-        """Return all contents that were requested, in order of the first request."""
+        """Return the certificate contents that the rendered objects refer to, in order of the first
+        reference.
+        """
         return tuple(self._needs)
 
     def certificate(self, what: str, reference: str) -> CertificatePaths:

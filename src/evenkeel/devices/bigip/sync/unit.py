@@ -102,8 +102,9 @@ class SyncUnit:
         """Apply the batch to one device and push the device's configuration. Returns the outcome, and the
         devices that lack the result yet.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, and :class:`DeviceUnavailable`, also if the group must
-        not be written or pushed.
+        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceRejected` if a read is refused or the
+        partition is another owner's, and :class:`DeviceUnavailable`, also if the group must not be written or
+        pushed.
         """
         writer = await self._writable_device()
         outcome = await writer.run_watched(writer.apply(batch, rendered))
@@ -117,7 +118,7 @@ class SyncUnit:
         the result has all hosts as ``left`` if the partition is not empty or the group not in sync.
 
         The minimum epoch of new guards is raised on each device first, so that no device is without both.
-        Raises :class:`StaleOwner`, :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner`, :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         writer = await self._writable_device()
         owner = (batch.project_id, batch.epoch, batch.session_id)
@@ -140,7 +141,8 @@ class SyncUnit:
         """Push the written configuration. Returns the devices that did not get it, or the group if it is not
         known which; empty if the group is in sync.
 
-        Raises :class:`StaleOwner`, :class:`DeviceUnavailable` if the push could replace newer changes.
+        Raises :class:`StaleOwner`, :class:`DeviceUnavailable` if the push could replace newer changes,
+        :class:`DeviceRejected`.
         """
         self.pending = True
         for peer in self.devices:
@@ -155,7 +157,8 @@ class SyncUnit:
     async def _writable_device(self) -> BigIpDevice:
         """Return the device to write, elected again if the last one is doubted. Raises
         :class:`DeviceUnavailable` if none is reachable, or the sync-failover group must not be written
-        because of others' pending changes.
+        because of others' pending changes; :class:`DeviceRejected` if the state of config-sync cannot be
+        read.
         """
         async with self._turn:
             writer = self._writer
@@ -180,7 +183,7 @@ class SyncUnit:
 
     async def _elect_writer(self) -> BigIpDevice:
         """Choose the device to write: the first reachable one with unsynchronised changes of this device
-        group, else the first reachable one. Its cached state is discarded.
+        group, else the first reachable one. The cached state of the chosen device is discarded.
 
         So all agents choose the same device, whatever they observed earlier. Raises
         :class:`DeviceUnavailable` if none is reachable.
@@ -248,7 +251,8 @@ class SyncUnit:
 
     async def _check_peer(self, writer: BigIpDevice, peer: BigIpDevice, batch: PartitionBatch) -> None:
         """Check that a push from ``writer`` replaces nothing newer on ``peer``. Raises :class:`StaleOwner`,
-        :class:`DeviceUnavailable`.
+        :class:`DeviceUnavailable`, and :class:`DeviceRejected` if the partition is another device group's
+        on ``peer``, or a read is refused.
         """
         try:
             async with peer.required_reachable():
@@ -268,7 +272,8 @@ class SyncUnit:
 
     async def _check_unreached_devices(self, writer: BigIpDevice) -> None:
         """Raise :class:`DeviceUnavailable` if the push could reach a named device that was never reached and
-        may belong to this sync-failover group.
+        may belong to this sync-failover group. Raises :class:`DeviceRejected` if the state of config-sync
+        cannot be read.
         """
         if not self.unknown:
             return
@@ -298,7 +303,8 @@ class SyncUnit:
         the names of disconnected devices, or the group's name if none is disconnected; empty if the group
         is in sync.
 
-        Raises :class:`DeviceUnavailable`, also if config-sync is refused.
+        Raises :class:`DeviceUnavailable`, also if config-sync is refused, and :class:`DeviceRejected` if its
+        state cannot be read.
         """
         own = self._group_membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}

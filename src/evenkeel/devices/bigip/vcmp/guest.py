@@ -67,7 +67,7 @@ class VcmpGuest:
         cannot have.
 
         ``partition``: where the guest uses them; VLANs that are there already count as assigned. Raises
-        :class:`DeviceUnavailable` if the guest itself cannot be reached.
+        :class:`DeviceUnavailable` or :class:`DeviceRejected` if the guest itself cannot be read.
         """
         missing = {each.tag: each for each in wanted if self._assigned.get(each.tag) != each}
         if not missing:

@@ -48,7 +48,9 @@ def _indented_lines(text: str) -> tuple[str, ...]:
 
 
 def _compare_code(routing: Routing) -> Iterator[str]:
-    """Yield code that compares the request with each policy in turn; ``$l7_policy`` is then the first match, or 0."""
+    """Yield code that compares the request with each policy in turn; ``$l7_policy`` is then the first match,
+    or 0. Raises :class:`Unrenderable` for a rule that a BIG-IP cannot compare.
+    """
     wanted = [parse_comparison(rule) for each in routing.policies for rule in each.rules]
     operands = {each.operand for each in wanted}
     # Rules about certificates never match without TLS, so their code is left out.

@@ -15,8 +15,8 @@ from evenkeel.core.resources.model import Vip
 
 
 def service_route_domain(service: ServiceDefinition) -> int:
-    """Return the number of the route domain of the project's own networks; the common one's if the load
-    balancer has none.
+    """Return the number of the route domain of the project's own networks; that of the common route domain if
+    the load balancer is on no network of its project.
     """
     return next((each.route_domain for each in service.networks if not each.common), COMMON_ROUTE_DOMAIN)
 

@@ -277,7 +277,8 @@ _NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})
 
 
 def _forwarding_records(network: ServiceNetwork, own: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of the forwarding table: the end point of each host; broadcasts go to all of them.
+    """Yield the records of the tunnel's forwarding table: the end point for each host's MAC address, and
+    first one record by which broadcasts go to all end points. Nothing without other end points.
 
     ``own``: this device's own end point, which is left out.
     """
