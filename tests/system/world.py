@@ -90,8 +90,8 @@ class HostView(NoopGroup):
             done, outcomes=(*done.outcomes, *errors), lacking=tuple(sorted({*chain(*lacking.values())}))
         )
 
-    def _problem(self, partition: Partition, service: ServiceDefinition) -> str:
-        return self.refuses or super()._problem(partition, service)
+    def _service_problem(self, partition: Partition, service: ServiceDefinition) -> str:
+        return self.refuses or super()._service_problem(partition, service)
 
     def _lacking(self, service: ServiceDefinition) -> list[str]:
         return [one.sha256 for one in service.certificates if one.sha256 not in self.contents]
