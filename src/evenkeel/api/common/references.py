@@ -1,5 +1,7 @@
-"""References to key managers in requests: references that are new to a listener or pool are read before the write, on
-behalf of the load balancer's project. References read before are not read again.
+"""References to key managers in requests: references that are new to a listener or pool are read before the
+write, on behalf of the load balancer's project; missing certificates for references ``acme://…`` are
+requested. References that the object already had are not read again, except a revocation list or its CA
+certificates if the other one is new.
 """
 
 import asyncio

@@ -50,7 +50,9 @@ class Operation(Value):
     refused: Callable[[], Answer] | None = None
     """Function that builds the response to callers whom the rule does not allow; None: 403."""
     audited: bool = True
-    """False: the audit trail leaves requests out, because they change no object, whatever their method."""
+    """False: the audit trail leaves requests out, because they change no object, whatever their method; those refused
+    with 401 or 403 stay in it.
+    """
     act: str = ""
     """Name of the operators' act in :data:`evenkeel.core.control.acts.EFFECTS`; empty: the operation is no act that a
     dashboard offers.

@@ -40,8 +40,8 @@ FILTERS: dict[LookUp, frozenset[str]] = {
     "ports": _COMMON | {"device_id", "device_owner"},
     "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"}),
 }
-"""Query parameters that filter, by kind; of a repeated one any value may match. Parameters other than ``fields``,
-``limit`` and ``marker`` are ignored.
+"""Query parameters that filter, by kind; other kinds have those in :data:`_COMMON`. Of a repeated one any value may
+match. Besides them, lists obey ``fields``, ``limit`` and ``marker``; all other parameters are ignored.
 """
 
 

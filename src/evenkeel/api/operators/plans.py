@@ -42,7 +42,7 @@ class OperationView(Value):
     type: str
     name: str
     note: str
-    """Reason for the way in which the operation is done."""
+    """Reason why the operation is done in this way (human-readable); empty: none."""
     attributes: list[AttributeView]
 
 

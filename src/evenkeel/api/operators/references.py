@@ -143,7 +143,7 @@ def unissued_trouble(request: AcmeCertificate, reference: str, *, awaited: bool)
     )
 
 
-def unrequested_trouble(row: ReferencedCertificate) -> CertificateTrouble:
+def lost_request_trouble(row: ReferencedCertificate) -> CertificateTrouble:
     """Describe a certificate of one load balancer that listeners wait for although the request is gone."""
     return CertificateTrouble(
         f"{row.kind.words} {row.reference} is missing, and its listeners wait: {row.problem or 'it is not requested'}",

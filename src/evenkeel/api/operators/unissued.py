@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.operators.references import CertificateTrouble, unissued_trouble, unrequested_trouble
+from evenkeel.api.operators.references import CertificateTrouble, lost_request_trouble, unissued_trouble
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.references import is_acme_reference, references_to_request
@@ -40,7 +40,7 @@ async def find_unissued_trouble(
             request.progress.problem and used.keys() & {reference, *references_to_request(request.reference)}
         ):
             return unissued_trouble(request, reference, awaited=is_awaited)
-    return unrequested_trouble(used[min(awaited)]) if awaited else CertificateTrouble()
+    return lost_request_trouble(used[min(awaited)]) if awaited else CertificateTrouble()
 
 
 async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:

@@ -16,7 +16,6 @@ from evenkeel.api.usecases.rules import (
     check_monitor,
     check_monitor_fits_pool,
     check_pool_rules,
-    check_protocol_pair,
     checked_address,
     checked_cidrs,
     given_spelling_if_different,
@@ -46,6 +45,7 @@ from evenkeel.core.resources.model import (
     Vip,
     vip_of_one_family,
 )
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.resources.statuses import OperatingStatus
 
 

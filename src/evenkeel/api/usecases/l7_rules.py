@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from evenkeel.api.responses.errors import invalid_input, shorten
-from evenkeel.api.usecases.rules import childless_listener_error
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
 from evenkeel.core.resources.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
+from evenkeel.core.resources.protocol_pairs import children_not_allowed_error
 
 DEFAULT_REDIRECT_CODE = 302
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
@@ -30,7 +30,7 @@ def check_l7_listener(protocol: str) -> None:
     :class:`Invalid`.
     """
     if protocol == CHILDLESS_PROTOCOL:
-        raise childless_listener_error()
+        raise children_not_allowed_error()
     if protocol not in L7_PROTOCOLS:
         allowed = ", ".join(sorted(L7_PROTOCOLS))
         raise Invalid(

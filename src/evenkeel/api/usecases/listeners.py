@@ -22,7 +22,7 @@ from evenkeel.api.usecases.l7_build import PolicyRows, Settle, policy_rows, sort
 from evenkeel.api.usecases.l7_rules import check_action_supported, check_l7_listener, normalise_targets
 from evenkeel.api.usecases.parents import NewId, ParentPlace
 from evenkeel.api.usecases.pools import check_new_pool
-from evenkeel.api.usecases.rules import check_listener, check_protocol_pair, checked_cidrs
+from evenkeel.api.usecases.rules import check_listener, checked_cidrs
 from evenkeel.api.usecases.tls_rules import (
     LISTENER_TLS,
     NOTHING_IDLE,
@@ -44,6 +44,7 @@ from evenkeel.core.devices.capabilities import (
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.resources.enhanced_services import services_in_tags
 from evenkeel.core.resources.model import Listener, LoadBalancer, NewPool, Pool
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.tls.certificates import CheckedCertificate
 
 

@@ -30,7 +30,6 @@ from evenkeel.api.usecases.rules import (
     check_listener_ports,
     check_members,
     check_monitor_fits_pool,
-    check_protocol_pair,
     checked_vip_address,
 )
 from evenkeel.core.kit.errors import Invalid
@@ -47,6 +46,7 @@ from evenkeel.core.resources.model import (
     Vip,
     vip_of_one_family,
 )
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 
 Pools = Mapping[str, Pool]
 Part = (

@@ -26,7 +26,7 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredRule,
 )
 from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_protocol_pair
+from evenkeel.api.usecases.rules import check_monitor_fits_pool
 from evenkeel.core.devices.capabilities import (
     Capabilities,
     ip_version_problems,
@@ -41,6 +41,7 @@ from evenkeel.core.networking.network import ADDITIONAL_SUBNET
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.resources.catalogue import data_path_of
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, SessionPersistence, Vip
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 
 _READERS_BY_KIND: dict[str, BodyReader[Any]] = {
     kind: BodyReader(form)

@@ -16,7 +16,7 @@ from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, changed_persistence, monitor_changes, pool_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_pool_rules, check_protocol_pair
+from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_pool_rules
 from evenkeel.api.usecases.tls_rules import POOL_TLS, check_tls_allowed, fill_tls_defaults, refuse_empty_lists
 from evenkeel.api.usecases.writes import state_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
@@ -33,6 +33,7 @@ from evenkeel.core.devices.capabilities import (
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.tls.certificates import CheckedCertificate
 
 

@@ -12,12 +12,10 @@ from evenkeel.core.devices.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.kit.errors import Conflict, Invalid
 from evenkeel.core.networking.addresses import ALLOWED_WORDS, AddressRules, canonical_address
 from evenkeel.core.resources.model import (
-    CHILDLESS_PROTOCOL,
     COOKIE_PERSISTENCE,
     DATAGRAM_PROTOCOLS,
     HTTP_CHECK_DEFAULTS,
     L7_PROTOCOLS,
-    POOL_PROTOCOLS_OF_LISTENER,
     TLS_PROTOCOL,
     HealthMonitor,
     Listener,
@@ -164,26 +162,6 @@ def _is_netmask(text: str) -> bool:
     zeros = ~int(mask) & ((1 << mask.max_prefixlen) - 1)
     # The zeros of a netmask are one block at its end, so the number that they form is one less than a power of two.
     return zeros & (zeros + 1) == 0
-
-
-def childless_listener_error() -> Invalid:
-    """Build the error for a pool or policy of a listener that cannot have any."""
-    return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
-
-
-def check_protocol_pair(listener_protocol: str, pool_protocol: str) -> None:
-    """Check that a listener with ``listener_protocol`` may have a default pool with ``pool_protocol``. Raises
-    :class:`Invalid`.
-    """
-    if listener_protocol == CHILDLESS_PROTOCOL:
-        raise childless_listener_error()
-    allowed = POOL_PROTOCOLS_OF_LISTENER[listener_protocol]
-    if pool_protocol not in allowed:
-        raise Invalid(
-            f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is "
-            f"'{listener_protocol}'. Allowed: {', '.join(sorted(allowed))}.",
-            code="protocol_mismatch",
-        )
 
 
 def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: IdleAttributes = NOTHING_IDLE) -> None:

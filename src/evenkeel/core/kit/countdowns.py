@@ -15,8 +15,8 @@ class Countdowns(Value):
     begun are left out.
     """
     ports_deleted_in_seconds: float | None = None
-    """Seconds until the first port is deleted; None: no port is deleted, because agents know an unknown history of the
-    database.
+    """Seconds until the first port is deleted; None: there is no such port, or none is deleted, because agents report
+    the history of another database that no operator has accepted.
     """
     port_device_id: str = ""
     """``device_id`` at the network service of the port that is deleted first."""

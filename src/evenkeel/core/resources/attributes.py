@@ -153,6 +153,7 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
     Pool: frozenset({"revision", "deleted", "subnet_id"}),
     HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),
 }
-"""{class: attributes that no view of Octavia's API shows, and by which no list is filtered}. A new attribute is shown
-unless listed here.
+"""{class: attributes that views of Octavia's API do not copy from the class, and by which no list is filtered}. A view
+may declare one of these itself, with a value of its own, such as ``status_reason``. A new attribute is shown unless
+listed here.
 """

@@ -1,5 +1,5 @@
-"""Certificates with their keys, CA certificates and revocation lists, as key managers return them. Values
-only.
+"""Certificates with their keys, CA certificates and revocation lists: the contents that key managers return,
+records of the references to them, which agent may read them, and stages of expiry. Pure.
 """
 
 import hashlib

@@ -149,8 +149,11 @@ class HaproxyRunner:
         return self._state.lost and self.process.is_running
 
     async def stop_if_idle(self) -> bool:
-        """Stop a HAProxy without load balancers, once no worker has connections to listeners left. Returns
-        False if some are left, and the caller has to try again.
+        """Stop a HAProxy without load balancers, once no worker has connections to listeners left, or at once
+        if it does not answer.
+
+        Returns False if connections are left, and the caller has to try again; else True, also if there is
+        nothing to stop: no HAProxy runs, or it has load balancers.
         """
         if not self.process.is_running or self._state.config.load_balancers:
             return True

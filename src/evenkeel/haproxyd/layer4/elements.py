@@ -103,7 +103,9 @@ ElementData = str | FlowTarget
 
 
 def element_data_text(data: ElementData) -> str:
-    """Return an element's data in nft's notation; empty for an element of a set."""
+    """Return an element's data as text: the name of a chain or counter as it is, or a server's address and
+    port in nft's notation; empty for an element of a set.
+    """
     if isinstance(data, FlowTarget):
         return f"{data.address} . {data.port}"
     return data

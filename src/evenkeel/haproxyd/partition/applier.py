@@ -163,7 +163,8 @@ class ChangeApplier:
         """Describe, one text each, the load balancers and other parts that the partition holds but HAProxy
         does not run; empty: none.
 
-        Load balancers of the current changes are not included: their errors are in the receipts.
+        Errors of load balancers that the current changes name are not included, because the receipts have
+        them; load balancers whose certificates were lost are included, whether a change names them or not.
         """
         left_out = [
             f"load balancer {name} is left out: {words}"

@@ -33,7 +33,9 @@ _HIDING_PATTERN = re.compile(r"[\"'\\$#]")
 _ADDRESS_ARGUMENTS = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
-"""Server arguments that set another address, or allow another party to set it."""
+"""Server arguments that set another address, port or network namespace for HAProxy's connections, or let another party
+set the server's address or state.
+"""
 
 
 def load_balancer_problem(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:

@@ -79,7 +79,7 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
     orphans.record(environment=place.environment, agent_id=call.agent_id)
     kept = orphans.kept_seconds()
     if not halted:
-        return OrphanVerdict(remove=(*let_go, *remove), kept=kept, again_seconds=orphans.again_seconds())
+        return OrphanVerdict(remove=(*let_go, *remove), kept=kept, again_seconds=orphans.seconds_until_next_request())
     kept |= dict.fromkeys(let_go)
     # a short interval, so that they go soon after an operator has accepted the history
     return OrphanVerdict(remove=tuple(remove), kept=kept, again_seconds=PAUSE_SECONDS if kept else None)
@@ -190,7 +190,7 @@ class _ReportedOrphans:
             if one not in self._going
         }
 
-    def again_seconds(self) -> float | None:
+    def seconds_until_next_request(self) -> float | None:
         """Return the seconds until the agent must request the next decision; None if no orphan stays."""
         kept = self.kept_seconds()
         if not kept:

@@ -15,6 +15,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import is_in_list
@@ -26,7 +27,6 @@ from evenkeel.store.vips.leaving import check_has_vip
 from evenkeel.store.writing.certificates import add_certificate_uses
 from evenkeel.store.writing.conflicts import (
     check_distinct_members,
-    check_protocols,
     check_rule_count,
     second_default_pool_error,
 )
@@ -117,7 +117,7 @@ def add_pool(
         if listener_id is not None:
             if row.load_balancer_id not in ("", locked.id):
                 raise NotFound(LISTENER.title, listener_id)
-            check_protocols(_set_default_pool(connection, listener_id, row.id, locked), row.protocol)
+            check_protocol_pair(_set_default_pool(connection, listener_id, row.id, locked), row.protocol)
         new = NewPool(pool=row, members=tuple(members), monitor=monitor)
         if listener_id is not None:
             new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
@@ -209,7 +209,7 @@ def _check_target_pools(
     for pool_id in wanted:
         if pool_id not in protocols:
             raise NotFound(POOL.title, pool_id)
-        check_protocols(row.protocol, protocols[pool_id])
+        check_protocol_pair(row.protocol, protocols[pool_id])
 
 
 def _pool_protocols(connection: Connection, pool_ids: list[str], locked: LockedLoadBalancer) -> dict[str, Any]:

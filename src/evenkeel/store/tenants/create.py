@@ -102,7 +102,7 @@ def _create_tree(
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidate_addresses(each, random) for each in plans if each.address is None}
     # The candidates are chosen before the query, so that one round trip shows which of them are free.
-    around = _read_surrounding_state(connection, root, plan, list(chain(*some.values())))
+    around = _read_state_before_creation(connection, root, plan, list(chain(*some.values())))
     now, shard = around.now, around.shard
     shard_id = None if shard is None else shard.shard_id
     if checks_quota:
@@ -172,12 +172,12 @@ _TAKEN_OF_SOME = ALLOCATED_OF_SOME.subquery()
 _TAKEN_ADDRESSES = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
-_READ_SURROUNDINGS = shards_with_capacity_query(
+_STATE_BEFORE_CREATION_QUERY = shards_with_capacity_query(
     db_now().label("now"), _TAKEN_ADDRESSES.label("held"), has_own_quotas(PROJECT_ID)
 )
 
 
-class _SurroundingState(NamedTuple):
+class _StateBeforeCreation(NamedTuple):
     """State around a new load balancer, which one query reads before it is created."""
 
     now: float
@@ -189,9 +189,9 @@ class _SurroundingState(NamedTuple):
     """Whether the project has quotas of its own."""
 
 
-def _read_surrounding_state(
+def _read_state_before_creation(
     connection: Connection, root: LoadBalancer, plan: VipPlan | None, candidates: list[str]
-) -> _SurroundingState:
+) -> _StateBeforeCreation:
     """Read the state around a new load balancer by one query. ``candidates``: addresses to look up. Raises
     :class:`Invalid` if the load balancer's environment does not exist.
     """
@@ -202,10 +202,10 @@ def _read_surrounding_state(
         "network_id": NO_NETWORK if plan is None else plan.network_id,
         "some": candidates,
     }
-    row = connection.execute(_READ_SURROUNDINGS, parameters).first()
+    row = connection.execute(_STATE_BEFORE_CREATION_QUERY, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
-    return _SurroundingState(
+    return _StateBeforeCreation(
         row.now, shard_with_capacity_from_row(row), frozenset((row.held or "").split(",")), row.has_quota
     )
 

@@ -11,6 +11,7 @@ from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.resources.attributes import STORABLE
 from evenkeel.core.resources.model import Child
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
@@ -35,7 +36,7 @@ from evenkeel.store.tenants.l7_positions import close_position_gap, move_policy
 from evenkeel.store.tenants.restrict_delete import check_restricted_delete
 from evenkeel.store.vips.leaving import begin_vip_release
 from evenkeel.store.writing.certificates import changes_references, delete_certificate_uses, update_certificate_uses
-from evenkeel.store.writing.conflicts import check_protocols, pool_in_use_error
+from evenkeel.store.writing.conflicts import pool_in_use_error
 from evenkeel.store.writing.revision_lock import (
     MAX_CACHED_STATEMENTS,
     LockedLoadBalancer,
@@ -192,7 +193,7 @@ def check_target_pool(connection: Connection, listener_id: str, pool_id: str, lo
     ).first()
     if row is None:
         raise NotFound(POOL.title, pool_id)
-    check_protocols(row[0], row[1])
+    check_protocol_pair(row[0], row[1])
 
 
 def _check_and_move_policy(

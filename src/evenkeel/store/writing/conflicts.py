@@ -8,9 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, RequestError
 from evenkeel.core.resources.model import (
-    CHILDLESS_PROTOCOL,
     L7_RULES_MAX,
-    POOL_PROTOCOLS_OF_LISTENER,
     RATE_LIMIT_POLICIES_MAX,
     RATE_LIMIT_RULES_MAX,
     Listener,
@@ -18,6 +16,7 @@ from evenkeel.core.resources.model import (
     Member,
     port_space,
 )
+from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 
 K = TypeVar("K", bound=Hashable)
 
@@ -128,23 +127,6 @@ def check_rule_count(policy_id: str, count: int) -> None:
         raise too_many_rules_error(policy_id)
 
 
-def childless_listener_error() -> Invalid:
-    """Return the error for a pool or policy of a listener that cannot have any."""
-    return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
-
-
-def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
-    """Check that a listener may send to a pool with this protocol. Raises :class:`Invalid` if it may not."""
-    if listener_protocol == CHILDLESS_PROTOCOL:
-        raise childless_listener_error()
-    if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
-        raise Invalid(
-            f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is"
-            f" '{listener_protocol}'.",
-            code="protocol_mismatch",
-        )
-
-
 def violated_constraint_text(error: IntegrityError) -> str:
     """Return the database's text about the violated constraint, without the row's values.
 
@@ -177,7 +159,7 @@ def check_new_tree(tree: LoadBalancerTree) -> None:
         if listener.default_pool_id is not None:
             if listener.default_pool_id not in pools:
                 raise NotFound("Pool", listener.default_pool_id)
-            check_protocols(listener.protocol, pools[listener.default_pool_id].protocol)
+            check_protocol_pair(listener.protocol, pools[listener.default_pool_id].protocol)
     parents = [member.pool_id for member in tree.members] + [monitor.pool_id for monitor in tree.health_monitors]
     for pool_id in parents:
         if pool_id not in pools:
@@ -196,7 +178,7 @@ def _check_policies(tree: LoadBalancerTree) -> None:
         if policy.redirect_pool_id is not None:
             if policy.redirect_pool_id not in pools:
                 raise NotFound("Pool", policy.redirect_pool_id)
-            check_protocols(protocols[policy.listener_id], pools[policy.redirect_pool_id])
+            check_protocol_pair(protocols[policy.listener_id], pools[policy.redirect_pool_id])
     for policy_id, count in Counter(rule.l7policy_id for rule in tree.l7rules).items():
         if policy_id not in {policy.id for policy in tree.l7policies}:
             raise NotFound("L7 Policy", policy_id)

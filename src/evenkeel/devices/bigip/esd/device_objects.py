@@ -1,7 +1,8 @@
 """Checks enhanced services against the objects in /Common of an agent's BIG-IPs.
 
-Devices are read when files changed and every :data:`VERIFIED_SECONDS`, because the operator may add or remove objects.
-A device that does not answer is left out; its objects are checked when it is reachable again.
+Devices are read when files changed and every :data:`VERIFIED_SECONDS`, because the operator may add or remove
+objects. For a device that does not answer the last reading counts; types of objects that were never read from
+it are checked when it is reachable again.
 """
 
 import time
