@@ -26,6 +26,8 @@ VIP, VIP6 = "192.0.2.10", "2001:db8:2::10"
 CLIENT, CLIENT6 = "10.90.0.2", "2001:db8::2"
 HOST, HOST6 = "10.90.0.1", "2001:db8::1"
 PORT = 5353
+CLIENTS = 32
+"""Clients of which two members both get some: that one gets none has a chance of one in 2**31."""
 MEMBER_PORT = 5000
 _NUMBERS = itertools.count()
 _NETWORK_NAMESPACE = 0x40000000

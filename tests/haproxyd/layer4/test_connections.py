@@ -17,7 +17,7 @@ from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.layer4.configs import balancer
-from tests.haproxyd.layer4.lab import CLIENT, PORT, VIP, Lab, in_namespace, ip
+from tests.haproxyd.layer4.lab import CLIENT, CLIENTS, PORT, VIP, Lab, in_namespace, ip
 
 SERVICE = Service(protocol="tcp", address=VIP, port=PORT)
 ONE, TWO = (FlowTarget(address=f"10.91.0.{number}", port=5000) for number in (1, 2))
@@ -188,7 +188,7 @@ async def test_connections_of_a_removed_member_go_on_until_the_deadline_and_othe
     lab: Lab, daemon: Balanced, servers: list[wire.BackendServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await daemon.serve(plain(*servers))
-    connections = [await connected(lab) for _ in range(16)]
+    connections = [await connected(lab) for _ in range(CLIENTS)]
     before = [await each.ask() for each in connections]
     assert set(before) == {"m1", "m2"}
     await daemon.serve(plain(servers[0]))
@@ -207,7 +207,7 @@ async def test_connections_of_a_dead_member_end_at_once(
     lab: Lab, daemon: Balanced, servers: list[wire.BackendServer]
 ) -> None:
     await daemon.serve(plain(*servers))
-    connections = [await connected(lab) for _ in range(12)]
+    connections = [await connected(lab) for _ in range(CLIENTS)]
     before = [await each.ask() for each in connections]
     assert set(before) == {"m1", "m2"}
     daemon.balancer.record_event_health(PartitionEvent(partition="p", backend="lb1_b", server="m2", up=False))
@@ -227,7 +227,7 @@ async def test_connections_go_on_while_the_daemon_restarts_those_of_a_draining_m
     lab: Lab, daemon: Balanced, servers: list[wire.BackendServer], settings: DaemonSettings
 ) -> None:
     await daemon.serve(plain(*servers))
-    connections = [await connected(lab) for _ in range(12)]
+    connections = [await connected(lab) for _ in range(CLIENTS)]
     before = [await each.ask() for each in connections]
     await daemon.serve(plain(servers[0]))
     await daemon.balancer.close()

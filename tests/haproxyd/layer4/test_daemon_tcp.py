@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from evenkeel.haproxyd import wire
 from tests.haproxyd.layer4.host import HostClient, running
-from tests.haproxyd.layer4.lab import PORT, VIP, Lab
+from tests.haproxyd.layer4.lab import CLIENTS, PORT, VIP, Lab
 from tests.haproxyd.layer4.test_connections import Answering, Connection, answer, connected, plain
 from tests.waiting import eventually
 
@@ -19,7 +19,7 @@ async def test_connections_outlive_daemon_and_haproxy_and_end_with_their_member(
         async with daemon.client() as agent:
             await agent.patch(PARTITION, wire.PartitionChange(epoch=1, load_balancers=(plain(*servers),)))
             await agent_refuses_the_port_twice(agent)
-        connections = [await connected(lab) for _ in range(12)]
+        connections = [await connected(lab) for _ in range(CLIENTS)]
         before = [await each.ask() for each in connections]
         assert set(before) == {"m1", "m2"}
         daemon.kill()

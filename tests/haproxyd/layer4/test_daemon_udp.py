@@ -9,7 +9,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostClient, HostDaemon, running
-from tests.haproxyd.layer4.lab import PORT, VIP, Client, Lab, Member, Stream, in_namespace
+from tests.haproxyd.layer4.lab import CLIENTS, PORT, VIP, Client, Lab, Member, Stream, in_namespace
 from tests.haproxyd.layer4.libnftables import Libnftables
 from tests.waiting import eventually
 
@@ -68,7 +68,7 @@ async def test_a_dead_member_leaves_while_clients_use_up_the_errors_that_its_hos
     patient = msgspec.structs.replace(PROBE, fall=2)  # which no chance finds among clients' errors
     await agent.patch(PARTITION, holding(balancer(*members, ping=patient)))
     await eventually(lambda: _checked(agent))
-    clients = [lab.open_client() for _ in range(8)]
+    clients = [lab.open_client() for _ in range(CLIENTS)]
     assert {await client.ask() for client in clients} == {"m1", "m2"}
     async with asyncio.TaskGroup() as group:
         hurrying = [group.create_task(_hurry(client)) for client in clients]

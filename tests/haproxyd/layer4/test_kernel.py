@@ -15,7 +15,20 @@ from evenkeel.haproxyd.layer4.elements import FlowTarget
 from evenkeel.haproxyd.layer4.kernel import KernelTable
 from evenkeel.haproxyd.layer4.ruleset import ServerKey, partition_content
 from tests.haproxyd.layer4.configs import balancer, server
-from tests.haproxyd.layer4.lab import CLIENT, CLIENT6, HOST, PORT, VIP, VIP6, Lab, Member, Stream, in_namespace, ip
+from tests.haproxyd.layer4.lab import (
+    CLIENT,
+    CLIENT6,
+    CLIENTS,
+    HOST,
+    PORT,
+    VIP,
+    VIP6,
+    Lab,
+    Member,
+    Stream,
+    in_namespace,
+    ip,
+)
 from tests.haproxyd.layer4.libnftables import Libnftables
 from tests.waiting import eventually
 
@@ -288,7 +301,7 @@ async def test_members_see_their_clients_with_direct_return(lab: Lab, host: Host
         ip("-n", lab.servers, "route", "add", "default", "via", gateway)
     both = balancer(*members[:2], six, vips=(VIP, VIP6))
     host.serve(both, direct=True)
-    clients = [lab.open_client() for _ in range(8)]
+    clients = [lab.open_client() for _ in range(CLIENTS)]
     answers = [await each.ask() for each in clients]
     assert set(answers) == {"m1", "m2"}
     assert members[0].peers + members[1].peers == Counter({CLIENT: 8})

@@ -13,7 +13,7 @@ from evenkeel.haproxyd.layer4.elements import Service
 from evenkeel.haproxyd.layer4.netlink import Netfilter
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostDaemon
-from tests.haproxyd.layer4.lab import PORT, VIP, Client, in_namespace, ip
+from tests.haproxyd.layer4.lab import CLIENTS, PORT, VIP, Client, in_namespace, ip
 from tests.haproxyd.layer4.pair import PairLab, missing
 from tests.haproxyd.layer4.test_connections import Answering, connected, plain
 from tests.waiting import eventually
@@ -85,7 +85,7 @@ async def test_connections_outlive_the_host_with_the_vip_with_direct_return(
         daemons(pair, tmp_path, plain(*servers, choice=choice), kernel_direct_return=True),
         pair.keepalived(tmp_path),
     ):
-        connections = [await connected(pair) for _ in range(8)]
+        connections = [await connected(pair) for _ in range(CLIENTS)]
         before = [await each.ask() for each in connections]
         assert set(before) == {"m1", "m2"}
         pair.lose(pair.hosts[0])
@@ -101,7 +101,7 @@ async def test_datagrams_flows_outlive_the_host_with_the_vip_with_shared_states_
     if absent := missing("conntrackd"):
         pytest.skip(f"not installed: {absent}")
     members = [await pair.member(number) for number in (1, 2)]
-    clients = [pair.open_client() for _ in range(8)]
+    clients = [pair.open_client() for _ in range(CLIENTS)]
     async with (
         pair.conntrackd(tmp_path),
         daemons(pair, tmp_path, balancer(*members), kernel_direct_return=True),
