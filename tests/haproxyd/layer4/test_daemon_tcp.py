@@ -28,7 +28,7 @@ async def test_connections_outlive_daemon_and_haproxy_and_end_with_their_member(
         assert [await each.ask() for each in connections] == before
         async with daemon.client() as agent:
             seen = await agent.listener(PARTITION, "lb1_f")
-            assert (seen.listening, seen.total_connections) == (True, 12)
+            assert (seen.listening, seen.total_connections) == (True, CLIENTS)
             members[1].refuse()
             await eventually(lambda: _is_down(agent))
         ended = [each for each, name in zip(connections, before, strict=True) if name == "m2"]

@@ -304,14 +304,14 @@ async def test_members_see_their_clients_with_direct_return(lab: Lab, host: Host
     clients = [lab.open_client() for _ in range(CLIENTS)]
     answers = [await each.ask() for each in clients]
     assert set(answers) == {"m1", "m2"}
-    assert members[0].peers + members[1].peers == Counter({CLIENT: 8})
+    assert members[0].peers + members[1].peers == Counter({CLIENT: CLIENTS})
     assert await lab.ask(VIP6) == "m9"
     assert six.peers == Counter({CLIENT6: 1})
     # flows of others go on when a member leaves, and when the host goes back to its own address
     host.serve(balancer(members[0], six, vips=(VIP, VIP6)), direct=True)
-    assert [await each.ask() for each in clients] == ["m1"] * 8
+    assert [await each.ask() for each in clients] == ["m1"] * CLIENTS
     host.serve(balancer(members[0], six, vips=(VIP, VIP6)))
-    assert [await each.ask() for each in clients] == ["m1"] * 8
+    assert [await each.ask() for each in clients] == ["m1"] * CLIENTS
     assert await lab.ask() == "m1"
     assert members[0].peers["10.91.0.1"] == 1
 
