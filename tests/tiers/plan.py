@@ -6,8 +6,11 @@ from typing import Literal, NamedTuple
 from tests.tiers.outcomes import Outcome, Run
 
 Mode = Literal["full", "quick", "release"]
-RERUN_AT_MOST = 10
-"""When more tests fail, something is broken, and no repetition makes that clearer."""
+RERUN_FILES_AT_MOST = 10
+"""When tests of more files fail, something is broken, and no repetition makes that clearer. Files are counted, because
+tests that share a process or page fail together."""
+RERUN_AT_MOST = 40
+"""The same for tests."""
 NO_TESTS = 5
 """Exit code of pytest when no test was selected."""
 WORKERS_AT_MOST = 4
@@ -64,7 +67,8 @@ class Verdict(NamedTuple):
 def verdict(failed: Mapping[str, Outcome]) -> Verdict:
     """Split failures into those that may come from a busy machine and those that can't."""
     may_flake = [name for name, test in failed.items() if test.may_flake]
-    if len(may_flake) > RERUN_AT_MOST:
+    files = {name.partition("::")[0] for name in may_flake}
+    if len(files) > RERUN_FILES_AT_MOST or len(may_flake) > RERUN_AT_MOST:
         return Verdict(list(failed), [])
     return Verdict([name for name in failed if name not in may_flake], may_flake)
 

@@ -6,7 +6,16 @@ import pytest
 from _pytest.mark.expression import Expression
 
 from tests.tiers.outcomes import Outcome, Run
-from tests.tiers.plan import NO_TESTS, RERUN_AT_MOST, WORKERS_AT_MOST, Mode, is_incomplete, tiers, verdict
+from tests.tiers.plan import (
+    NO_TESTS,
+    RERUN_AT_MOST,
+    RERUN_FILES_AT_MOST,
+    WORKERS_AT_MOST,
+    Mode,
+    is_incomplete,
+    tiers,
+    verdict,
+)
 
 MARKS = ("services", "servers", "acceptance", "slow", "release")
 FAILED, PASSED = Outcome("failed"), Outcome("passed")
@@ -62,10 +71,17 @@ def test_failure_without_servers_is_broken_and_one_with_servers_is_repeated() ->
     assert verdict({"pure": FAILED, "delayed": DELAYED}) == (["pure"], ["delayed"])
 
 
-def test_more_failures_than_the_limit_are_broken_and_not_repeated() -> None:
-    most = {str(number): DELAYED for number in range(RERUN_AT_MOST)}
+def test_failures_in_more_files_than_the_limit_are_broken_and_not_repeated() -> None:
+    most = {f"test_{number}.py::test": DELAYED for number in range(RERUN_FILES_AT_MOST)}
     assert verdict(most) == ([], list(most))
-    more = {**most, "one more": DELAYED}
+    more = {**most, "test_more.py::test": DELAYED}
+    assert verdict(more) == (list(more), [])
+
+
+def test_failures_of_one_file_that_fail_together_are_repeated_up_to_a_limit() -> None:
+    most = {f"test_page.py::test_{number}": DELAYED for number in range(RERUN_AT_MOST)}
+    assert verdict(most) == ([], list(most))
+    more = {**most, "test_page.py::test_one_more": DELAYED}
     assert verdict(more) == (list(more), [])
 
 
