@@ -230,7 +230,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             folder = self._names.folder_name(batch.project_id)
             rendered = await self._provide_vlans(await self._add_attachment_objects(rendered), folder)
             # With no cached state, everything is read first, guards included.
-            view = self._views[partition] = self._cached_view(partition, mine) or PartitionView(mine, new=False)
+            view = self._views[partition] = self._cached_view(partition, mine) or PartitionView(
+                partition, mine, new=False
+            )
             # Read before the pass, because only the comparison shows which VLANs it removed.
             vlans = await self._vlan_tags_in_folder(view, folder)
             owner = batch.epoch, batch.session_id
@@ -712,7 +714,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             # With config-sync a guard must be on every device before any of them is written.
             defers=defers and not self._folder,
         )
-        return PartitionView(mine, new=found.new, first_guard=found.first_guard)
+        return PartitionView(partition, mine, new=found.new, first_guard=found.first_guard)
 
     def _begin_due_node_sweep(self) -> bool:
         """Whether a pass after a takeover should look for unused nodes now. True at most once in

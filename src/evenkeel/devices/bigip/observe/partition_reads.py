@@ -6,7 +6,7 @@ virtual servers. An object counts as absent only if a successful response does n
 raises.
 """
 
-import operator
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -48,6 +48,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
+from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_if_same
 from evenkeel.devices.waiting import gather_all_results
 
 
@@ -118,10 +119,10 @@ async def read_all_objects(
     concurrently.
 
     ``adjacent``: also read the objects that attach the device to networks. ``reads``: earlier reads of the
-    device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    partition. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
-    answers, observed = await (reads or RepeatedReads()).read(device, kinds, partition)
+    answers, observed = await (reads or RepeatedReads(partition)).read(device, kinds)
     return observed, parse_guards(answers[DATA_GROUP], partition)
 
 
@@ -137,7 +138,7 @@ async def read_partition(
     addresses.
 
     The third item of the result is ``{subnet id: the device's self IP, with prefix length}`` of these shared
-    subnets. ``reads``: earlier reads of the device. Raises :class:`DeviceRejected`,
+    subnets. ``reads``: earlier reads of the partition. Raises :class:`DeviceRejected`,
     :class:`DeviceUnavailable`.
     """
     partition = names.partition_name(project_id)
@@ -162,9 +163,9 @@ async def _read_networks_in_common(device: IControl, partition: str) -> tuple[Ob
 
 async def read_pools_and_virtuals(device: IControl, partition: str, reads: "RepeatedReads | None" = None) -> Observed:
     """Read the partition's pools with members, and virtual servers, with two requests. ``reads``: earlier
-    reads of the device. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    reads of the partition. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    _, observed = await (reads or RepeatedReads()).read(device, PARTIAL_READ_TYPES, partition)
+    _, observed = await (reads or RepeatedReads(partition)).read(device, PARTIAL_READ_TYPES)
     return observed
 
 
@@ -218,40 +219,43 @@ async def _read_collections(
 
 
 class RepeatedReads:
-    """Caches reads of one device's partitions that are repeated.
+    """Caches reads of one partition of one device that are repeated.
 
     A page that equals its predecessor is not decoded again, and a type of which no page differs is not
     converted again. Results are shared between reads, so callers must not change them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, partition: str) -> None:
+        self._partition = partition
         self._documents = RememberedDocuments()
-        self._of_type: dict[tuple[str, str], tuple[list[dict[str, Any]], Observed]] = {}
-        """Items and observed objects as last read, by partition and type."""
-        self._merged: dict[tuple[str, ...], tuple[list[Observed], Observed]] = {}
-        """The last result by partition and types read: the objects of each type, and all of them merged."""
+        self._items: dict[str, tuple[dict[str, Any], ...]] = {}
+        """Items as last read, by type."""
+        self._objects: defaultdict[str, ResultCache] = defaultdict(ResultCache)
+        """Conversion of the items, by type."""
+        self._merged: defaultdict[tuple[str, ...], ResultCache] = defaultdict(ResultCache)
+        """Merging of the objects of all types, by types read."""
 
-    async def read(
-        self, device: IControl, kinds: tuple[str, ...], partition: str
-    ) -> tuple[dict[str, list[dict[str, Any]]], Observed]:
+    async def read(self, device: IControl, kinds: tuple[str, ...]) -> tuple[dict[str, list[dict[str, Any]]], Observed]:
         """Read the collections of these types, one request per type and page, concurrently.
 
         Returns the items by type, and the partition's objects: the same object as from the previous read of
         these types if no item differs. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
-        answers = await _read_collections(device, kinds, partition, self._documents)
-        parts = [self._objects_of_type(kind, answers[kind], partition) for kind in kinds]
-        last = self._merged.get((partition, *kinds))
-        if last is None or not all(map(operator.is_, last[0], parts)):
-            merged = {key: item for part in parts for key, item in part.items()}
-            last = self._merged[partition, *kinds] = parts, merged
-        return answers, last[1]
+        answers = await _read_collections(device, kinds, self._partition, self._documents)
+        parts = [self._objects_of_type(kind, answers[kind]) for kind in kinds]
+        return answers, self._merged[kinds].result(_merge_objects, *parts)
 
-    def _objects_of_type(self, kind: str, items: list[dict[str, Any]], partition: str) -> Observed:
-        last = self._of_type.get((partition, kind))
-        if last is None or len(last[0]) != len(items) or not all(map(operator.is_, last[0], items)):
-            last = self._of_type[partition, kind] = items, collect_observed({kind: items}, (kind,), partition)
-        return last[1]
+    def _objects_of_type(self, kind: str, items: list[dict[str, Any]]) -> Observed:
+        same = self._items[kind] = reuse_if_same(self._items.get(kind, ()), items)
+        return self._objects[kind].result(_collect_type, kind, same, self._partition)
+
+
+def _collect_type(kind: str, items: Iterable[Mapping[str, Any]], partition: str) -> Observed:
+    return collect_observed({kind: items}, (kind,), partition)
+
+
+def _merge_objects(*parts: Observed) -> Observed:
+    return {key: item for part in parts for key, item in part.items()}
 
 
 def collect_observed(

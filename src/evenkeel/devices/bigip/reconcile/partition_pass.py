@@ -117,7 +117,7 @@ class PartitionView:
     ``first_guard``: commands that create the guard of a new partition; empty once a transaction has created it.
     """
 
-    def __init__(self, mine: Guard, *, new: bool, first_guard: tuple[Command, ...] = ()) -> None:
+    def __init__(self, partition: str, mine: Guard, *, new: bool, first_guard: tuple[Command, ...] = ()) -> None:
         self.guard = mine
         self.first_guard = first_guard
         self.observed: Observed | None = {} if new else None
@@ -136,7 +136,7 @@ class PartitionView:
         """Whether this agent has searched /Common for unused nodes that an earlier owner did not come to remove."""
         self.uploads_swept = new
         """Whether this agent has removed the uploads that an earlier owner left."""
-        self.reads = RepeatedReads()
+        self.reads = RepeatedReads(partition)
         self.planned: PlannedState | None = None
         """The last plan: a pass that begins with the same state and the same load balancers has the same plan.
 
