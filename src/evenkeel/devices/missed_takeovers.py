@@ -39,7 +39,7 @@ class MissedTakeovers:
         return self._owners.get(partition) == owner
 
     async def make_up_takeover(
-        self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[None]]
+        self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[object]]
     ) -> None:
         """Set the guard on the device ``host`` by ``move`` before a batch is applied, if the takeover of the
         batch's owner missed the device; else do nothing.

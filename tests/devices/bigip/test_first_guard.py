@@ -1,11 +1,13 @@
 """The guard of a new partition, which comes with the partition's first objects."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.core.resources.model import Vip
+from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import parse_guard
 from icontrol_emulator.faults import Fault
 from tests.devices.bigip.rig import BigIpRig
@@ -82,6 +84,27 @@ async def test_first_objects_that_the_device_refuses_cost_only_their_load_balanc
     assert not errors["lb-1"] and errors["lb-2"]
     assert await guards(rig) == [1]
     assert (await agent.apply(batch(service()))).writes == 0
+
+
+async def test_state_discarded_while_the_device_refuses_the_first_objects_is_read_again(
+    rig: BigIpRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another tenant's pass finds the device unreachable meanwhile."""
+    agent = rig.owner()
+    await agent.take_over(PROJECT, 1, session_of(1))
+    write = IControl.write
+
+    async def discarding(self: IControl, method: str, path: str, body: Any = None, **given: Any) -> dict[str, Any]:
+        agent.forget(PROJECT)
+        return await write(self, method, path, body, **given)
+
+    monkeypatch.setattr(IControl, "write", discarding)
+    await rig.hands.call("POST", "ltm/virtual", {"name": "somebody-elses", "destination": "10.99.0.1:80"})
+    bad = service(2, vip=Vip(address="10.99.0.1", subnet_id="s", network_id="n", port_id="p"))
+    outcome = await agent.apply(batch(service(), bad, complete=True))
+    errors = {one.load_balancer_id: one.error for one in outcome.outcomes}
+    assert not errors["lb-1"] and errors["lb-2"]
+    assert await guards(rig) == [1]
 
 
 async def test_an_owner_that_made_it_without_an_answer_goes_on(rig: BigIpRig) -> None:

@@ -201,15 +201,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             await self._move_guard(project_id, partition, build_guard(*owner), defers=True)
             self._missed.end(partition, owner)
 
-    async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard, *, defers: bool = False) -> None:
+    async def _move_guard(
+        self, project_id: ProjectId, partition: str, mine: Guard, *, defers: bool = False
+    ) -> PartitionView:
         try:
             # before any write: the device may belong to another device group
             if not self._claimed:
                 await self._read_claim()
             # Under the same guard the takeover has been done already.
-            if self._cached_view(partition, mine) is None:
-                self._views[partition] = await self._take_over_partition(partition, mine, defers=defers)
+            view = self._cached_view(partition, mine)
+            if view is None:
+                view = self._views[partition] = await self._take_over_partition(partition, mine, defers=defers)
                 self._saver.record_change()  # also what an earlier owner changed and did not save
+            return view
         except RefusedByDevice as error:  # it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"refuses the guard of {partition}: {error.reason}") from error
 
@@ -246,9 +250,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                     device=self.host,
                     reason=str(error.__cause__),
                 )
-                self._views.pop(partition)
-                await move()
-                view = self._views[partition]
+                self.forget(batch.project_id)  # another partition's pass may have discarded all cached state already
+                view = await move()
                 outcome = await self._build_partition_pass(batch, rendered, view, partition, has_peers=has_peers).run()
             self._missed.end(partition, owner)
             # The host takes VLANs back only after the pass has removed them from the guest.
