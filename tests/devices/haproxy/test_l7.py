@@ -12,10 +12,11 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.core.tls.certificates import CertificateContent
 from tests.devices.haproxy.rig import HaproxyRig
 from tests.devices.haproxy.test_tls import HaproxySite
-from tests.devices.l7_behaviour import L7Behaviour, host, path
+from tests.devices.l7_behaviour import L7Behaviour, host, path, to_pool
 from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP
 from tests.devices.services import listener, policy, rule
+from tests.devices.tls_behaviour import Member, pool_of, running
 
 
 class TestHaproxyL7(L7Behaviour):
@@ -25,11 +26,14 @@ class TestHaproxyL7(L7Behaviour):
 
 
 class LiveSite(HaproxySite):
-    """One HAProxy that has loaded other policies of the same listeners before."""
+    """One HAProxy that has loaded other policies of the same listeners before, or none."""
+
+    def __init__(self, rig: HaproxyRig, loaded: tuple[ServiceL7Policy, ...]) -> None:
+        super().__init__(rig)
+        self._loaded = loaded
 
     async def apply(self, service: ServiceDefinition, contents: Mapping[str, CertificateContent]) -> PartitionOutcome:
-        other = policy(1, rule(type="PATH", compare_type="EQUAL_TO", value="/never"))
-        before = tuple(replace(one, l7policies=(other,)) for one in service.listeners)
+        before = tuple(replace(one, l7policies=self._loaded) for one in service.listeners)
         await super().apply(replace(service, listeners=before, revision=2 * service.revision - 1), contents)
         return await super().apply(replace(service, revision=2 * service.revision), contents)
 
@@ -39,7 +43,52 @@ class TestHaproxyL7WithoutReload(L7Behaviour):
 
     @pytest.fixture
     def site(self, rig: HaproxyRig) -> Any:
-        return LiveSite(rig)
+        return LiveSite(rig, (policy(1, path("EQUAL_TO", "/never")),))
+
+
+class TestHaproxyFirstL7(L7Behaviour):
+    """Policies of listeners that had none when their process was started."""
+
+    @pytest.fixture
+    def site(self, rig: HaproxyRig) -> Any:
+        return LiveSite(rig, ())
+
+
+async def test_a_first_policy_and_another_default_pool_need_no_reload(rig: HaproxyRig) -> None:
+    site, where = HaproxySite(rig), rig.box.moved(VIP, 80)
+    away = policy(1, path("STARTS_WITH", "/x"), action="REDIRECT_TO_URL", redirect_url="http://new.test/")
+    async with running(Member("one")) as one, running(Member("two")) as two:
+        pools = (pool_of(one), pool_of(two, id="pool-2"))
+        # both pools are in use all the time, so that both are loaded
+        other = listener(2, protocol_port=81, l7policies=(to_pool(2, 1, path("STARTS_WITH", "/1")),))
+
+        async def served(revision: int, default: str | None, *policies: ServiceL7Policy) -> tuple[str, ...]:
+            web = listener(default_pool_id=default, l7policies=policies)
+            await site.serve(revision, listeners=(web, other), pools=pools)
+            answers = [await ask(where, url) for url in ("/x", "/")]
+            return tuple(body if " 200 " in head else head.split(" ")[1] for head, body in answers)
+
+        assert await served(1, "pool-1") == ("one", "one")
+        worker = await site.worker()
+        assert await served(2, "pool-1", away) == ("302", "one")
+        assert await served(3, None, away) == ("302", "503")
+        assert await served(4, None) == ("503", "503")
+        assert await served(5, "pool-2", policy(1, path("STARTS_WITH", "/x"))) == ("403", "two")
+        assert await served(6, "pool-2", to_pool(1, 1, path("STARTS_WITH", "/x"))) == ("one", "two")
+        assert await served(7, "pool-1") == ("one", "one")
+        assert await site.worker() == worker
+
+
+async def test_a_pool_that_is_removed_from_its_listener_needs_no_reload(rig: HaproxyRig) -> None:
+    site, where = HaproxySite(rig), rig.box.moved(VIP, 80)
+    async with running(Member("one")) as one:
+        await site.serve(listeners=(listener(),), pools=(pool_of(one),))
+        worker = await site.worker()
+        assert (await ask(where, "/"))[1] == "one"
+        await site.serve(2, listeners=(listener(default_pool_id=None),), pools=())
+        assert " 503 " in (await ask(where, "/"))[0] and await site.worker() == worker
+        await site.serve(3, listeners=(listener(),), pools=(pool_of(one),))
+        assert (await ask(where, "/"))[1] == "one"
 
 
 async def test_policies_change_without_a_reload_and_no_request_sees_a_part_of_them(rig: HaproxyRig) -> None:

@@ -387,11 +387,14 @@ class HaproxyRunner:
         running = self._state.config
         files = await self._repair_files()
         findings: list[Finding] = []
+        worker_pid = self.process.worker_pid
+        if worker_pid is None:
+            raise HaproxyDown("HAProxy has no worker")
         try:
-            findings.extend(await self._repair_servers_and_frontends(running))
+            findings.extend(await self._repair_servers_and_frontends(running, worker_pid))
             findings.extend(await self._commands.repair_lists(running))
             findings.extend(await self._commands.repair_certificates(running))
-            await self._commands.check_policies(running, self._state.live)
+            await self._commands.check_policies(running, self._state.live, worker_pid)
         except NeedsReload as reason:
             self._log.warning("reloading haproxy to undo a manual change", reason=str(reason))
             # nothing certain is known after a change from outside that no command can undo
@@ -403,10 +406,7 @@ class HaproxyRunner:
         how: wire.How = "runtime" if files or findings else "nothing"
         return how, _repairs_by_load_balancer([*files, *_texts_with_owner(findings)])
 
-    async def _repair_servers_and_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        worker_pid = self.process.worker_pid
-        if worker_pid is None:
-            raise HaproxyDown("HAProxy has no worker")
+    async def _repair_servers_and_frontends(self, running: HaproxyConfig, worker_pid: int) -> tuple[Finding, ...]:
         findings, to_delete = await self._commands.repair_servers_and_frontends(running, worker_pid)
         self._state.servers_to_delete |= to_delete
         return findings

@@ -37,9 +37,50 @@ def chosen(change, bits, name, where, certificate=WITHOUT):
     return next((value for expression, value in change.entries if re.search(expression, text)), "-")
 
 
-def test_lines_without_policies_are_loaded_as_they_are():
-    plain = lines()
-    assert live.add_live_policy_lines(plain) is plain and not live.has_policies(plain)
+def test_a_frontend_without_policies_is_loaded_so_that_it_can_get_the_first():
+    plain = lines(after=("option forwardfor", "http-request set-header X y"))
+    loaded = live.add_live_policy_lines(plain)
+    assert live.can_get_policies(plain) and not live.has_policies(plain)
+    assert [line for line in loaded if line in plain] == list(plain)
+    judged = next(at for at, line in enumerate(loaded) if "map_reg" in line)
+    assert loaded.index("mode http") < judged < loaded.index("option forwardfor")
+    assert loaded[-2:] == ("use_backend %[var(txn.pool)] if l7.chosen", "default_backend pool-1")
+
+
+@pytest.mark.parametrize(
+    "line", ["redirect location http://x.test/", "use_backend b if { path /x }", "http-request return status 404"]
+)
+def test_a_frontend_that_would_answer_before_policies_gets_none_at_runtime(line):
+    assert not live.can_get_policies(("mode http", line)) and not live.can_get_policies(("mode tcp",))
+    assert changed(policy(1, path("EQUAL_TO", "/b")), since=lines(after=(line,)), after=(line,)) is None
+
+
+def test_a_first_policy_is_an_entry_if_it_is_judged_at_the_place_that_was_loaded():
+    change = changed(policy(1, path("EQUAL_TO", "/b")), since=lines())
+    assert chosen(change, "", "h", "/b") == "_l7|deny" and chosen(change, "", "h", "/a") == "-"
+    # a service's header, which the policy must see
+    service = {"before": ("mode http", "http-request set-header X y"), "after": ()}
+    assert changed(policy(1, path("EQUAL_TO", "/b")), since=lines(**service), **service) is None
+    # a rule that is no text was not loaded
+    assert changed(FIRST, since=lines()) is None
+
+
+def test_another_default_backend_is_the_last_entry():
+    change = changed(to_pool(1, 1, path("EQUAL_TO", "/b")), since=lines(), default="default_backend pool-2:tcp")
+    assert chosen(change, "", "h", "/b") == "pool-1" and chosen(change, "", "h", "/a") == "pool-2:tcp"
+    held = live.LivePolicies().with_frontend("web", change)
+    again = changed(since=lines(default="default_backend pool-2:tcp"), held=held)
+    assert again.generation == 2 and again.entries == ()
+
+
+def test_a_default_backend_that_is_removed_leaves_503():
+    without = lines()[:-1]
+    change = live.change_live_frontend("web", lines(), without, live.LivePolicies())
+    assert chosen(change, "", "h", "/a") == "_l7|none"
+    assert not any("_l7|none" in line for line in live.answer_backend_lines())  # it answers without servers
+    assert all(" if { var(txn.l7) -m " in line for line in live.answer_backend_lines())
+    back = live.change_live_frontend("web", without, lines(), live.LivePolicies().with_frontend("web", change))
+    assert back.entries == ()
 
 
 def test_loaded_policies_are_guarded_and_their_rules_numbered():
@@ -136,10 +177,8 @@ def test_other_new_rules_need_a_reload(one):
 def test_only_policies_may_differ():
     assert changed(FIRST, after=("http-request set-header X z",)) is None
     assert changed(FIRST, before=("mode http", "timeout client 1s")) is None
-    assert changed(FIRST, default="default_backend pool-2") is None
     # the policies would judge requests at another place
     assert changed(FIRST, before=("mode http", "http-request set-header X y"), after=()) is None
-    assert changed(FIRST, since=lines()) is None
 
 
 @pytest.mark.parametrize("line", ["redirect location http://x.test/ if { path /x }", "use_backend b if { path /x }"])

@@ -46,8 +46,10 @@ from evenkeel.haproxyd.haproxy.config.check_timeouts import limit_connect_timeou
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.config.live_policies import (
     ANSWER_BACKEND,
+    ROOT_PATH_LINE,
     add_live_policy_lines,
     answer_backend_lines,
+    can_get_policies,
     has_policies,
 )
 from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files_needed, remembers_sessions, uses_tls
@@ -82,8 +84,6 @@ _METRICS_LINES = (
     f"default_backend {METRICS_BACKEND}",
 )
 _RULE_PATTERN = re.compile(r"acl l7\.")
-# OPTIONS with an empty path is about the server as a whole (`*`), not about `/` (RFC 9112, 3.2.4).
-_ROOT_PATH = "http-request set-path / if !METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Server arguments that tie a server connection to one client, so that it cannot be reused."""
 
@@ -143,9 +143,9 @@ class HaproxyConfig(Value):
         return tuple(frontend for one in self.load_balancers.values() for frontend in one.frontends)
 
     @property
-    def has_policies(self) -> bool:
-        """Whether any frontend has L7 policies."""
-        return any(has_policies(frontend.lines) for frontend in self.frontends)
+    def takes_policies(self) -> bool:
+        """Whether the L7 policies of any frontend can change at runtime."""
+        return any(map(takes_policies, self.frontends))
 
     def __repr__(self) -> str:
         return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
@@ -171,7 +171,7 @@ def compose_config(
     parts.extend(fragment_of(config.load_balancers[name]) for name in sorted(config.load_balancers))
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
         parts.append(_metrics_backend(partition, settings))
-    if config.has_policies:
+    if config.takes_policies:
         parts.append(_render_section(f"\nbackend {ANSWER_BACKEND}", answer_backend_lines()))
     return "".join(parts)
 
@@ -325,7 +325,8 @@ def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
-    lines.extend(add_live_policy_lines(_insert_root_path(frontend.lines)))
+    policy_lines = _insert_root_path(frontend.lines)
+    lines.extend(add_live_policy_lines(policy_lines) if takes_policies(frontend) else policy_lines)
     if frontend.access_log is not None:
         lines.append(_access_log_line(frontend.name, frontend.access_log))
     if frontend.metrics:
@@ -335,6 +336,14 @@ def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
     return _render_section(f"frontend {frontend.name}", lines)
 
 
+def takes_policies(frontend: wire.Frontend) -> bool:
+    """Whether the frontend is loaded with the lines that let its L7 policies change at runtime."""
+    # An access log shows that a backend answered, where the loaded lines answer in the frontend.
+    return has_policies(frontend.lines) or (
+        frontend.access_log is None and not frontend.metrics and can_get_policies(frontend.lines)
+    )
+
+
 def _insert_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Return the frontend's lines, with a line that makes an empty path ``/`` before the first L7 rule;
     without such a rule unchanged.
@@ -342,7 +351,7 @@ def _insert_root_path(lines: tuple[str, ...]) -> tuple[str, ...]:
     The line comes after all ``tcp-request`` lines, which HAProxy wants first.
     """
     place = next((place for place, line in enumerate(lines) if _RULE_PATTERN.match(line)), None)
-    return lines if place is None else (*lines[:place], _ROOT_PATH, *lines[place:])
+    return lines if place is None else (*lines[:place], ROOT_PATH_LINE, *lines[place:])
 
 
 def _access_log_line(name: str, target: wire.LogTarget) -> str:

@@ -97,6 +97,6 @@ def config_file_contents(config: HaproxyConfig) -> dict[str, str]:
     files = {file.name: file.content for one in config.load_balancers.values() for file in one.files}
     if config.peer:
         files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted_ca_certificates(config.peer, config.peers)}
-    if config.has_policies:
+    if config.takes_policies:
         files |= dict.fromkeys((GENERATIONS, POLICIES), "")
     return files

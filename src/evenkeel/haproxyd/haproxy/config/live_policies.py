@@ -1,12 +1,13 @@
 """L7 policies that can change without a reload. Pure.
 
-A frontend with L7 policies is loaded with its rules as ACLs and its policies as ``http-request`` lines, as the driver
-rendered them, and with a few lines that decide in their place once a map has an entry for the frontend: then the
-policies are the entries of another map, regular expressions in the order of the policies. An expression is matched
-against the request's text: its host, its path, what is known of the client's certificate, and the numbers of the loaded
-rules of other kinds that it meets. So any change of policies whose rules are loaded, or compare one of these with a
-text, is a few entries and one that switches to them. The next reload loads the policies as lines again, which costs
-requests less.
+An HTTP frontend is loaded with its rules as ACLs and its policies as ``http-request`` lines, as the driver rendered
+them, if it has any, and with a few lines that decide in their place once a map has an entry for the frontend: then the
+policies are the entries of another map, regular expressions in the order of the policies, and a last one for the
+default backend if that is not the loaded one. An expression is matched against the request's text: its host, its path,
+what is known of the client's certificate, and the numbers of the loaded rules of other kinds that it meets. So any
+change of policies whose rules are loaded, or compare one of these with a text, is a few entries and one that switches
+to them, and so is another default backend that is loaded, or none. The next reload loads all of it as lines again,
+which costs requests less.
 
 The text of a request is ``<generation>/<number>/<number>/…/<certificate>`` and the host and the path, each on a line of
 its own. A line break cannot be in any of them: what clients choose in their certificates is in hexadecimal digits.
@@ -16,12 +17,16 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from evenkeel.core.kit.values import Value
 
 GENERATIONS, POLICIES = "_l7", "_l7_policies"
 """Names of the maps, empty when HAProxy loads them: of the generation that decides for a frontend, and of policies."""
 ANSWER_BACKEND = "_l7"
-"""Name of the backend that redirects and refuses requests; no load balancer's backend can have this name."""
+"""Name of the backend that redirects and refuses requests, and answers 503 where a frontend has no default backend; no
+load balancer's backend can have this name.
+"""
 ENTRIES_MAX = 200
 """Maximum number of entries of policies in a process; earlier generations' entries stay until the next reload."""
 _NO_BACKEND = "-"
@@ -34,6 +39,17 @@ _POLICY_PATTERN = re.compile(
 )
 _POOL_PATTERN = re.compile(r"http-request set-var\(txn\.pool\) str\((.+)\)")
 _DENY_LINE = "http-request deny deny_status 403"
+_DENIED, _NO_DEFAULT = f"{ANSWER_BACKEND}|deny", f"{ANSWER_BACKEND}|none"
+# OPTIONS with an empty path is about the server as a whole (`*`), not about `/` (RFC 9112, 3.2.4).
+_ROOT_CONDITION = "!METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
+ROOT_PATH_LINE = f"http-request set-path / if {_ROOT_CONDITION}"
+_DEFAULT_BACKEND = "default_backend "
+_AFTER_POLICIES = ("option forwardfor", "http-request set-header ", "http-request del-header X-", _DEFAULT_BACKEND)
+"""Beginnings of the lines that the driver renders after policies; the first one marks their place without any."""
+_DECIDING = ("redirect ", "use_backend ", "http-request return status 404")
+"""Beginnings of lines that may decide before the chosen backend does: operators' own, and the only answer of a frontend
+for challenges.
+"""
 _REDIRECTS = {"l": "location", "p": "prefix"}
 _REDIRECT_CODES = (301, 302, 303, 307, 308)
 _MATCH_EXPRESSIONS = {"str": "{0}\\n", "beg": "{0}", "end": "[^\\n]*{0}\\n", "sub": "[^\\n]*{0}"}
@@ -70,12 +86,13 @@ class ParsedPolicy(Value):
 
 class ParsedPolicies(Value):
     """Lines of a frontend: those before its L7 policies, the policies in order, and those after the first
-    policy; lines that choose the backend are left out.
+    policy; lines that choose the backend are left out. ``default``: name of its default backend; empty: none.
     """
 
     before: tuple[str, ...]
     policies: tuple[ParsedPolicy, ...] = ()
     after: tuple[str, ...] = ()
+    default: str = ""
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -143,6 +160,7 @@ def parse_policies(lines: Sequence[str]) -> ParsedPolicies | None:
     before: list[str] = []
     after: list[str] = []
     policies: list[ParsedPolicy] = []
+    default = ""
     for line in lines:
         if acl := _ACL_PATTERN.fullmatch(line):
             acls[acl[1]] = acl[2]
@@ -151,9 +169,22 @@ def parse_policies(lines: Sequence[str]) -> ParsedPolicies | None:
             if after or any(word.removeprefix("!") not in acls for word in words):
                 return None
             policies.append(ParsedPolicy(action=policy[1], conditions=tuple(_parse_conditions(words, acls))))
+        elif line.startswith(_DEFAULT_BACKEND):
+            default = shlex.split(line)[1]
         elif line not in (_POOL_CHOSEN_LINE, _SEND_LINE):
             (after if policies else before).append(line)
-    return ParsedPolicies(before=tuple(before), policies=tuple(policies), after=tuple(after))
+    return ParsedPolicies(before=tuple(before), policies=tuple(policies), after=tuple(after), default=default)
+
+
+def _parse_loaded(lines: Sequence[str]) -> ParsedPolicies | None:
+    """Parse the lines with which a frontend was loaded, as :func:`parse_policies`; without policies, ``after`` begins
+    where a policy would be.
+    """
+    found = parse_policies(lines)
+    if found is None or found.policies:
+        return found
+    place = next((at for at, line in enumerate(found.before) if line.startswith(_AFTER_POLICIES)), len(found.before))
+    return msgspec.structs.replace(found, before=found.before[:place], after=found.before[place:])
 
 
 def _parse_conditions(words: Iterable[str], acls: Mapping[str, str]) -> Iterator[ParsedRule]:
@@ -170,21 +201,30 @@ def has_policies(lines: Iterable[str]) -> bool:
     return any(line.startswith("acl l7.") and _ACL_PATTERN.match(line) for line in lines)
 
 
-def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a frontend's lines with those that let its L7 policies change at runtime; unchanged without
-    policies, or if they cannot be parsed.
+def can_get_policies(lines: Sequence[str]) -> bool:
+    """Whether a frontend with these lines is loaded with those that let its L7 policies change at runtime, if it has no
+    policies: an HTTP frontend without lines that may decide before them.
     """
-    found = parse_policies(lines) if has_policies(lines) else None
-    if found is None or not found.policies:
+    return "mode http" in lines and not any(line.startswith(_DECIDING) for line in lines)
+
+
+def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a frontend's lines with those that let its L7 policies change at runtime; unchanged if its policies
+    cannot be parsed.
+    """
+    found = _parse_loaded(lines)
+    if found is None:
         return lines
     numbers = found.numbers
-    place = next((at for at, line in enumerate(found.after) if line.startswith("default_backend ")), len(found.after))
+    # with policies, the caller has put this line before them
+    root_path = () if found.policies else (f"http-request set-path / if l7.live {_ROOT_CONDITION}",)
     return (
         *found.before,
         _POOL_CHOSEN_LINE,
         "acl l7.live var(txn.l7) -m found",
         *(f"acl l7.{number} {definition}" for definition, number in numbers.items()),
         f"http-request set-var(txn.l7) fe_name,map({GENERATIONS})",
+        *root_path,
         *(
             f"http-request set-var-fmt(txn.l7) %[var(txn.l7)]{number}/ if l7.live l7.{number}"
             for definition, number in numbers.items()
@@ -195,9 +235,9 @@ def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
         f"http-request set-var(txn.l7) var(txn.l7),map_reg({POLICIES},{_NO_BACKEND}) if l7.live",
         "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
         *(_policy_line(policy, numbers) for policy in found.policies),
-        *found.after[:place],
+        *found.after,
         _SEND_LINE,
-        *found.after[place:],
+        *(line for line in lines if line.startswith(_DEFAULT_BACKEND)),
     )
 
 
@@ -208,14 +248,14 @@ def _policy_line(policy: ParsedPolicy, numbers: Mapping[str, int]) -> str:
 
 def answer_backend_lines() -> Iterator[str]:
     """Yield the lines of the backend that redirects or refuses requests for policies that were changed at
-    runtime.
+    runtime; without servers, it answers others with 503.
     """
     for letter, keyword in _REDIRECTS.items():
         for code in _REDIRECT_CODES:
             value = _redirect_value(letter, str(code))
             target = f"%[var(txn.l7),bytes({len(value)})]"
             yield f"http-request redirect {keyword} {target} code {code} if {{ var(txn.l7) -m beg {value} }}"
-    yield _DENY_LINE
+    yield f"{_DENY_LINE} if {{ var(txn.l7) -m str {_DENIED} }}"
 
 
 # -- changes
@@ -227,22 +267,24 @@ def change_live_frontend(
     """Return the frontend ``name`` with the wanted policies as a new generation; None if only a reload can
     bring them, as when other lines differ.
 
-    ``now``: the lines that the frontend has; ``wanted``: those that it should have; ``live``: all policies
-    changed at runtime.
+    ``now``: the lines that the frontend has; ``wanted``: those that it should have, whose default backend is loaded;
+    ``live``: all policies changed at runtime.
     """
     known = live.frontends.get(name)
     loaded = tuple(now) if known is None else known.loaded
-    there, then = parse_policies(loaded), parse_policies(wanted)
+    there, then = _parse_loaded(loaded), parse_policies(wanted)
     # Entries that an earlier daemon added are in the process until its next reload, and may be of any generation.
-    if live.unknown or there is None or then is None or not there.policies or there.others != then.others:
+    if live.unknown or there is None or then is None or there.others != then.others:
         return None
     if then.policies and len(there.before) != len(then.before):
         return None
-    # Operators' lines that choose before the backend does, which at runtime redirects and refuses for policies.
-    if any(line.startswith(("redirect ", "use_backend ")) for line in there.others):
+    # Lines that decide before the backend does, which at runtime redirects and refuses for policies.
+    if any(line.startswith(_DECIDING) for line in there.others):
         return None
     generation = live.generation + 1
     entries = [_map_entry(policy, there.numbers, generation) for policy in then.policies]
+    if there.default != then.default:
+        entries.append((_generation_prefix(generation), then.default or _NO_DEFAULT))
     found = tuple(entry for entry in entries if entry is not None)
     if len(found) < len(entries) or live.size + len(found) > ENTRIES_MAX:
         return None
@@ -266,7 +308,7 @@ def _generation_prefix(generation: int) -> str:
 
 def _map_value(action: str) -> str | None:
     if action == _DENY_LINE:
-        return f"{ANSWER_BACKEND}|deny"
+        return _DENIED
     if pool := _POOL_PATTERN.fullmatch(action):
         return pool[1]
     words = shlex.split(action)

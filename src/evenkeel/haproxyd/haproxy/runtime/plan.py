@@ -11,7 +11,13 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import NO_SERVER_NAME, Binary
 from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_client_connects
-from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, server_address, server_ids, server_words
+from evenkeel.haproxyd.haproxy.config.compose import (
+    HaproxyConfig,
+    server_address,
+    server_ids,
+    server_words,
+    takes_policies,
+)
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, change_live_frontend
 from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
 from evenkeel.haproxyd.haproxy.config.server_arguments import (
@@ -161,12 +167,11 @@ class _LoadBalancerChange:
             yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 
     def _policy_commands(self, old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
-        """Yield commands for a frontend of which at most the L7 policies differ, and update ``live``. Raises
-        :class:`NeedsReload` if other lines differ, the policies cannot be changed at runtime or are too
-        large for a command, or the frontend has an access log.
+        """Yield commands for a frontend of which at most the L7 policies and the default backend differ, and update
+        ``live``. Raises :class:`NeedsReload` if other lines differ, the policies cannot be changed at runtime or are
+        too large for a command, or the frontend has an access log.
         """
-        changed = change_live_frontend(new.name, old.lines, new.lines, self.live)
-        # An access log shows that a backend answered, where the loaded lines answer in the frontend.
+        changed = change_live_frontend(new.name, old.lines, new.lines, self.live) if takes_policies(old) else None
         if changed is None or new.access_log is not None:
             raise NeedsReload(f"frontend {new.name}")
         if changed.entries:

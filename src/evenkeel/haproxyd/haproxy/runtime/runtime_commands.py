@@ -87,13 +87,14 @@ class RuntimeCommands:
                     repaired.extend(await self._repair_findings(list_drift(one.id, file, answer)))
         return tuple(repaired)
 
-    async def check_policies(self, running: HaproxyConfig, live: LivePolicies) -> None:
-        """Compare the L7 policies that were changed at runtime, ``live``, with the worker's. Raises
-        :class:`NeedsReload` if others changed them, :class:`HaproxyDown` if the worker does not answer.
+    async def check_policies(self, running: HaproxyConfig, live: LivePolicies, worker_pid: int) -> None:
+        """Compare the L7 policies that were changed at runtime, ``live``, with those of the worker ``worker_pid``.
+        Raises :class:`NeedsReload` if others changed them, :class:`HaproxyDown` if the worker does not answer.
         """
-        if not (live.frontends or running.has_policies):
+        if not (live.frontends or running.takes_policies):
             return
-        answers = [parse_list(await self._cli.command(f"show map {name}")) for name in (GENERATIONS, POLICIES)]
+        reads = (f"show map {name}" for name in (GENERATIONS, POLICIES))
+        answers = [parse_list(answer) for answer in await self._cli.query(worker_pid, *reads)]
         if name := frontend_changed_by_others(live, *answers):
             owners = (one.id for one in running.load_balancers.values() for each in one.frontends if each.name == name)
             raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
