@@ -21,7 +21,7 @@ from sqlalchemy import text
 from benchmarks.dashboard import BATCH, TENANT_LOAD_BALANCERS, fill, number_id
 from benchmarks.idle import cpu_seconds, family
 from evenkeel.core.control.lists import ListQuery, TagFilter
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.ports.ownership import ArrivedKeepalive
@@ -99,7 +99,7 @@ def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
         Keepalive(agent_id=AgentId(number_id(1, n)), session_id=number_id(2, n)) for n in range(min(agents, 200))
     ]
     beats = [ArrivedKeepalive(call=each) for each in calls_of_agents]
-    seen = SeenController(id=number_id(13, 0), host="bench", url="http://bench", version="1")
+    seen = ControllerHeartbeat(id=number_id(13, 0), host="bench", url="http://bench", version="1")
     scheduling, operators, tenants = store.scheduling, store.operators, store.tenants
     newest = f"lb-{load_balancers - 1:05d}"
 

@@ -50,8 +50,8 @@ async def found(directory: Path) -> dict[str, Any]:
 
     from evenkeel.api.app import create_app
     from evenkeel.core.devices.capabilities import OPTIONS, Capabilities, listener_problems
-    from evenkeel.core.devices.service import definition_of
-    from evenkeel.core.resources.attributes import CHANGEABLE
+    from evenkeel.core.devices.service import service_definition_of_tree
+    from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES
     from evenkeel.core.resources.model import Listener
     from evenkeel.network.builtin import BuiltinNetwork
     from evenkeel.store.records import schema
@@ -67,7 +67,7 @@ async def found(directory: Path) -> dict[str, Any]:
         "column": [str(column.type), column.nullable, column.server_default.arg],
         "row": row["x_limit"],
         "read from its row": kind.build([row[each.name] for each in kind.columns]) == made,
-        "changeable": "x_limit" in CHANGEABLE[Listener],
+        "changeable": "x_limit" in CHANGEABLE_ATTRIBUTES[Listener],
         "option": "listener.x_limit" in OPTIONS,
         "refused by a device type": list(listener_problems(Capabilities(options=()), {"x_limit": 9})),
     }
@@ -94,7 +94,9 @@ async def found(directory: Path) -> dict[str, Any]:
                 name for name in sorted(document) if "x_limit" in document[name].get("properties", {})
             ]
             tree = await store.tenants.tree(root["id"], project_id=None)
-            shown["service definition"] = [asdict(each)["x_limit"] for each in definition_of(tree).listeners]
+            shown["service definition"] = [
+                asdict(each)["x_limit"] for each in service_definition_of_tree(tree).listeners
+            ]
             shown["reset by null"] = (await api.call("PUT", path, 200, {"listener": {"x_limit": None}}))["listener"][
                 "x_limit"
             ]

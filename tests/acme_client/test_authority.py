@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evenkeel.acme_client.authority import AcmeAuthority
-from evenkeel.core.kit.errors import AuthorityRateLimited, AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.kit.errors import AcmeAuthorityUnavailable, AcmeOrderUnknown, AcmeRateLimited, AcmeRequestRefused
 from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.values import AuthorizationStatus, ChallengeMethod, OrderStatus
 from evenkeel.core.tls.certificates import PrivateKey
@@ -77,7 +77,7 @@ async def test_the_challenge_is_that_of_the_method_of_each_name(
     assert (wildcard.name, wildcard.method) == ("*.www.example.org", ChallengeMethod.DNS_01)
     challenges = [each for each in server.authorization["challenges"] if each["type"] == "http-01"]  # type: ignore[index]
     server.responses["/authorization"] = Response({**server.authorization, "challenges": challenges})
-    with pytest.raises(AuthorityRefused, match=r"does not offer dns-01 for www\.example\.org"):
+    with pytest.raises(AcmeRequestRefused, match=r"does not offer dns-01 for www\.example\.org"):
         await authority.read(ACCOUNT, url, dns_names={"www.example.org"})
 
 
@@ -89,7 +89,7 @@ async def test_an_account_that_exists_is_used(authority: AcmeAuthority, server: 
 async def test_an_order_of_another_authority_is_unknown_and_not_asked_for(
     authority: AcmeAuthority, server: AuthorityServer
 ) -> None:
-    with pytest.raises(OrderUnknown):
+    with pytest.raises(AcmeOrderUnknown):
         await authority.read(ACCOUNT, "https://other.example/order/1")
     assert server.requests == []
 
@@ -97,7 +97,7 @@ async def test_an_order_of_another_authority_is_unknown_and_not_asked_for(
 @pytest.mark.parametrize("status", [404, 410])
 async def test_an_order_that_is_gone_is_unknown(authority: AcmeAuthority, server: AuthorityServer, status: int) -> None:
     server.responses["/order/1"] = Response({"type": "urn:ietf:params:acme:error:malformed", "detail": "gone"}, status)
-    with pytest.raises(OrderUnknown):
+    with pytest.raises(AcmeOrderUnknown):
         await authority.read(ACCOUNT, f"{server.root}/order/1")
 
 
@@ -106,10 +106,10 @@ async def test_a_rate_limit_is_told_with_the_delay_that_the_authority_wants(
 ) -> None:
     problem = {"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many orders"}
     server.responses["/new-order"] = Response(problem, 429, (("Retry-After", "120"),))
-    with pytest.raises(AuthorityRefused, match="too many orders") as refused:
+    with pytest.raises(AcmeRequestRefused, match="too many orders") as refused:
         await authority.order(ACCOUNT, NAMES)
     assert refused.value.retry_after_seconds == 120.0
-    assert isinstance(refused.value, AuthorityRateLimited)
+    assert isinstance(refused.value, AcmeRateLimited)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_a_delay_may_be_a_date(
 ) -> None:
     problem = {"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many orders"}
     server.responses["/new-order"] = Response(problem, 429, (("Retry-After", text),))
-    with pytest.raises(AuthorityRateLimited) as refused:
+    with pytest.raises(AcmeRateLimited) as refused:
         await authority.order(ACCOUNT, NAMES)
     assert least <= refused.value.retry_after_seconds <= most
 
@@ -131,7 +131,7 @@ async def test_external_account_binding_without_a_key_is_refused(
 ) -> None:
     usual = dict.fromkeys(("newNonce", "newAccount", "newOrder"), f"{server.root}/x")
     server.responses["/directory"] = Response({**usual, "meta": {"externalAccountRequired": True}})
-    with pytest.raises(AuthorityRefused, match="External Account Binding"):
+    with pytest.raises(AcmeRequestRefused, match="External Account Binding"):
         await authority.order(ACCOUNT, NAMES)
 
 
@@ -161,7 +161,7 @@ async def test_a_wrong_answer_counts_as_an_outage(
     authority: AcmeAuthority, server: AuthorityServer, path: str, response: Response
 ) -> None:
     server.responses[path] = response
-    with pytest.raises(AuthorityUnavailable):
+    with pytest.raises(AcmeAuthorityUnavailable):
         await authority.read(ACCOUNT, f"{server.root}/order/1")
     server.responses.clear()
     assert (await authority.read(ACCOUNT, f"{server.root}/order/1")).authorizations
@@ -175,7 +175,7 @@ async def test_a_token_with_other_characters_is_refused(
     server.responses["/authorization"] = Response(
         {**server.authorization, "challenges": [{**challenge, "token": token}]}
     )
-    with pytest.raises((AuthorityUnavailable, AuthorityRefused)):
+    with pytest.raises((AcmeAuthorityUnavailable, AcmeRequestRefused)):
         await authority.read(ACCOUNT, f"{server.root}/order/1")
 
 
@@ -211,7 +211,7 @@ async def test_an_answer_that_does_not_end_is_given_up_and_its_connection_ends(
 
     server.responses["/directory"] = drip
     with contextlib.closing(client_of(server, 2.0)) as impatient:
-        with pytest.raises(AuthorityUnavailable, match="not complete after 2 s"):
+        with pytest.raises(AcmeAuthorityUnavailable, match="not complete after 2 s"):
             await impatient.order(ACCOUNT, NAMES)
         assert await asyncio.to_thread(ended.wait, LIMIT_SECONDS)
         server.responses.clear()
@@ -223,13 +223,13 @@ async def test_a_strangers_chain_is_refused_with_the_reason(authority: AcmeAutho
     order = await authority.read(ACCOUNT, f"{server.root}/order/1")
     for pem, reason in ((STRANGER.pem, "another key"), (LEAF.pem + STRANGER.pem, "has not signed")):
         server.responses["/chain"] = Response(pem)
-        with pytest.raises(AuthorityRefused, match=reason):
+        with pytest.raises(AcmeRequestRefused, match=reason):
             await authority.download(ACCOUNT, order, private(LEAF.key), ("www.example.org", "*.example.org"))
 
 
 async def test_an_authority_that_nobody_runs_is_unavailable() -> None:
     gone = AcmeAuthority("http://127.0.0.1:1/directory", contact="", ca_file=None, timeout_seconds=LIMIT_SECONDS)
-    with pytest.raises(AuthorityUnavailable, match="cannot be reached"):
+    with pytest.raises(AcmeAuthorityUnavailable, match="cannot be reached"):
         await gone.order(PrivateKey(ACCOUNT.reveal()), NAMES)
     gone.close()
 

@@ -12,7 +12,7 @@ import pytest
 from evenkeel.acme_client import designate
 from evenkeel.acme_client.designate import DesignateZone
 from evenkeel.acme_client.designate_login import dns_proxy_factory
-from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.kit.errors import DnsZoneUnavailable
 from evenkeel.core.tls.acme.values import TxtRecord
 from tests.services.designate import DesignateServer, installed
 from tests.services.installation import NotInstallable
@@ -128,13 +128,13 @@ async def test_controllers_that_set_records_of_one_name_at_once_end_with_all_of_
 
 async def test_a_zone_that_the_project_does_not_have_is_named(server: DesignateServer) -> None:
     elsewhere = zone_at(server, zone="example.net")
-    with pytest.raises(ZoneUnavailable, match=r"Designate has no zone example\.net in the project"):
+    with pytest.raises(DnsZoneUnavailable, match=r"Designate has no zone example\.net in the project"):
         await elsewhere.check([NAME])
     elsewhere.close()
 
 
 async def test_a_record_that_designate_refuses_is_told(server: DesignateServer, zone: DesignateZone) -> None:
-    with pytest.raises(ZoneUnavailable, match=r"cannot be changed in Designate: HTTP 400\.$"):
+    with pytest.raises(DnsZoneUnavailable, match=r"cannot be changed in Designate: HTTP 400\.$"):
         await zone.add([record("one", "_acme-challenge.www.example.net")])
 
 
@@ -145,7 +145,7 @@ async def test_a_server_that_nobody_runs_or_that_does_not_answer_is_told_without
     for endpoint, told in (("http://127.0.0.1:1/", "cannot be changed"), (f"http://127.0.0.1:{port}/", "Designate")):
         file.write_text(f"clouds: {{dns: {{auth_type: none, auth: {{endpoint: '{endpoint}'}}}}}}\n")
         zone = DesignateZone(ZONE, dns_proxy_factory("dns", file=str(file), timeout_seconds=0.5), timeout_seconds=0.5)
-        with pytest.raises(ZoneUnavailable, match=told) as refused:
+        with pytest.raises(DnsZoneUnavailable, match=told) as refused:
             await zone.check([NAME])
         assert "127.0.0.1" not in str(refused.value)
         zone.close()

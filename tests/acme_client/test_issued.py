@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from evenkeel.acme_client.issued import checked_chain
-from evenkeel.core.kit.errors import AuthorityRefused
+from evenkeel.core.kit.errors import AcmeRequestRefused
 from evenkeel.core.tls.certificates import PrivateKey
 from tests.key_managers.authority import INTERMEDIATE, LEAF, NOT_AFTER, ROOT, STRANGER, Issued, ec_key
 
@@ -44,11 +44,11 @@ def test_a_chain_of_the_key_and_the_names_is_accepted_without_what_else_the_text
 def test_anything_else_is_refused_with_the_reason(
     pem: bytes, key: Issued, names: tuple[str, ...], now: datetime, reason: str
 ) -> None:
-    with pytest.raises(AuthorityRefused, match=reason):
+    with pytest.raises(AcmeRequestRefused, match=reason):
         checked_chain(pem, key_of(key), names, now)
 
 
 def test_a_certificate_without_names_is_refused() -> None:
     bare = Issued("www.example.org", ROOT, ec_key())
-    with pytest.raises(AuthorityRefused, match="ordered ones: none"):
+    with pytest.raises(AcmeRequestRefused, match="ordered ones: none"):
         checked_chain(bare.pem, key_of(bare), NAMES, NOW)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from evenkeel.acme_client.authority import AcmeAuthority, ExternalAccount
-from evenkeel.core.kit.errors import AuthorityRefused
+from evenkeel.core.kit.errors import AcmeRequestRefused
 from evenkeel.core.tls.acme.values import AuthorityOrder, OrderStatus
 from evenkeel.core.tls.certificates import Secret
 from tests.acme_client.test_key_pairs import private
@@ -58,7 +58,7 @@ async def test_an_account_without_a_valid_external_account_is_refused(
     server: Acme2Certifier, external: ExternalAccount | None
 ) -> None:
     authority = client(server, external)
-    with pytest.raises(AuthorityRefused) as refused:
+    with pytest.raises(AcmeRequestRefused) as refused:
         await authority.order(private(ec_key()), NAMES)
     assert KEY not in str(refused.value) and KEY[::-1] not in str(refused.value)
     authority.close()

@@ -7,7 +7,7 @@ import dns.rcode
 import pytest
 
 from evenkeel.acme_client.resolver import DnsResolver
-from evenkeel.core.kit.errors import ResolverUnavailable
+from evenkeel.core.kit.errors import DnsResolverUnavailable
 from evenkeel.core.tls.acme.caa import CaaRecord
 from tests.services.name_server import NameServer
 
@@ -34,10 +34,10 @@ async def test_a_name_that_does_not_exist_or_has_no_address_has_none(server: Nam
 async def test_a_name_server_that_fails_or_is_silent_is_no_answer(server: NameServer) -> None:
     resolver = DnsResolver([server.address], timeout_seconds=0.3)
     server.rcode = dns.rcode.SERVFAIL
-    with pytest.raises(ResolverUnavailable, match=r"www\.example\.org"):
+    with pytest.raises(DnsResolverUnavailable, match=r"www\.example\.org"):
         await resolver.addresses("www.example.org")
     server.silent = True
-    with pytest.raises(ResolverUnavailable, match=r"www\.example\.org"):
+    with pytest.raises(DnsResolverUnavailable, match=r"www\.example\.org"):
         await asyncio.wait_for(resolver.addresses("www.example.org"), 30)
 
 
@@ -52,7 +52,7 @@ async def test_caa_records_are_those_of_the_name_itself(server: NameServer) -> N
     ]
     assert await resolver.caa("empty.example.org") == await resolver.caa("gone.example.org") == ()
     server.rcode = dns.rcode.SERVFAIL
-    with pytest.raises(ResolverUnavailable, match="CAA records"):
+    with pytest.raises(DnsResolverUnavailable, match="CAA records"):
         await resolver.caa("www.example.org")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.acme_client.resolver import DnsResolver
 from evenkeel.acme_client.rfc2136 import RECORDS_PER_MESSAGE, Rfc2136Zone, TsigKey
-from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.kit.errors import DnsZoneUnavailable
 from evenkeel.core.tls.acme.values import TxtRecord
 from evenkeel.core.tls.certificates import Secret
 from tests.services.zone_server import KEY_NAME, SECRET, ZoneServer
@@ -98,7 +98,7 @@ async def test_a_server_that_does_not_accept_updates_is_named_with_the_reason(
 ) -> None:
     zone = zone_at(server, **options)  # type: ignore[arg-type]
     for attempt in (zone.check([NAME]), zone.add([record("one")]), zone.remove([record("one")])):
-        with pytest.raises(ZoneUnavailable) as refused:
+        with pytest.raises(DnsZoneUnavailable) as refused:
             await attempt
         assert str(refused.value).startswith("The primary name server of zone") and reason in str(refused.value)
         assert (
@@ -112,17 +112,17 @@ async def test_a_server_that_does_not_accept_updates_is_named_with_the_reason(
 async def test_a_refusal_a_silent_server_and_an_unsigned_answer_are_named(server: ZoneServer) -> None:
     server.denied = {"_acme-challenge.example.org"}
     await zone_at(server).check([NAME])
-    with pytest.raises(ZoneUnavailable, match="refuses changes: REFUSED"):
+    with pytest.raises(DnsZoneUnavailable, match="refuses changes: REFUSED"):
         await zone_at(server).check([NAME, "_acme-challenge.example.org"])
     server.refuses = True
-    with pytest.raises(ZoneUnavailable, match="refuses changes: REFUSED"):
+    with pytest.raises(DnsZoneUnavailable, match="refuses changes: REFUSED"):
         await zone_at(server).check([NAME])
     server.refuses, server.signs = False, False
-    with pytest.raises(ZoneUnavailable, match=r"does not sign its answers|response requires a TSIG"):
+    with pytest.raises(DnsZoneUnavailable, match=r"does not sign its answers|response requires a TSIG"):
         await zone_at(server).check([NAME])
     server.hangs = True
-    with pytest.raises(ZoneUnavailable, match=r"did not answer within 0.5 s"):
+    with pytest.raises(DnsZoneUnavailable, match=r"did not answer within 0.5 s"):
         await zone_at(server, timeout=0.5).check([NAME])
     await server.__aexit__()
-    with pytest.raises(ZoneUnavailable, match="cannot be changed: Connection refused"):
+    with pytest.raises(DnsZoneUnavailable, match="cannot be changed: Connection refused"):
         await zone_at(server).check([NAME])

@@ -14,8 +14,8 @@ from evenkeel.core.devices.device import (
     EnhancedServices,
     PartitionBatch,
     PartitionOutcome,
+    PartitionRetirement,
     Repair,
-    Retirement,
     service_outcome,
 )
 from evenkeel.core.devices.service import ServiceCertificate, ServiceDefinition
@@ -216,14 +216,14 @@ class FakeDevice:
         """Contents of certificates, by sha256."""
         self.orphans: set[str] = set()
         self.retirements: list[int] = []
-        self.retirement = Retirement(left=("device",))
+        self.retirement = PartitionRetirement(left=("device",))
         self.on_take_over: Callable[[], None] = lambda: None
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         self.takeovers.append(epoch)
         self.on_take_over()
 
-    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> PartitionRetirement:
         self.retirements.append(epoch)
         return self.retirement
 

@@ -11,7 +11,7 @@ from evenkeel.agent.orphans import (
     name_orphans_in_errors,
     request_verdict,
 )
-from evenkeel.core.devices.device import PartitionOutcome, limited_repair
+from evenkeel.core.devices.device import PartitionOutcome, truncated_repair
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.protocol.messages import OrphanVerdict
 from evenkeel.core.status.outcomes import Applied
@@ -56,7 +56,7 @@ async def test_orphans_are_not_judged_without_a_session() -> None:
 
 
 def test_only_what_the_database_knows_is_reported() -> None:
-    before = PartitionOutcome(outcomes=(), writes=2, repaired=(limited_repair("lb", "d", ["a"]),))
+    before = PartitionOutcome(outcomes=(), writes=2, repaired=(truncated_repair("lb", "d", ["a"]),))
     outcomes = (
         Applied(load_balancer_id="lb", revision=3),
         Applied(load_balancer_id="orphan", revision=0, error="in use"),

@@ -14,14 +14,14 @@ from evenkeel.agent.retries import Retries
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.control.epochs import ShardEpoch
-from evenkeel.core.devices.device import Repair, Retirement
+from evenkeel.core.devices.device import PartitionRetirement, Repair
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import (
     BusUnavailable,
     CallRefused,
     CallTimeout,
     DeviceUnavailable,
-    GuardLost,
+    OwnershipGuardLost,
     SessionLost,
     StaleOwner,
 )
@@ -389,7 +389,7 @@ async def test_a_load_balancer_that_is_gone_is_not_requested_again(bench: Bench)
 def patient(bench: Bench) -> Bench:
     """A bench whose worker does not come back to an empty partition by itself, and whose devices remove such ones."""
     bench.worker._reconciler._settings = replace(bench.worker._reconciler._settings, retire_seconds=3600.0)
-    bench.device.retirement = Retirement()
+    bench.device.retirement = PartitionRetirement()
     bench.controllers.forgets_removed = True
     return bench
 
@@ -446,7 +446,7 @@ async def test_the_removal_of_a_partition_is_repeated_if_its_answer_is_lost(pati
     await all_applied(patient)
     retire = patient.device.retire
 
-    async def lose_answer(project_id: str, epoch: int, session_id: str) -> Retirement:
+    async def lose_answer(project_id: str, epoch: int, session_id: str) -> PartitionRetirement:
         patient.device.retire = retire  # type: ignore[method-assign]
         await retire(project_id, epoch, session_id)
         raise DeviceUnavailable("device", "no answer")
@@ -458,7 +458,7 @@ async def test_the_removal_of_a_partition_is_repeated_if_its_answer_is_lost(pati
 
 async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_again_for_the_next(bench: Bench) -> None:
     await all_applied(bench)
-    bench.device.retirement = Retirement()
+    bench.device.retirement = PartitionRetirement()
     bench.controllers.deleted = set(bench.controllers.revisions)
     bench.controllers.revisions.update(dict.fromkeys(bench.controllers.revisions, 9))
     bench.worker.add_hinted_work(tuple(bench.controllers.revisions))
@@ -482,7 +482,7 @@ async def test_the_partition_is_removed_if_the_answer_to_the_last_report_is_lost
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await all_applied(bench)
-    bench.device.retirement = Retirement()
+    bench.device.retirement = PartitionRetirement()
     take = bench.controllers.report_applied
 
     async def lose_answer(call: ReportApplied) -> ReportReceipt:
@@ -500,11 +500,11 @@ async def test_the_partition_is_removed_if_the_answer_to_the_last_report_is_lost
 
 async def test_a_partition_on_a_device_out_of_reach_is_removed_later(bench: Bench) -> None:
     await all_applied(bench)
-    bench.device.retirement = Retirement(lagging=("device",))
+    bench.device.retirement = PartitionRetirement(lagging=("device",))
     bench.controllers.revisions.clear()
     bench.worker.request_full_resync()
     await eventually(lambda: len(bench.device.retirements) > 2)
-    bench.device.retirement = Retirement()
+    bench.device.retirement = PartitionRetirement()
     await eventually(lambda: bench.worker._work.retries.next_due() is None)
     assert bench.device.takeovers == [3]  # settled: there may be no other
 
@@ -647,7 +647,7 @@ async def test_a_doubt_that_comes_while_the_pass_is_under_way_is_looked_into_by_
 async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_growing_pauses_then(bench: Bench) -> None:
     await all_applied(bench)
     now = bench.worker._clock.monotonic()
-    bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
+    bench.device.failures = [OwnershipGuardLost("a", "t", None) for _ in range(3)]
     bench.worker._work.retries = Retries(
         Backoff(initial_seconds=3600.0, max_seconds=3600.0, jitter=(0.75, 1.25)), random.Random(1)
     )
@@ -669,7 +669,7 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
 
 async def test_changes_that_wait_because_the_guard_gets_lost_repeatedly_carry_the_reason() -> None:
     bench = Bench({"lb-1": 1})
-    bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
+    bench.device.failures = [OwnershipGuardLost("a", "t", None) for _ in range(3)]
     bench.worker.add_hinted_work(("lb-1",))
     task = asyncio.create_task(bench.worker.run())
     await all_applied(bench)

@@ -17,7 +17,7 @@ from evenkeel.api.neutron.v2 import requests as v2
 from evenkeel.api.neutron.v2 import views as v2_views
 from evenkeel.api.octavia import views
 from evenkeel.api.usecases import change_requests, l7_requests, rate_limit_requests, requests
-from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, fields_of
+from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES, HIDDEN_ATTRIBUTES, LINK_ATTRIBUTES, fields_of
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -125,18 +125,18 @@ def test_a_create_request_gives_attributes_of_the_class(request_: Any, kind: Any
 
 @pytest.mark.parametrize(("request_", "kind", "elsewhere"), NEW)
 def test_changeable_attributes_are_in_the_create_request(request_: Any, kind: Any, elsewhere: set[str]) -> None:
-    assert CHANGEABLE[kind] <= names(request_)
+    assert CHANGEABLE_ATTRIBUTES[kind] <= names(request_)
 
 
 @pytest.mark.parametrize(("request_", "kind"), CHANGES)
 def test_a_change_request_has_what_an_update_may_set(request_: Any, kind: Any) -> None:
-    assert names(request_) == CHANGEABLE[kind]
+    assert names(request_) == CHANGEABLE_ATTRIBUTES[kind]
 
 
 def test_an_item_of_a_batch_has_what_an_update_may_set_and_what_names_it() -> None:
     told = {"address", "protocol_port", "subnet_id", "request_sriov", *OWNER}
 
-    assert names(change_requests.MemberBatchItem) == CHANGEABLE[Member] | told
+    assert names(change_requests.MemberBatchItem) == CHANGEABLE_ATTRIBUTES[Member] | told
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_a_change_takes_null_where_a_create_does(request_: Any, kind: Any, elsew
 
 @pytest.mark.parametrize(("view", "kind", "otherwise"), VIEWS)
 def test_every_attribute_is_shown_or_hidden(view: Any, kind: Any, otherwise: set[str]) -> None:
-    assert names(kind) - names(view) - HIDDEN[kind] - set(LINKS[kind]) == otherwise
-    assert names(view) & HIDDEN[kind] <= {"status_reason"}  # shown of what is not ACTIVE only
+    assert names(kind) - names(view) - HIDDEN_ATTRIBUTES[kind] - set(LINK_ATTRIBUTES[kind]) == otherwise
+    assert names(view) & HIDDEN_ATTRIBUTES[kind] <= {"status_reason"}  # shown of what is not ACTIVE only
 
 
 @pytest.mark.parametrize(("request_", "octavias", "elsewhere"), V2)

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.adoptions import Adoptions
-from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, AdoptedNetworks, FoundAddress
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
-from evenkeel.core.networking.attachment import DevicePort, TakenAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, DevicePort
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import AddressUse
 from evenkeel.core.protocol import messages as m
@@ -34,10 +34,12 @@ class Store:
     async def ports_to_adopt(self, call: m.AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
         return tuple((each.subnet_id.replace("sub", "net"), each) for each in call.addresses)
 
-    async def adopt_networks(self, call: m.AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
+    async def adopt_networks(self, call: m.AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> AdoptedNetworks:
         self.taken.append(ports)
-        taken = tuple(TakenAddress(port=PORT, address="10.1.0.2", port_id="p", claim=one) for one in ports.values())
-        return TakenNetworks(
+        taken = tuple(
+            DeviceAddressPort(port=PORT, address="10.1.0.2", port_id="p", claim=one) for one in ports.values()
+        )
+        return AdoptedNetworks(
             route_domain=call.route_domain,
             addresses=tuple(ports),
             ports=taken if call.apply else (),
@@ -49,7 +51,7 @@ class Network:
     """Has the port of the first address."""
 
     def __init__(self) -> None:
-        self.marked: list[TakenAddress] = []
+        self.marked: list[DeviceAddressPort] = []
         self.away: tuple[str, ...] = ()
 
     async def find_adoptable(
@@ -59,7 +61,7 @@ class Network:
             raise NetworkUnavailable("Neutron is away")
         return dict.fromkeys(wanted, CLAIM) if network_id == "net-1" else {}
 
-    async def adopt_port(self, taken: TakenAddress) -> None:
+    async def adopt_port(self, taken: DeviceAddressPort) -> None:
         if "mark" in self.away:
             raise NetworkUnavailable("Neutron is away")
         self.marked.append(taken)

@@ -9,7 +9,13 @@ import pytest
 from evenkeel.controller.definitions import CHANGING, LATE, NO_PORTS, DefinitionReader
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, StoreUnavailable
-from evenkeel.core.networking.attachment import DevicePort, KnownSubnet, NetworkFacts, NetworkNeeds, TakenAddress
+from evenkeel.core.networking.attachment import (
+    DeviceAddressPort,
+    DevicePort,
+    KnownSubnet,
+    NetworkFacts,
+    NetworkRequestsNeeded,
+)
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import AddressUse, MemberHost
 from evenkeel.core.ports import FoundServices
@@ -29,7 +35,7 @@ def port(index: int) -> DevicePort:
 class Store:
     """Has needs until they are met. Load balancers with a problem, or without needs, are in the page."""
 
-    def __init__(self, needs: NetworkNeeds) -> None:
+    def __init__(self, needs: NetworkRequestsNeeded) -> None:
         self.needs = needs
         self.known: set[Any] = set()
         self.problems: Mapping[Any, str] = {}
@@ -47,7 +53,7 @@ class Store:
         }
         return FoundServices(
             page=m.ServiceDefinitions(services=()),
-            needs=NetworkNeeds(
+            needs=NetworkRequestsNeeded(
                 subnets={id_: ids - self.known for id_, ids in self.needs.subnets.items() if ids - self.known},
                 ports={id_: ports for id_, ports in lacking.items() if ports},
                 members=self.needs.members - self.known,
@@ -65,7 +71,7 @@ class Store:
     async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
         self.late += members
 
-    async def store_address(self, shard_id: str, taken: TakenAddress) -> bool:
+    async def store_address(self, shard_id: str, taken: DeviceAddressPort) -> bool:
         if not self.takes:
             raise StoreUnavailable("away")
         self.known.add(taken.port)
@@ -77,7 +83,7 @@ class Service:
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
-        self.abandoned: list[TakenAddress] = []
+        self.abandoned: list[DeviceAddressPort] = []
         self.go_on = asyncio.Event()
         self.go_on.set()
         self.error: Exception | None = None
@@ -105,12 +111,12 @@ class Service:
         await self._answer((network_id, sorted(addresses)))
         return {each: MemberHost(address=each, mac_address="") for each in addresses}
 
-    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+    async def take_address(self, wanted: DevicePort) -> DeviceAddressPort:
         await self._answer(wanted)
         claim = PortClaim(claim_id=str(wanted.index), device_owner="o", device_id="d")
-        return TakenAddress(port=wanted, address="10.0.0.9", port_id="p", claim=claim)
+        return DeviceAddressPort(port=wanted, address="10.0.0.9", port_id="p", claim=claim)
 
-    async def abandon_address(self, taken: TakenAddress) -> None:
+    async def abandon_address(self, taken: DeviceAddressPort) -> None:
         self.abandoned.append(taken)
 
 
@@ -123,7 +129,7 @@ def made(store: Store, service: Service | None, seconds: float = 30.0) -> Defini
 async def test_everything_that_is_needed_is_requested_once() -> None:
     store, service = (
         Store(
-            NetworkNeeds(
+            NetworkRequestsNeeded(
                 subnets={"lb-1": frozenset({"good-1"}), "lb-2": frozenset({"good-1", "good-2"})},
                 ports={"lb-1": (port(0), port(1)), "lb-2": (port(1),)},
                 members=frozenset({("net", "10.0.0.1"), ("net", "10.0.0.2")}),
@@ -137,13 +143,16 @@ async def test_everything_that_is_needed_is_requested_once() -> None:
 
 
 async def test_without_a_network_service_nothing_is_queried_and_left_over_ports_are_a_problem() -> None:
-    store = Store(NetworkNeeds(subnets={"lb-1": frozenset({"s"})}, ports={"lb-2": (port(0),)}))
+    store = Store(NetworkRequestsNeeded(subnets={"lb-1": frozenset({"s"})}, ports={"lb-2": (port(0),)}))
     await made(store, None).read(CALL, limit=10)
     assert store.problems == {"lb-2": NO_PORTS}
 
 
 async def test_subnets_that_do_not_exist_are_requested_once_in_a_call() -> None:
-    store, service = Store(NetworkNeeds(subnets={"lb-1": frozenset({"gone"}), "lb-2": frozenset({"local"})})), Service()
+    store, service = (
+        Store(NetworkRequestsNeeded(subnets={"lb-1": frozenset({"gone"}), "lb-2": frozenset({"local"})})),
+        Service(),
+    )
     await made(store, service).read(CALL, limit=10)
     assert service.asked == [["gone", "local"]]
     assert store.problems == {"lb-2": "local is local"}
@@ -151,14 +160,17 @@ async def test_subnets_that_do_not_exist_are_requested_once_in_a_call() -> None:
 
 @pytest.mark.parametrize("error", [NetworkUnavailable("Neutron is away"), Conflict("no free address")])
 async def test_refusal_of_the_network_service_is_the_problem_of_its_load_balancers(error: Exception) -> None:
-    store, service = Store(NetworkNeeds(ports={"lb-1": (port(0),)})), Service()
+    store, service = Store(NetworkRequestsNeeded(ports={"lb-1": (port(0),)})), Service()
     service.error = error
     await made(store, service).read(CALL, limit=10)
     assert store.problems == {"lb-1": str(error)}
 
 
 async def test_a_slow_network_service_holds_up_nobody_and_its_answer_is_used_later() -> None:
-    store, service = Store(NetworkNeeds(subnets={"lb-2": frozenset({"good"})}, ports={"lb-1": (port(0),)})), Service()
+    store, service = (
+        Store(NetworkRequestsNeeded(subnets={"lb-2": frozenset({"good"})}, ports={"lb-1": (port(0),)})),
+        Service(),
+    )
     service.go_on.clear()
     definitions = made(store, service, seconds=0.01)
     for _ in range(2):
@@ -171,7 +183,10 @@ async def test_a_slow_network_service_holds_up_nobody_and_its_answer_is_used_lat
 
 
 async def test_addresses_of_members_are_queried_again_soon_if_nobody_reported_them() -> None:
-    store, service = Store(NetworkNeeds(members=frozenset({("net-1", "10.0.0.1"), ("net-2", "10.0.0.2")}))), Service()
+    store, service = (
+        Store(NetworkRequestsNeeded(members=frozenset({("net-1", "10.0.0.1"), ("net-2", "10.0.0.2")}))),
+        Service(),
+    )
     service.error = NetworkUnavailable("away")
     told: list[str] = []
     parts: Any = store, store, service, ControllerSettings()
@@ -182,7 +197,7 @@ async def test_addresses_of_members_are_queried_again_soon_if_nobody_reported_th
 
 
 async def test_a_port_whose_address_is_not_stored_is_given_up() -> None:
-    store, service = Store(NetworkNeeds(ports={"lb-1": (port(0),)})), Service()
+    store, service = Store(NetworkRequestsNeeded(ports={"lb-1": (port(0),)})), Service()
     store.takes = False
     await made(store, service).read(CALL, limit=10)
     assert [each.port for each in service.abandoned] == [port(0)]
@@ -190,10 +205,10 @@ async def test_a_port_whose_address_is_not_stored_is_given_up() -> None:
 
 
 async def test_needs_that_never_end_are_given_up() -> None:
-    store, service = Store(NetworkNeeds(ports={"lb-1": (port(0),)})), Service()
+    store, service = Store(NetworkRequestsNeeded(ports={"lb-1": (port(0),)})), Service()
     store.known = set()
 
-    async def forgets(_shard_id: str, _taken: TakenAddress) -> bool:
+    async def forgets(_shard_id: str, _taken: DeviceAddressPort) -> bool:
         return False
 
     store.store_address = forgets  # type: ignore[method-assign]

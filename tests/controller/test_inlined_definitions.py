@@ -11,7 +11,7 @@ from evenkeel.controller.inlined_definitions import (
 )
 from evenkeel.core.control.shards import OwnershipTerm
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 
 TERM = OwnershipTerm(session_id="s", epoch=3, history="h")
@@ -38,7 +38,7 @@ def definition(tree: LoadBalancerTree) -> InlinedDefinition:
 
 def test_children_are_in_the_order_in_which_they_are_read() -> None:
     tree = LoadBalancerTree(load_balancer=ROOT, listeners=(listener(2), listener(1)))
-    assert definition(tree).service == definition_of(replace(tree, listeners=(listener(1), listener(2))))
+    assert definition(tree).service == service_definition_of_tree(replace(tree, listeners=(listener(1), listener(2))))
 
 
 def test_definition_with_certificates_or_without_vip_is_not_inlined() -> None:

@@ -8,19 +8,19 @@ import pytest
 from evenkeel.controller.network_facts import NetworkFactsUpdates
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.kit.errors import NetworkUnavailable
-from evenkeel.core.networking.attachment import DueFacts, NetworkFacts
+from evenkeel.core.networking.attachment import NetworkFacts, NetworkToReread
 from evenkeel.core.networking.networks import MemberHost
 
 
 class Everything:
     """The store, the network service and the driver."""
 
-    def __init__(self, *due: DueFacts) -> None:
+    def __init__(self, *due: NetworkToReread) -> None:
         self.due = list(due)
         self.done: list[Any] = []
         self.away = False
 
-    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
         assert older_seconds == 7.0
         taken, self.due = self.due[:limit], self.due[limit:]
         return tuple(taken)
@@ -51,8 +51,8 @@ class Everything:
 
 async def test_facts_and_members_of_due_networks_are_read_and_changes_told() -> None:
     it: Any = Everything(
-        DueFacts(network_id="n1", subnets=frozenset({"s1", "s2"}), members=frozenset({"10.0.0.1"})),
-        DueFacts(network_id="n2", subnets=frozenset({"s3"}), members=frozenset()),
+        NetworkToReread(network_id="n1", subnets=frozenset({"s1", "s2"}), members=frozenset({"10.0.0.1"})),
+        NetworkToReread(network_id="n2", subnets=frozenset({"s3"}), members=frozenset()),
     )
     await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).read_due()
     assert it.done == [
@@ -65,7 +65,7 @@ async def test_facts_and_members_of_due_networks_are_read_and_changes_told() -> 
 
 async def test_networks_about_which_nobody_answered_are_due_again() -> None:
     it: Any = Everything(
-        *(DueFacts(network_id=id_, subnets=frozenset(), members=frozenset({"10.0.0.1"})) for id_ in ("n1", "n2"))
+        *(NetworkToReread(network_id=id_, subnets=frozenset(), members=frozenset({"10.0.0.1"})) for id_ in ("n1", "n2"))
     )
     it.away = True
     with pytest.raises(NetworkUnavailable):

@@ -6,7 +6,7 @@ from evenkeel.controller.own_certificates import OwnCertificates, device_certifi
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.tls.own_certificates import EXPIRY_CHECK_SECONDS, OwnCertificate
 from tests.clock import HandClock
 
 
@@ -37,7 +37,7 @@ async def test_certificates_are_recorded_when_one_changed_and_every_hour() -> No
     seen[0] = OwnCertificate(name="a", ends_at=2.0)
     await own.read_end_dates()
     assert len(store.noted) == 2 and store.noted[-1] == tuple(seen)
-    clock.now += LOOK_SECONDS
+    clock.now += EXPIRY_CHECK_SECONDS
     await own.read_end_dates()
     assert len(store.noted) == 3
 

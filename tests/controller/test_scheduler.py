@@ -11,7 +11,7 @@ from evenkeel.controller import scheduler as room
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.scheduling import ChangeIndicator, DueSchedulingWork
 from evenkeel.core.control.shards import Placement, Shard, ShardOwner
 from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.placement import AgentSnapshot, AssignStep, GroupSnapshot, PlacementGroup, ShardSnapshot
@@ -41,7 +41,7 @@ class Store:
 
     def __init__(self, clock: HandClock) -> None:
         self.clock = clock
-        self.due = DueWork(now_seconds=0.0)
+        self.due = DueSchedulingWork(now_seconds=0.0)
         self.database_ahead_seconds = 0.0
         self.views: dict[str, Sequence[PlacementGroup]] = {}
         """By tenant."""
@@ -66,7 +66,9 @@ class Store:
         now = self.clock.now + self.database_ahead_seconds
         return ChangeIndicator(now_seconds=now, calm=self.calm, marks=self.marks)
 
-    async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
+    async def read_due_work(
+        self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool
+    ) -> DueSchedulingWork:
         self.homes.append(homes)
         return replace(self.due, now_seconds=self.clock.now + self.database_ahead_seconds)
 
@@ -211,7 +213,7 @@ async def test_no_more_are_placed_in_a_tick_than_the_settings_say() -> None:
 
 async def test_shards_that_nobody_serves_are_given_away_and_their_agents_told() -> None:
     at = Bench()
-    at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
+    at.store.due = DueSchedulingWork(now_seconds=0.0, groups=(("lab", 1),))
     at.store.snapshot = GroupSnapshot(shards=unserved(2), agents=(A,))
     before = transitions("unserved")
     await at.scheduler.tick()
@@ -234,7 +236,7 @@ def test_why_a_shard_is_given_away_is_the_state_of_its_owner() -> None:
 async def test_a_mass_takeover_is_committed_in_portions(monkeypatch: Any) -> None:
     monkeypatch.setattr(room, "ASSIGNS_PER_COMMIT", 2)
     at = Bench()
-    at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
+    at.store.due = DueSchedulingWork(now_seconds=0.0, groups=(("lab", 1),))
     at.store.snapshot = GroupSnapshot(shards=unserved(5), agents=(A,))
     await at.scheduler.tick()
     assert [len(steps) for steps in at.store.assigned] == [2, 2, 1]
@@ -242,7 +244,7 @@ async def test_a_mass_takeover_is_committed_in_portions(monkeypatch: Any) -> Non
 
 async def test_a_drained_agent_is_requested_to_release_before_anything_goes_home() -> None:
     at = Bench(handovers_at_once=1)
-    at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
+    at.store.due = DueSchedulingWork(now_seconds=0.0, groups=(("lab", 1),))
     drained = replace(A, admin_state_up=False)
     shards = (
         ShardSnapshot(id="x", home="a", acting="a", epoch=3),
@@ -257,7 +259,7 @@ async def test_a_drained_agent_is_requested_to_release_before_anything_goes_home
 
 async def test_shards_go_home_when_nothing_leaves() -> None:
     at = Bench()
-    at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
+    at.store.due = DueSchedulingWork(now_seconds=0.0, groups=(("lab", 1),))
     at.store.snapshot = GroupSnapshot(shards=(ShardSnapshot(id="y", home="b", acting="a", epoch=4),), agents=(A, B))
     before = transitions("failback")
     await at.scheduler.tick()
@@ -267,7 +269,7 @@ async def test_shards_go_home_when_nothing_leaves() -> None:
 
 async def test_nothing_is_judged_after_the_databases_clock_jumped_but_load_balancers_are_placed() -> None:
     at = Bench()
-    at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),), silence=True)
+    at.store.due = DueSchedulingWork(now_seconds=0.0, groups=(("lab", 1),), silence=True)
     at.store.snapshot = GroupSnapshot(shards=unserved(1), agents=(A,))
     at.store.waiting, at.store.views["t"] = [("lb-1", "lab", "t")], [OPEN]
     await at.scheduler.check_clock()
@@ -317,7 +319,7 @@ async def test_homes_stay_by_option() -> None:
 
 async def test_observer_of_a_group_with_changed_reach_checks_again() -> None:
     at = Bench()
-    at.store.due = DueWork(now_seconds=0.0, reach=(("lab", 1),))
+    at.store.due = DueSchedulingWork(now_seconds=0.0, reach=(("lab", 1),))
     await at.scheduler.tick()
     at.store.observer = owner("common")
     await at.scheduler.tick()
@@ -381,9 +383,9 @@ async def test_while_nothing_changes_only_the_indicator_is_read() -> None:
 
 async def test_a_calm_indicator_is_not_trusted_after_work_was_found_nor_for_long() -> None:
     at = Bench(calm_look_seconds=4.0)
-    at.store.calm, at.store.due = True, DueWork(now_seconds=0.0, groups=(("lab", 1),))
+    at.store.calm, at.store.due = True, DueSchedulingWork(now_seconds=0.0, groups=(("lab", 1),))
     await at.scheduler.tick()
-    at.store.due = DueWork(now_seconds=0.0)
+    at.store.due = DueSchedulingWork(now_seconds=0.0)
     await at.scheduler.tick()
     assert at.store.homes == [True, False]  # homes were looked at while there was work
     at.clock.now += ControllerSettings().homes_interval_seconds

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
-from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, VipPort
+from evenkeel.core.networking.network import MissingVipPort, PortMark, PortOptions, PortToUpdate
 
 
-def due(policy: str, revision: int = 2, name: str = "lb") -> DuePort:
-    return DuePort(
+def due(policy: str, revision: int = 2, name: str = "lb") -> PortToUpdate:
+    return PortToUpdate(
         load_balancer_id=name, revision=revision, port_id=f"port-{name}", options=PortOptions(qos_policy_id=policy)
     )
 
@@ -20,15 +20,15 @@ def due(policy: str, revision: int = 2, name: str = "lb") -> DuePort:
 class Store:
     """What is to be told, by load balancer; ``found``: what a look finds."""
 
-    def __init__(self, *ports: DuePort) -> None:
+    def __init__(self, *ports: PortToUpdate) -> None:
         self.ports = {port.load_balancer_id: port for port in ports}
         self.found: tuple[str, ...] = ()
         self.reasons: dict[str, str] = {}
 
-    async def find_due_port(self, load_balancer_id: str) -> DuePort | None:
+    async def find_due_port(self, load_balancer_id: str) -> PortToUpdate | None:
         return self.ports.get(load_balancer_id)
 
-    async def record_port_updated(self, port: DuePort) -> bool:
+    async def record_port_updated(self, port: PortToUpdate) -> bool:
         if self.ports.get(port.load_balancer_id) != port:
             return False
         del self.ports[port.load_balancer_id]
@@ -41,10 +41,10 @@ class Store:
     async def begin_recreation(self, load_balancer_id: str) -> bool:
         return load_balancer_id in self.ports
 
-    async def record_found_port(self, port: DuePort) -> None:
+    async def record_found_port(self, port: PortToUpdate) -> None:
         self.ports[port.load_balancer_id] = replace(port, lost=None)
 
-    async def record_new_port(self, port: DuePort, port_id: str) -> bool:
+    async def record_new_port(self, port: PortToUpdate, port_id: str) -> bool:
         self.ports[port.load_balancer_id] = replace(port, port_id=port_id, lost=None)
         return True
 
@@ -65,7 +65,7 @@ class Network:
     async def find_existing_ports(self, port_ids: Collection[str]) -> frozenset[str]:
         return frozenset(port_ids) & self.there
 
-    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: MissingVipPort, options: PortOptions) -> str:
         if self.taken:
             raise Conflict("another port has its address now: 10.0.0.9")
         return f"again-{lost.mark.name}"
@@ -125,8 +125,8 @@ async def test_failed_port_change_is_sent_later(error: Exception) -> None:
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
 
 
-LOST = LostPort(
-    project_id="p", network_id="net", addresses=(("sub", "10.0.0.9"),), mark=VipPort("lb", "Octavia", "lb-lb")
+LOST = MissingVipPort(
+    project_id="p", network_id="net", addresses=(("sub", "10.0.0.9"),), mark=PortMark("lb", "Octavia", "lb-lb")
 )
 
 
@@ -158,7 +158,7 @@ async def test_a_port_that_was_only_not_shown_for_a_while_is_kept() -> None:
 
 async def test_a_port_that_was_meanwhile_made_for_nobody_is_not_set() -> None:
     class Gone(Store):
-        async def record_new_port(self, port: DuePort, port_id: str) -> bool:
+        async def record_new_port(self, port: PortToUpdate, port_id: str) -> bool:
             del self.ports[port.load_balancer_id]
             return False
 

@@ -16,7 +16,7 @@ from cryptography import x509
 from evenkeel.acme_client.authority import AcmeAuthority
 from evenkeel.acme_client.resolver import DnsResolver
 from evenkeel.acme_client.rfc2136 import Rfc2136Zone, TsigKey
-from evenkeel.core.kit.errors import AuthorityRefused, OrderUnknown
+from evenkeel.core.kit.errors import AcmeOrderUnknown, AcmeRequestRefused
 from evenkeel.core.tls.acme.values import AuthorityOrder, OrderStatus
 from evenkeel.core.tls.acme.zones import challenge_record
 from evenkeel.core.tls.certificates import Secret
@@ -101,21 +101,21 @@ async def test_a_name_that_answers_otherwise_gets_none(place: Place, answer: str
     order = await place.ordered(answer=answer)
     assert order.status is OrderStatus.INVALID
     assert problem in order.problem
-    with pytest.raises(AuthorityRefused, match="the order is invalid"):
+    with pytest.raises(AcmeRequestRefused, match="the order is invalid"):
         await place.client.finalize(place.account, order, private(ec_key()), [NAME])
     assert place.authority.issued == []
 
 
 async def test_a_certificate_request_for_other_names_is_refused(place: Place) -> None:
     order = await place.ordered()
-    with pytest.raises(AuthorityRefused, match="other names"):
+    with pytest.raises(AcmeRequestRefused, match="other names"):
         await place.client.finalize(place.account, order, private(ec_key()), [NAME, "other.example.org"])
     assert place.authority.issued == []
 
 
 async def test_an_order_is_shown_to_its_own_account_only(place: Place) -> None:
     order = await place.client.order(place.account, [NAME])
-    with pytest.raises(OrderUnknown):
+    with pytest.raises(AcmeOrderUnknown):
         await place.client.read(private(ec_key()), order.url)
 
 

@@ -18,7 +18,7 @@ from tests.devices.services import listener, policy, pool, rule, service
 TOKEN, CONTENT = "a-Token_1", "a-Token_1.thumb-Print_of_the_account"
 PATH = f"/.well-known/acme-challenge/{TOKEN}"
 CHALLENGES = {TOKEN: CONTENT, "another": "another.thumb"}
-EVERYTHING = rule(1, value="/")
+ALL_CAPABILITIES = rule(1, value="/")
 MATCHING_REGEX = rule(1, compare_type="REGEX", value="/.*")
 
 
@@ -27,10 +27,10 @@ def away(one: Any) -> ServiceL7Policy:
 
 
 COVERING = {
-    "rejects": policy(1, EVERYTHING),
-    "redirects": away(EVERYTHING),
+    "rejects": policy(1, ALL_CAPABILITIES),
+    "redirects": away(ALL_CAPABILITIES),
     "redirects_by_regex": away(MATCHING_REGEX),
-    "redirects_the_prefix": policy(1, EVERYTHING, action="REDIRECT_PREFIX", redirect_prefix="https://other.test"),
+    "redirects_the_prefix": policy(1, ALL_CAPABILITIES, action="REDIRECT_PREFIX", redirect_prefix="https://other.test"),
 }
 """L7 policies that cover every path, by what they do."""
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.service import removal_definition
-from evenkeel.core.kit.errors import GuardLost, StaleOwner
+from evenkeel.core.kit.errors import OwnershipGuardLost, StaleOwner
 from evenkeel.core.kit.ids import LoadBalancerId, SessionId
 from evenkeel.core.ports import Device
 from tests.devices.owner import Owner
@@ -156,7 +156,7 @@ class DeviceContract:
         for epoch in (4, 5):  # no guard at all, and an older one
             content = await rig.content()
             for complete in (False, True):
-                with pytest.raises(GuardLost):
+                with pytest.raises(OwnershipGuardLost):
                     await rig.agent().apply(batch(service(2), epoch=epoch, complete=complete))
             assert await rig.content() == content
             await Owner(rig.agent()).apply(batch(service(), epoch=epoch))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
-from evenkeel.core.kit.errors import GuardLost
+from evenkeel.core.kit.errors import OwnershipGuardLost
 from evenkeel.core.ports import Device
 
 
@@ -19,6 +19,6 @@ class Owner:
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         try:
             return await self._device.apply(batch)
-        except GuardLost:
+        except OwnershipGuardLost:
             await self._device.take_over(batch.project_id, batch.epoch, batch.session_id)
             return await self._device.apply(batch)

@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.devices.capabilities import (
-    EVERYTHING,
+    ALL_CAPABILITIES,
     INSERT_HEADERS,
     TLS_INSERT_HEADERS,
     Capabilities,
     definition_problems,
     tree_problems,
 )
-from evenkeel.core.devices.service import ServiceDefinition, definition_of
+from evenkeel.core.devices.service import ServiceDefinition, service_definition_of_tree
 from evenkeel.core.resources.model import (
     L7_PROTOCOLS,
     POOL_PROTOCOLS_OF_LISTENER,
@@ -155,7 +155,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
 def test_definition_that_the_table_accepts_is_rendered(device: str, tree: LoadBalancerTree) -> None:
     table, render = DEVICES[device]
     assume(not any(tree_problems(table, tree)))
-    assert render(definition_of(tree)) == ""
+    assert render(service_definition_of_tree(tree)) == ""
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -163,7 +163,7 @@ def test_definition_that_the_table_accepts_is_rendered(device: str, tree: LoadBa
 @given(tree=trees())
 def test_definition_that_the_table_refuses_is_refused_by_the_renderer_too(device: str, tree: LoadBalancerTree) -> None:
     table, render = DEVICES[device]
-    definition = definition_of(tree)
-    assert not any(definition_problems(EVERYTHING, definition))
+    definition = service_definition_of_tree(tree)
+    assert not any(definition_problems(ALL_CAPABILITIES, definition))
     assume(any(definition_problems(table, definition)))
     assert render(definition)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from evenkeel.core.tls.own_certificates import LOOK_SECONDS
+from evenkeel.core.tls.own_certificates import EXPIRY_CHECK_SECONDS
 from evenkeel.devices.certificate_watch import RETRY_SECONDS, CertificateWatch
 from tests.waiting import eventually
 
@@ -25,7 +25,7 @@ async def test_looks_are_due_again_after_an_hour_or_sooner_for_a_device_that_sho
     await eventually(lambda: watch.ends_at(hosts) == {"a": 7.0, "b:8443": 9.0})
     assert looks == [("a", 443), ("b", 8443), ("b", 8443)]  # settled: the clock stands still, so no other look is due
     ends["a", 443] = 11.0
-    now += LOOK_SECONDS
+    now += EXPIRY_CHECK_SECONDS
     await eventually(lambda: watch.ends_at(hosts) == {"a": 11.0, "b:8443": 9.0})
     await watch.close()
 

@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
@@ -157,7 +157,7 @@ async def test_a_partitions_trouble_is_no_doubt_in_its_device(error: DeviceUnava
 
 
 async def test_newer_owner_outweighs_a_lost_guard_and_a_lost_guard_other_errors() -> None:
-    newer, older, lost = StaleOwner("p", 9), StaleOwner("p", 3), GuardLost("a", "p", 1)
+    newer, older, lost = StaleOwner("p", 9), StaleOwner("p", 3), OwnershipGuardLost("a", "p", 1)
     for errors, expected in (((lost, older, newer), newer), ((ValueError(), lost), lost)):
         devices = [Device(str(number), error=error) for number, error in enumerate(errors)]
         with pytest.raises(type(expected)) as caught:

@@ -18,7 +18,7 @@ from evenkeel.api.usecases.l7_requests import L7PolicyNew, L7RuleNew
 from evenkeel.api.usecases.pool_requests import HealthMonitorNew, MemberNew, PoolNew
 from evenkeel.api.usecases.requests import ListenerNew
 from evenkeel.core.devices.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
-from evenkeel.core.resources.attributes import CHANGEABLE, attribute_shape, defaults_of, fields_of
+from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES, attribute_shape, defaults_of, fields_of
 from evenkeel.core.resources.model import (
     AlpnProtocol,
     HealthMonitor,
@@ -124,7 +124,7 @@ def attributes(kind: str, *, changeable: bool = True) -> list[str]:
     """Attributes that are drawn: of an object that is there, or of a new one."""
     spec, stored, _ = KINDS[kind]
     found = [name for name in fields_of(spec) if name not in NOT_DRAWN]
-    return [name for name in found if name in CHANGEABLE[stored]] if changeable else found
+    return [name for name in found if name in CHANGEABLE_ATTRIBUTES[stored]] if changeable else found
 
 
 def drawable(kind: str, name: str) -> bool:

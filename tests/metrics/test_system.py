@@ -8,14 +8,14 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from evenkeel.core.control.agents import Agent
-from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.environments import Environment, UnreachableGroup
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History, UnknownHistory
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.core.kit.ids import AgentId, SessionId
-from evenkeel.core.placement.reach import Reach, ReachKind
+from evenkeel.core.placement.reach import Reachability, ReachabilityKind
 from evenkeel.core.tls.own_certificates import OwnCertificate
 from evenkeel.metrics import system
 from evenkeel.metrics.system import SystemCollector
@@ -61,8 +61,12 @@ class Operators:
     async def shard_counts(self) -> tuple[ShardCount, ...]:
         return (ShardCount(environment="dev", total=4, unserved=1),)
 
-    async def out_of_reach(self) -> tuple[GroupReach, ...]:
-        return (GroupReach(environment="dev", number=1, reach=Reach(ReachKind.REACHED, away=("bigip-a",)), tenants=1),)
+    async def out_of_reach(self) -> tuple[UnreachableGroup, ...]:
+        return (
+            UnreachableGroup(
+                environment="dev", number=1, reach=Reachability(ReachabilityKind.REACHED, away=("bigip-a",)), tenants=1
+            ),
+        )
 
     async def history(self) -> History:
         return History(id="h", begun_at=0.0, unknown=(UnknownHistory(id="u", noted_at=1.0, agent_id="a"),))

@@ -16,10 +16,10 @@ from unittest.mock import patch
 from msgspec.structs import replace
 from yarl import URL
 
-from evenkeel.core.control.epochs import is_plausible
-from evenkeel.core.devices.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
+from evenkeel.core.control.epochs import is_epoch_in_range
+from evenkeel.core.devices.device import DeviceFacts, PartitionBatch, PartitionOutcome, PartitionRetirement
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
@@ -273,7 +273,8 @@ class BigIpSite:
         box.device.load(snapshot)
         self.watch.contents_lost(self.number, self._projects.values())
         guards = {
-            project: max(filter(is_plausible, box.epochs(name)), default=0) for name, project in self._projects.items()
+            project: max(filter(is_epoch_in_range, box.epochs(name)), default=0)
+            for name, project in self._projects.items()
         }
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
@@ -352,7 +353,7 @@ class BigIpSite:
             try:
                 outcome = await group.apply(batch)
             except Exception as error:
-                moved = isinstance(error, GuardLost | StaleOwner)
+                moved = isinstance(error, OwnershipGuardLost | StaleOwner)
                 if not moved or any(not service.deleted for service in batch.services):  # else: before the next change
                     self.watch.violation(f"group {self.number} refuses its owner: {error!r}")
                 continue
@@ -395,7 +396,7 @@ class SimBigIp:
         self._site.watch.applied(batch, [one for one in outcome.outcomes if not one.error])
         return outcome
 
-    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> PartitionRetirement:
         """Remove what is empty."""
         retirement = await self._group.retire(ProjectId(project_id), epoch, SessionId(session_id))
         if not retirement.left and not retirement.lagging:

@@ -567,7 +567,7 @@ def _views_kept() -> AbstractContextManager[Any]:
 
 
 def _impossible_guards_believed() -> AbstractContextManager[Any]:
-    return patch.object(partition_reads, "is_plausible", lambda epoch: True)
+    return patch.object(partition_reads, "is_epoch_in_range", lambda epoch: True)
 
 
 # -- what devices hold, and whether they can be reached
@@ -634,10 +634,10 @@ def _report_waits_for_device() -> Iterator[None]:
 
 
 def _change_ids_ignored() -> AbstractContextManager[Any]:
-    def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
+    def is_change_in_history(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
         return outcome.revision <= revision
 
-    return patch.object(provisioning, "is_known", is_known)
+    return patch.object(provisioning, "is_change_in_history", is_known)
 
 
 def _memory_by_revision() -> AbstractContextManager[Any]:

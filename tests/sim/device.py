@@ -19,12 +19,12 @@ from evenkeel.core.devices.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
-    Retirement,
+    PartitionRetirement,
 )
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.kit.ids import ProjectId, SessionId
-from evenkeel.core.networking.networks import NOT_ADJACENT
+from evenkeel.core.networking.networks import ROUTED_NETWORK_LAYOUT
 from evenkeel.core.resources.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.devices.noop import NoopGroup, NoopMemory
@@ -173,7 +173,7 @@ class Site:
             orphans=tuple(sorted({one for outcome in done for one in outcome.orphans})),
         )
 
-    def retire(self, process: Process, project_id: str, epoch: int, session_id: str) -> Retirement:
+    def retire(self, process: Process, project_id: str, epoch: int, session_id: str) -> PartitionRetirement:
         """Empty partitions go."""
         if self.effects.fault("device error", self.error):
             raise DeviceUnavailable(self.boxes[0].name, "busy")
@@ -192,7 +192,7 @@ class Site:
         lagging = tuple(box.name for box in self.boxes if not box.memory.reachable)
         if len(lagging) == len(self.boxes):
             raise DeviceUnavailable(self.boxes[0].name, "out of reach")
-        return Retirement(left=tuple(left), lagging=lagging)
+        return PartitionRetirement(left=tuple(left), lagging=lagging)
 
     def _without_poisoned(self, batch: PartitionBatch) -> tuple[tuple[ServiceDefinition, ...], dict[str, Applied]]:
         if not self.poisoned:
@@ -223,13 +223,13 @@ class Site:
         if not reached:
             raise DeviceUnavailable(self.boxes[0].name, "out of reach")
         done: list[T] = []
-        stale: StaleOwner | GuardLost | None = None
+        stale: StaleOwner | OwnershipGuardLost | None = None
         for box in reached:
             try:
                 done.append(work(box))
             except StaleOwner as error:
                 stale = error
-            except GuardLost as error:
+            except OwnershipGuardLost as error:
                 stale = stale or error
             else:
                 self.watch.accepted(box.name, self.number, project_id, epoch, process, session_id)
@@ -352,7 +352,7 @@ class Site:
     def _judge_pass(self, box: Box, batch: PartitionBatch) -> None:
         try:
             outcome = _now(box.group.apply(batch))
-        except (GuardLost, StaleOwner) as error:  # where nothing is, nobody finds out before the next change
+        except (OwnershipGuardLost, StaleOwner) as error:  # where nothing is, nobody finds out before the next change
             if any(not service.deleted for service in batch.services):
                 self.watch.violation(f"{box.name} does not know its owner: {error!r}")
             return
@@ -386,7 +386,7 @@ class SimDevice:
             endpoints=tuple(box.name for box in site.boxes),
             carries_traffic=True,
             exclusive=True,
-            network_layout=layout(box.name for box in site.boxes) if site.networks else NOT_ADJACENT,
+            network_layout=layout(box.name for box in site.boxes) if site.networks else ROUTED_NETWORK_LAYOUT,
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
@@ -410,9 +410,9 @@ class SimDevice:
         )
         return outcome
 
-    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> PartitionRetirement:
         """Remove what is empty."""
-        retirement: Retirement = await self._write(
+        retirement: PartitionRetirement = await self._write(
             "retire", project_id, lambda: self._site.retire(self._process, project_id, epoch, session_id)
         )
         return retirement

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.devices.device import PartitionBatch
-from evenkeel.core.devices.service import ServiceDefinition, definition_of
+from evenkeel.core.devices.service import ServiceDefinition, service_definition_of_tree
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.resources.statuses import RescheduleMode
@@ -194,7 +194,7 @@ def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:
     trees = load_trees(world.server.connection, [row[0] for row in rows])
     world.server.connection.rollback()
     for row in rows:
-        found[row[1]][row[0]] = definition_of(trees[row[0]])
+        found[row[1]][row[0]] = service_definition_of_tree(trees[row[0]])
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress
+from evenkeel.core.networking.chaining import AddressInSubnet, ChainQuery
 from evenkeel.core.resources.model import L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
@@ -89,13 +89,13 @@ async def test_of_a_vip_and_a_member_of_another_project_at_its_address_one_is_ta
     await create(store, LoadBalancerTree(load_balancer=load_balancer(), pools=(pool(id=pool_id),)))
 
     async def member_at(address: str) -> Any:
-        placed_at = PlacedAddress(address=address, subnet_id="subnet-1")
+        placed_at = AddressInSubnet(address=address, subnet_id="subnet-1")
         query = ChainQuery(environment="prod", project_id=PROJECT, members=(placed_at,))
         row = member(pool_id=pool_id, address=address, subnet_id="subnet-1")
         return await store.tenants.add_members((row,), project_id=None, unchained=query)
 
     async def vip_at(address: str) -> Any:
-        placed_at = PlacedAddress(address=address, subnet_id="subnet-1")
+        placed_at = AddressInSubnet(address=address, subnet_id="subnet-1")
         query = ChainQuery(environment="prod", project_id=ProjectId("project-2"), vips=(placed_at,))
         root = LoadBalancerTree(load_balancer=load_balancer(project_id="project-2"))
         return await other_store.tenants.create_load_balancer(root, vip(address=address), unchained=query)

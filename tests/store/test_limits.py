@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.kit.errors import QuotaMet
-from evenkeel.core.resources.limits import LimitMet, LoadBalancerLimits
+from evenkeel.core.kit.errors import QuotaReached
+from evenkeel.core.resources.limits import LoadBalancerLimits, ObjectLimitReached
 from evenkeel.core.resources.model import NewPool
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
@@ -33,8 +33,8 @@ async def test_of_many_members_at_once_as_many_are_made_as_the_limit_allows(narr
     pool_id = stored.pools[0].id
     calls = (narrow.tenants.add_members((member(number, pool_id=pool_id),), project_id=None) for number in range(20))
     answers = await asyncio.gather(*calls, return_exceptions=True)
-    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "LimitMet": 20 - LIMIT}
-    refusal = next(answer for answer in answers if isinstance(answer, LimitMet))
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "ObjectLimitReached": 20 - LIMIT}
+    refusal = next(answer for answer in answers if isinstance(answer, ObjectLimitReached))
     assert str(refusal) == (
         f"Load balancer {stored.load_balancer.id} may have at most 5 members: it has 5, and 1 more were requested."
     )
@@ -66,14 +66,14 @@ async def test_every_way_to_grow_is_bounded_and_a_refusal_leaves_nothing(narrow:
         narrow.tenants.add_l7policy(l7policy(listener_id=listener_id), (), new_pool=new, project_id=None),
         narrow.tenants.add_l7rule(l7rule(l7policy_id=policies[0].id), project_id=None),
     ):
-        with pytest.raises(LimitMet):
+        with pytest.raises(ObjectLimitReached):
             await asking
     assert await narrow.tenants.tree(root_id, project_id=None) == before
 
     await narrow.tenants.replace_members(
         pool_id, many[:LIMIT], additive_only=False, project_id=None
     )  # what goes makes room
-    with pytest.raises(LimitMet, match="at most 5 members: it has 0, and 6 more"):
+    with pytest.raises(ObjectLimitReached, match="at most 5 members: it has 0, and 6 more"):
         await create(narrow, tree(members=LIMIT + 1))
 
 
@@ -84,7 +84,7 @@ async def test_load_balancer_above_a_lowered_limit_may_shrink_and_be_changed(sto
     await narrow.tenants.replace_members(pool_id, fewer, additive_only=False, project_id=None)
     heavier = [replace(row, weight=7) for row in fewer]
     await narrow.tenants.replace_members(pool_id, heavier, additive_only=True, project_id=None)
-    with pytest.raises(LimitMet, match="it has 7, and 1 more"):
+    with pytest.raises(ObjectLimitReached, match="it has 7, and 1 more"):
         await narrow.tenants.add_members((member(99, pool_id=pool_id),), project_id=None)
 
 
@@ -95,5 +95,5 @@ async def test_limit_and_quota_are_counted_by_one_statement(narrow: SqlStore) ->
     with statements_of(narrow.database) as seen:
         await narrow.tenants.add_members([member(number, pool_id=pool_id) for number in range(3)], project_id=None)
     assert len([text for text in seen if "count(" in text.lower()]) == 1
-    with pytest.raises(QuotaMet):
+    with pytest.raises(QuotaReached):
         await narrow.tenants.add_members((member(9, pool_id=pool_id),), project_id=None)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.kit.message_chunks import encoded_bytes
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.protocol import messages as m
@@ -105,7 +105,7 @@ async def test_one_that_is_larger_than_a_message_is_applied_also_by_complete_pas
     try:
         await world.start()
         tree = large_tree("192.0.2.251")
-        assert encoded_bytes(definition_of(tree)) > MAX_MESSAGE_BYTES
+        assert encoded_bytes(service_definition_of_tree(tree)) > MAX_MESSAGE_BYTES
         small = await world.create(PROJECT)
         large = await create(world, tree)
         for load_balancer_id in (small, large):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from evenkeel.core.control.agent_state import AgentState, agent_state, away_reason
-from evenkeel.core.control.scheduling import DueWork
+from evenkeel.core.control.scheduling import DueSchedulingWork
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.resources.statuses import FailbackMode
 from evenkeel.store.records import schema
@@ -118,7 +118,7 @@ async def looked_for_homes(world: World, monkeypatch: pytest.MonkeyPatch, times:
     """The schedulers have looked for shards that are away from home so often from now on."""
     read_due_work, looks = world.store.scheduling.read_due_work, 0
 
-    async def counted(**how: Any) -> DueWork:
+    async def counted(**how: Any) -> DueSchedulingWork:
         nonlocal looks
         due_work = await read_due_work(**how)
         looks += bool(how["homes"])

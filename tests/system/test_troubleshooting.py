@@ -14,7 +14,7 @@ from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import User
 from evenkeel.cli.explain import NOTHING, explain_state
-from evenkeel.core.control.scheduling import DueWork
+from evenkeel.core.control.scheduling import DueSchedulingWork
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Client, Sink
@@ -286,7 +286,7 @@ async def clock_jumps(world: World) -> list[str]:
     real = world.store.scheduling.read_due_work
     jumped_seconds = 0.0
 
-    async def read(**options: Any) -> DueWork:
+    async def read(**options: Any) -> DueSchedulingWork:
         work = await real(**options)
         return structs.replace(work, now_seconds=work.now_seconds + jumped_seconds)
 

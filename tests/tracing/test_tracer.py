@@ -168,13 +168,16 @@ def test_a_clients_trace_is_linked_and_never_joined(traced: Traced) -> None:
 )
 def test_invalid_trace_context_is_ignored(header: str, traced: Traced) -> None:
     assert parse_traceparent(header) is None
-    with traced.tracer.request_span(change(), "POST /x", client=header), traced.tracer.received_span(header, "write"):
+    with (
+        traced.tracer.request_span(change(), "POST /x", client=header),
+        traced.tracer.span_for_received_request(header, "write"),
+    ):
         pass
     assert set(traced.spans) == {"POST /x"} and traced.spans["POST /x"].links == ()
 
 
 def test_a_device_joins_the_trace_by_the_header(traced: Traced) -> None:
-    with traced.tracer.received_span(CLIENTS, "write partition") as span:
+    with traced.tracer.span_for_received_request(CLIENTS, "write partition") as span:
         span.set("how", "reload")
     (found,) = traced.spans.values()
     assert (trace_of(found), parent_of(found)) == (CLIENTS[3:35], int(CLIENTS[36:52], 16))
@@ -183,7 +186,7 @@ def test_a_device_joins_the_trace_by_the_header(traced: Traced) -> None:
 def test_a_step_may_follow_one_that_has_ended(traced: Traced) -> None:
     with traced.tracer.request_span(change(), "POST /x"):
         origin = traced.tracer.origin()
-    with traced.tracer.following_span(origin, "send hint"):
+    with traced.tracer.span_following_from(origin, "send hint"):
         pass
     assert parent_of(traced.spans["send hint"]) == id_of(traced.spans["POST /x"])
     assert traced.tracer.origin() is None

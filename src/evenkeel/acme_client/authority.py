@@ -17,7 +17,7 @@ from evenkeel.acme_client.bounded_http import BoundedNetwork
 from evenkeel.acme_client.issued import checked_chain
 from evenkeel.acme_client.key_pairs import account_key, certificate_request
 from evenkeel.core.kit.blocking import BlockingCalls
-from evenkeel.core.kit.errors import AuthorityRateLimited, AuthorityRefused, AuthorityUnavailable, OrderUnknown
+from evenkeel.core.kit.errors import AcmeAuthorityUnavailable, AcmeOrderUnknown, AcmeRateLimited, AcmeRequestRefused
 from evenkeel.core.resources.http_challenges import is_valid_challenge
 from evenkeel.core.tls.acme.caa import Issuer
 from evenkeel.core.tls.acme.names import WILDCARD, without_wildcard
@@ -70,8 +70,8 @@ class _RenewalOrder(messages.NewOrder):
 
 
 class AcmeAuthority:
-    """Client of one certificate authority. Every request raises :class:`AuthorityRefused`
-    (:class:`AuthorityRateLimited` for a rate limit) and :class:`AuthorityUnavailable`, also for a response
+    """Client of one certificate authority. Every request raises :class:`AcmeRequestRefused`
+    (:class:`AcmeRateLimited` for a rate limit) and :class:`AcmeAuthorityUnavailable`, also for a response
     that RFC 8555 does not allow.
 
     ``contact``: e-mail address of the account; empty: none. ``ca_file``: CA certificates for its HTTPS
@@ -99,7 +99,7 @@ class AcmeAuthority:
         self._timeout_seconds = timeout_seconds
         self._calls = BlockingCalls(
             "the certificate authority",
-            unavailable=AuthorityUnavailable,
+            unavailable=AcmeAuthorityUnavailable,
             timeout_seconds=3 * timeout_seconds,
             threads=THREADS,
         )
@@ -108,27 +108,27 @@ class AcmeAuthority:
 
     async def issuer(self, account: PrivateKey) -> Issuer:
         """Read the authority's CAA identities, in lower case, and the URL of the account. Raises
-        :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         return await self._run_with_client(account, self._read_issuer)
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         """Create an order for these names; its authorizations are not read. ``replaces``: identifier of the
         certificate that is renewed; empty: none. An authority that refuses ``replaces`` gets the order
-        without it. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        without it. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         return await self._run_with_client(account, lambda client: self._make_order(client, names, replaces))
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
         """Read the authority's suggestion when to renew the certificate (RFC 9773, 4.2); None if the
-        authority offers no renewal information. Raises :class:`AuthorityRefused`,
-        :class:`AuthorityUnavailable`.
+        authority offers no renewal information. Raises :class:`AcmeRequestRefused`,
+        :class:`AcmeAuthorityUnavailable`.
         """
         return await self._run_with_client(account, lambda client: self._renewal_window(client, certificate_id))
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
         """Revoke a certificate (PEM) by the account that ordered it, with a reason code of RFC 5280; nothing
-        happens if it is revoked already. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        happens if it is revoked already. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         found = x509.load_pem_x509_certificate(certificate.encode())
 
@@ -145,18 +145,18 @@ class AcmeAuthority:
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
         """Read the order at ``url``, with its authorizations while it is pending or invalid, else without
         any. ``dns_names``: names that are proven by dns-01; all others are by http-01. Raises
-        :class:`OrderUnknown` if this authority does not have the order, :class:`AuthorityRefused`, also if
-        a challenge is not offered, :class:`AuthorityUnavailable`.
+        :class:`AcmeOrderUnknown` if this authority does not have the order, :class:`AcmeRequestRefused`, also if
+        a challenge is not offered, :class:`AcmeAuthorityUnavailable`.
         """
         if _url_origin(url) != self._origin:
-            raise OrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
+            raise AcmeOrderUnknown(f"The order was made at another authority: {url[:TEXT_CHARACTERS_MAX]}")
         return await self._run_with_client(
             account, lambda client: self._read_order(client, url, dns_names), unknown=True
         )
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
-        """Send the response to a challenge, which starts the validation. Raises :class:`AuthorityRefused`,
-        :class:`AuthorityUnavailable`.
+        """Send the response to a challenge, which starts the validation. Raises :class:`AcmeRequestRefused`,
+        :class:`AcmeAuthorityUnavailable`.
         """
         response = _RESPONSES[authorization.method](key_authorization=authorization.key_authorization)
         url = self._checked_url(authorization.challenge_url)
@@ -164,7 +164,7 @@ class AcmeAuthority:
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
         """Send a certificate request, signed by ``key`` and for ``names``, for an order whose names are
-        proven. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        proven. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         url = self._checked_url(order.finalize_url)
 
@@ -177,7 +177,7 @@ class AcmeAuthority:
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
         """Read the issued certificate with its chain, and check it by :func:`checked_chain`. Raises
-        :class:`AuthorityRefused`, also if the check fails, :class:`AuthorityUnavailable`.
+        :class:`AcmeRequestRefused`, also if the check fails, :class:`AcmeAuthorityUnavailable`.
         """
         url = self._checked_url(order.certificate_url)
 
@@ -194,8 +194,8 @@ class AcmeAuthority:
 
     async def _run_with_client(self, account: PrivateKey, work: Callable[[ClientV2], T], *, unknown: bool = False) -> T:
         """Run ``work`` in a thread with the account's client. ``unknown``: True if a response "not found"
-        means that the order is unknown. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`,
-        and then :class:`OrderUnknown`.
+        means that the order is unknown. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`,
+        and then :class:`AcmeOrderUnknown`.
         """
 
         def call_library() -> T:
@@ -204,7 +204,7 @@ class AcmeAuthority:
                 client = self._registered_client(account)
                 network = client.net  # type: ignore[assignment]
                 return work(client)
-            except (AuthorityRefused, OrderUnknown):
+            except (AcmeRequestRefused, AcmeOrderUnknown):
                 raise
             except (RequestException, *_WRONG_ANSWERS) as error:
                 network = network or getattr(self._of_thread, "network", None)
@@ -216,7 +216,7 @@ class AcmeAuthority:
 
     def _registered_client(self, account: PrivateKey) -> ClientV2:
         """Return this thread's client with the account, which is registered first if this thread has no
-        client for it. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`, and the library's
+        client for it. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`, and the library's
         errors.
         """
         known = getattr(self._of_thread, "client", None)
@@ -235,7 +235,7 @@ class AcmeAuthority:
     def _register_account(self, client: ClientV2) -> None:
         external = self._external_account
         if external is None and client.external_account_required():
-            raise AuthorityRefused("The authority wants External Account Binding: see eab_key_id of its section.")
+            raise AcmeRequestRefused("The authority wants External Account Binding: see eab_key_id of its section.")
         new = messages.NewRegistration.from_data(
             email=self._contact or None,
             terms_of_service_agreed=True,
@@ -324,7 +324,7 @@ class AcmeAuthority:
         method = ChallengeMethod.DNS_01 if name in dns_names else ChallengeMethod.HTTP_01
         one = next((each for each in body.challenges if isinstance(each.chall, _CHALLENGES[method])), None)
         if one is None:
-            raise AuthorityRefused(f"The authority does not offer {method} for {name[:TEXT_CHARACTERS_MAX]}.")
+            raise AcmeRequestRefused(f"The authority does not offer {method} for {name[:TEXT_CHARACTERS_MAX]}.")
         token, answer = one.chall.encode("token"), one.chall.key_authorization(client.net.key)
         if not is_valid_challenge(token, answer):
             raise ValueError("a token has other characters than those of base64url")
@@ -340,7 +340,7 @@ class AcmeAuthority:
         )
 
     def _checked_url(self, url: str) -> str:
-        """Return the URL unchanged. Raises :class:`AuthorityUnavailable` if it leads to another server than the
+        """Return the URL unchanged. Raises :class:`AcmeAuthorityUnavailable` if it leads to another server than the
         directory's: it could be any server that controllers reach.
         """
         try:
@@ -348,7 +348,7 @@ class AcmeAuthority:
         except ValueError:
             elsewhere = True
         if elsewhere:
-            raise AuthorityUnavailable(
+            raise AcmeAuthorityUnavailable(
                 f"The authority names a URL that is not on its own server: {url[:TEXT_CHARACTERS_MAX]}"
             )
         return url
@@ -407,16 +407,16 @@ def _translate_error(error: Exception, network: BoundedNetwork | None, *, unknow
     if isinstance(error, messages.Error):
         text = f"The authority answered: {_problem_text(error)}"
         if unknown and status in _STATUSES_OF_UNKNOWN_ORDERS:
-            return OrderUnknown(text)
+            return AcmeOrderUnknown(text)
         if status >= 500 or error.code in ("serverInternal", "badNonce"):
-            return AuthorityUnavailable(text, retry_after_seconds=wanted)
-        refused = AuthorityRateLimited if error.code == "rateLimited" else AuthorityRefused
+            return AcmeAuthorityUnavailable(text, retry_after_seconds=wanted)
+        refused = AcmeRateLimited if error.code == "rateLimited" else AcmeRequestRefused
         return refused(text, retry_after_seconds=wanted)
     if unknown and status in _STATUSES_OF_UNKNOWN_ORDERS:
-        return OrderUnknown("The authority does not know the order any more.")
+        return AcmeOrderUnknown("The authority does not know the order any more.")
     if isinstance(error, RequestException):
-        return AuthorityUnavailable(f"The authority cannot be reached: {_first_line(error)}")
-    return AuthorityUnavailable(
+        return AcmeAuthorityUnavailable(f"The authority cannot be reached: {_first_line(error)}")
+    return AcmeAuthorityUnavailable(
         f"The authority answered otherwise than RFC 8555 prescribes (HTTP {status}, {type(error).__name__})",
         retry_after_seconds=wanted,
     )

@@ -15,7 +15,7 @@ from keystoneauth1 import exceptions as auth_errors
 from openstack import exceptions as sdk_errors
 
 from evenkeel.core.kit.blocking import BlockingCalls
-from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.kit.errors import DnsZoneUnavailable
 from evenkeel.core.tls.acme.values import TxtRecord
 
 TTL_SECONDS = 60
@@ -43,7 +43,7 @@ class DesignateZone:
         self._seconds = REQUESTS_PER_CALL * timeout_seconds
         self._calls = BlockingCalls(
             f"Designate, which has zone {zone},",
-            unavailable=ZoneUnavailable,
+            unavailable=DnsZoneUnavailable,
             timeout_seconds=self._seconds,
             threads=_THREADS,
             waiting_max=_WAITING_MAX,
@@ -51,13 +51,13 @@ class DesignateZone:
 
     async def check(self, names: Sequence[str]) -> None:
         """Check that the project has the zone as a primary one, because Designate cannot try a change;
-        ``names`` is ignored. Raises :class:`ZoneUnavailable` if it does not.
+        ``names`` is ignored. Raises :class:`DnsZoneUnavailable` if it does not.
         """
         await self._run_in_thread(lambda call: call.zone_id())
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
         """Add each record's value to the record set of its name, beside the other values. Raises
-        :class:`ZoneUnavailable`; some records may be added then.
+        :class:`DnsZoneUnavailable`; some records may be added then.
         """
         await self._run_in_thread(
             lambda call: call.change(records, lambda there, values: [*there, *(values - set(there))])
@@ -65,7 +65,7 @@ class DesignateZone:
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
         """Remove each record's value from the record set of its name, and delete sets that are then empty.
-        Raises :class:`ZoneUnavailable`; some records may be removed then.
+        Raises :class:`DnsZoneUnavailable`; some records may be removed then.
         """
         await self._run_in_thread(
             lambda call: call.change(records, lambda there, values: [v for v in there if v not in values])
@@ -73,7 +73,7 @@ class DesignateZone:
 
     async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         """Return a text that names a record which is not yet on all name servers of the zone (status ACTIVE); empty if
-        all are. Raises :class:`ZoneUnavailable`.
+        all are. Raises :class:`DnsZoneUnavailable`.
         """
         found: str = await self._run_in_thread(lambda call: call.missing_record_reason(records))
         return found
@@ -85,7 +85,8 @@ class DesignateZone:
     async def _run_in_thread(self, work: "Callable[[_CallWithDeadline], Any]") -> Any:
         """Run ``work`` in a thread, within the time limit, and return its result.
 
-        Raises :class:`ZoneUnavailable` without addresses, because tenants, who may see the text, must not learn them.
+        Raises :class:`DnsZoneUnavailable` without addresses, because tenants, who may see the text, must not learn
+        them.
         """
         # From now on, so that a thread whose call has timed out sends nothing more.
         deadline = time.monotonic() + self._seconds
@@ -96,7 +97,7 @@ class DesignateZone:
                     self._sdk = self._connect()
                 return work(_CallWithDeadline(self._sdk, self._zone, deadline))
             except (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException) as error:
-                raise ZoneUnavailable(
+                raise DnsZoneUnavailable(
                     f"Zone {self._zone} cannot be changed in Designate: {_failure_reason(error)}."
                 ) from None
 
@@ -112,19 +113,19 @@ class _CallWithDeadline:
         self._deadline = deadline
 
     def zone_id(self) -> str:
-        """Return the zone's id. Raises :class:`ZoneUnavailable` if the project does not have the zone, or it is not a
-        primary one.
+        """Return the zone's id. Raises :class:`DnsZoneUnavailable` if the project does not have the zone, or it is not
+        a primary one.
         """
         found = list(islice(self._sdk_before_deadline().zones(name=f"{self._zone}."), 1))
         if not found:
-            raise ZoneUnavailable(f"Designate has no zone {self._zone} in the project of the controllers' login.")
+            raise DnsZoneUnavailable(f"Designate has no zone {self._zone} in the project of the controllers' login.")
         if found[0].type not in (None, "PRIMARY"):
-            raise ZoneUnavailable(f"Zone {self._zone} is {found[0].type} in Designate, and cannot be changed there.")
+            raise DnsZoneUnavailable(f"Zone {self._zone} is {found[0].type} in Designate, and cannot be changed there.")
         return str(found[0].id)
 
     def change(self, records: Sequence[TxtRecord], change: Callable[[list[str], set[str]], list[str]]) -> None:
         """Change the record set of each name; a change that conflicts with another controller's is tried
-        :data:`ATTEMPTS` times. Raises :class:`ZoneUnavailable`, and the SDK's errors.
+        :data:`ATTEMPTS` times. Raises :class:`DnsZoneUnavailable`, and the SDK's errors.
 
         ``change``: returns the new values of a set, from its present values and those of the records.
         """
@@ -171,16 +172,16 @@ class _CallWithDeadline:
             self._sdk_before_deadline().update_recordset(found, records=quoted)
 
     def _record_set(self, zone_id: str, name: str) -> Any:
-        """Return the set of TXT records of a name; None if there is none. Raises :class:`ZoneUnavailable`
+        """Return the set of TXT records of a name; None if there is none. Raises :class:`DnsZoneUnavailable`
         after the deadline.
         """
         found: Iterable[Any] = self._sdk_before_deadline().recordsets(zone_id, name=f"{name}.", type="TXT")
         return next(iter(islice(found, 1)), None)
 
     def _sdk_before_deadline(self) -> Any:
-        """Return the SDK's proxy. Raises :class:`ZoneUnavailable` after the deadline."""
+        """Return the SDK's proxy. Raises :class:`DnsZoneUnavailable` after the deadline."""
         if time.monotonic() > self._deadline:
-            raise ZoneUnavailable(f"Designate, which has zone {self._zone}, did not answer in time.")
+            raise DnsZoneUnavailable(f"Designate, which has zone {self._zone}, did not answer in time.")
         return self._sdk
 
 

@@ -10,7 +10,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from evenkeel.acme_client.key_pairs import signing_key
-from evenkeel.core.kit.errors import AuthorityRefused
+from evenkeel.core.kit.errors import AcmeRequestRefused
 from evenkeel.core.tls.acme.values import IssuedChain
 from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, PrivateKey
 
@@ -18,7 +18,7 @@ _CLOCK_SKEW = timedelta(minutes=5)
 
 
 def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: datetime) -> IssuedChain:
-    """Return the issued certificate with its intermediates. Raises :class:`AuthorityRefused` if it has another key or
+    """Return the issued certificate with its intermediates. Raises :class:`AcmeRequestRefused` if it has another key or
     other names, is not valid now, or if a certificate of the chain has not signed the one before it.
     """
     if len(pem) > CERTIFICATE_BYTES_MAX:
@@ -84,5 +84,5 @@ def _certificate_names(leaf: x509.Certificate) -> set[str]:
     return {name.value.lower() if isinstance(name, x509.DNSName) else str(name.value) for name in names}
 
 
-def _refusal_error(reason: str) -> AuthorityRefused:
-    return AuthorityRefused(f"What the authority issued is refused: {reason}.")
+def _refusal_error(reason: str) -> AcmeRequestRefused:
+    return AcmeRequestRefused(f"What the authority issued is refused: {reason}.")

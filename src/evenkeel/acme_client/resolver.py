@@ -8,7 +8,7 @@ import dns.asyncresolver
 import dns.exception
 import dns.resolver
 
-from evenkeel.core.kit.errors import ResolverUnavailable
+from evenkeel.core.kit.errors import DnsResolverUnavailable
 from evenkeel.core.tls.acme.caa import CaaRecord
 
 ADDRESSES_MAX = 50
@@ -34,7 +34,7 @@ class DnsResolver:
 
     async def addresses(self, name: str) -> tuple[str, ...]:
         """Return the addresses in the A and AAAA records of the name, after CNAMEs, sorted, at most
-        :data:`ADDRESSES_MAX`; empty if it has none. Raises :class:`ResolverUnavailable`.
+        :data:`ADDRESSES_MAX`; empty if it has none. Raises :class:`DnsResolverUnavailable`.
         """
         found: list[str] = []
         for kind in ("A", "AAAA"):
@@ -44,7 +44,7 @@ class DnsResolver:
 
     async def name_servers(self, zone: str) -> tuple[str, ...]:
         """Return the addresses of at most :data:`RECORDS_MAX` name servers in the zone's NS records; empty if
-        it has none. Raises :class:`ResolverUnavailable`.
+        it has none. Raises :class:`DnsResolverUnavailable`.
         """
         answer = await self._read_records(zone, "NS", f"the name servers of {zone} cannot be read")
         names = [each.target.to_text(omit_final_dot=True) for each in answer][:RECORDS_MAX]
@@ -53,7 +53,7 @@ class DnsResolver:
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
         """Return the CAA records of the name, after CNAMEs, at most :data:`RECORDS_MAX`; empty if it has
-        none. Raises :class:`ResolverUnavailable`.
+        none. Raises :class:`DnsResolverUnavailable`.
         """
         answer = await self._read_records(name, "CAA", f"the CAA records of {name} cannot be read")
         found = [CaaRecord(each.flags, _ascii_text(each.tag), _ascii_text(each.value)) for each in answer]
@@ -61,14 +61,14 @@ class DnsResolver:
 
     async def _read_records(self, name: str, kind: str, failure: str) -> Iterable[Any]:
         """Return the name's records of this type, after CNAMEs; empty if it has none. Raises
-        :class:`ResolverUnavailable`, whose text begins with ``failure``.
+        :class:`DnsResolverUnavailable`, whose text begins with ``failure``.
         """
         try:
             return await self._resolver.resolve(f"{name}.", kind, search=False)
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
             return ()
         except (dns.exception.DNSException, OSError) as error:
-            raise ResolverUnavailable(f"{failure}: {error}"[:500]) from error
+            raise DnsResolverUnavailable(f"{failure}: {error}"[:500]) from error
 
 
 def _ascii_text(content: bytes) -> str:

@@ -18,7 +18,7 @@ import dns.tsig
 import dns.update
 
 from evenkeel.acme_client.resolver import DnsResolver, address_and_port
-from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.kit.errors import DnsZoneUnavailable
 from evenkeel.core.tls.acme.values import TxtRecord
 from evenkeel.core.tls.certificates import Secret
 
@@ -45,7 +45,7 @@ class TsigKey(NamedTuple):
 
 class Rfc2136Zone:
     """Changes one DNS zone by dynamic updates (RFC 2136); changes that the server does not accept raise
-    :class:`ZoneUnavailable`.
+    :class:`DnsZoneUnavailable`.
 
     ``server``: the zone's primary server, an address with an optional port. ``name_servers``: servers that
     have to answer with a record before it counts as set; empty: those that the zone's NS records name, by
@@ -75,13 +75,13 @@ class Rfc2136Zone:
     async def check(self, names: Sequence[str]) -> None:
         """Check that the server accepts updates of the names, by removing a record that none of them has:
         BIND accepts an update without any change from every key, and applies its policy to each name of
-        other updates. Raises :class:`ZoneUnavailable` if it does not.
+        other updates. Raises :class:`DnsZoneUnavailable` if it does not.
         """
         await self.remove([TxtRecord(zone=self._zone, name=name, value=_NO_VALUE) for name in names])
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
         """Add the records by updates of :data:`RECORDS_PER_MESSAGE` records; existing records stay. Raises
-        :class:`ZoneUnavailable`; earlier updates are in force then.
+        :class:`DnsZoneUnavailable`; earlier updates are in force then.
         """
         for part in _split_records(records):
             update = self._new_update()
@@ -91,7 +91,7 @@ class Rfc2136Zone:
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
         """Remove exactly these records by updates of :data:`RECORDS_PER_MESSAGE` records. Raises
-        :class:`ZoneUnavailable`; earlier updates are in force then.
+        :class:`DnsZoneUnavailable`; earlier updates are in force then.
         """
         for part in _split_records(records):
             update = self._new_update()
@@ -102,7 +102,7 @@ class Rfc2136Zone:
     async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         """Query the first :data:`SERVERS_MAX` of the zone's authoritative servers concurrently; return a text
         that names a server without an answer or without one of the records, or that the zone has no
-        servers; empty if each queried server has all records. Raises :class:`ResolverUnavailable` if the
+        servers; empty if each queried server has all records. Raises :class:`DnsResolverUnavailable` if the
         zone's name servers cannot be read.
         """
         servers = self._name_servers
@@ -135,7 +135,7 @@ class Rfc2136Zone:
         )
 
     async def _send_update(self, update: dns.update.UpdateMessage) -> None:
-        """Send an update. Raises :class:`ZoneUnavailable` unless the server accepts it and signs its answer."""
+        """Send an update. Raises :class:`DnsZoneUnavailable` unless the server accepts it and signs its answer."""
         # Without the address and the key's name, which are the operators' and not for tenants.
         about, (address, port) = f"The primary name server of zone {self._zone}", self._place
         try:
@@ -143,16 +143,16 @@ class Rfc2136Zone:
                 # By TCP: updates do not fit into a datagram, and nothing is sent twice.
                 answer = await dns.asyncquery.tcp(update, address, timeout=self._timeout_seconds, port=port)
         except dns.tsig.PeerError as error:
-            raise ZoneUnavailable(f"{about} does not accept the TSIG key: {_tsig_refusal(error)}.") from error
+            raise DnsZoneUnavailable(f"{about} does not accept the TSIG key: {_tsig_refusal(error)}.") from error
         except (TimeoutError, dns.exception.Timeout) as error:
-            raise ZoneUnavailable(f"{about} did not answer within {self._timeout_seconds:g} s.") from error
+            raise DnsZoneUnavailable(f"{about} did not answer within {self._timeout_seconds:g} s.") from error
         except (dns.exception.DNSException, OSError, EOFError, ValueError) as error:
-            raise ZoneUnavailable(f"{about} cannot be changed: {_reason_without_addresses(error)}.") from error
+            raise DnsZoneUnavailable(f"{about} cannot be changed: {_reason_without_addresses(error)}.") from error
         if answer.rcode() != dns.rcode.NOERROR:
-            raise ZoneUnavailable(f"{about} refuses changes: {dns.rcode.to_text(answer.rcode())}.")
+            raise DnsZoneUnavailable(f"{about} refuses changes: {dns.rcode.to_text(answer.rcode())}.")
         # Not every version of the library demands the signature.
         if not answer.had_tsig:
-            raise ZoneUnavailable(f"{about} does not sign its answers by the TSIG key.")
+            raise DnsZoneUnavailable(f"{about} does not sign its answers by the TSIG key.")
 
 
 _REFUSALS: dict[type[dns.tsig.PeerError], str] = {

@@ -16,14 +16,14 @@ from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core.devices.adoption import (
+    AdoptedNetworks,
     FoundNetworks,
     ListenerIrules,
-    TakenNetworks,
     services_after_adoption,
     services_with_irules,
 )
 from evenkeel.core.devices.device import PartitionBatch
-from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, limit_plans
+from evenkeel.core.devices.plans import ORPHAN, DevicePlan, PlannedOperation, truncate_plans
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
 from evenkeel.core.ports import Device, IruleKeeper, NetworkAdopter, PartitionReturner
 from evenkeel.core.protocol import messages as m
@@ -154,7 +154,7 @@ class PlanService:
             shard_id=shard.shard_id,
             epoch=shard.epoch,
             inquiry_id=inquiry.inquiry_id,
-            devices=limit_plans(devices),
+            devices=truncate_plans(devices),
             problem=problem,
         )
         try:
@@ -244,7 +244,7 @@ class PlanService:
         )
         await self._controllers.keep_irules(call)
 
-    async def _adopt_networks(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> TakenNetworks:
+    async def _adopt_networks(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> AdoptedNetworks:
         call = m.AdoptNetworks(
             agent_id=self._settings.agent_id,
             session_id=self._session.id,
@@ -256,6 +256,6 @@ class PlanService:
             route_domains=dict(found.route_domains),
         )
         adopted = await self._controllers.adopt_networks(call)
-        return TakenNetworks(
+        return AdoptedNetworks(
             route_domain=adopted.route_domain, addresses=adopted.addresses, route_domains=adopted.route_domains
         )

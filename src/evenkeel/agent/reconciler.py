@@ -99,7 +99,7 @@ class Reconciler:
         """Make one pass: apply the taken load balancers, or the whole shard, and report. Changes that were
         not settled before an error stay unconfirmed.
 
-        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`, :class:`StaleOwner` and :class:`GuardLost`
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`, :class:`StaleOwner` and :class:`OwnershipGuardLost`
         of the devices; :class:`SessionLost`, :class:`CallRefused` and :class:`BusUnavailable` of the
         controllers.
         """
@@ -282,7 +282,7 @@ class Reconciler:
     ) -> PartitionOutcome:
         """Remove the orphans that controllers allow to remove, while the lease allows writes; returns the
         outcome of the complete pass including these removals. Orphans without a decision make another
-        complete pass due. Raises :class:`StaleOwner`, :class:`GuardLost` and :class:`DeviceUnavailable` of
+        complete pass due. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost` and :class:`DeviceUnavailable` of
         the devices, and :class:`SessionLost`.
         """
         verdict, left = await request_verdict(self._client, outcome.orphans)
@@ -322,7 +322,7 @@ class Reconciler:
 
     async def _apply_missing_certificates(self, missing: MissingCertificates) -> None:
         """Fetch missing certificates, and apply and report the load balancers that need them. The slot is
-        free while the key manager is awaited. Raises :class:`StaleOwner`, :class:`GuardLost` and
+        free while the key manager is awaited. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost` and
         :class:`DeviceUnavailable` of the devices; :class:`SessionLost`, :class:`CallRefused` and
         :class:`BusUnavailable` of the controllers.
         """

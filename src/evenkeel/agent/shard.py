@@ -26,7 +26,7 @@ from evenkeel.core.kit.errors import (
     CallRefused,
     DeviceRejected,
     DeviceUnavailable,
-    GuardLost,
+    OwnershipGuardLost,
     SessionLost,
     StaleOwner,
 )
@@ -255,7 +255,7 @@ class ShardWorker:
                 FENCED.labels("newer_owner").inc()
                 await self._handle_stale_owner(error)
                 return "fenced"
-            case GuardLost():
+            case OwnershipGuardLost():
                 FENCED.labels("guard_lost").inc()
                 await self._handle_guard_loss(error)
                 return "fenced"
@@ -291,7 +291,7 @@ class ShardWorker:
         if isinstance(error, DeviceUnavailable | DeviceRejected):
             await self._reconciler.report_waiting(str(error))
 
-    async def _handle_guard_loss(self, error: GuardLost) -> None:
+    async def _handle_guard_loss(self, error: OwnershipGuardLost) -> None:
         """Queue a complete pass, which moves the guard first, because a device lost its state.
 
         The pass is made at once if the guard was held before the pass that found it lost. A guard lost right

@@ -29,7 +29,7 @@ class WatchedDevice:
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch, pass the ids of the ports of its applied load balancers to ``on_ports``, and
-        return the outcome. Raises :class:`StaleOwner`, :class:`GuardLost` and :class:`DeviceUnavailable`,
+        return the outcome. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost` and :class:`DeviceUnavailable`,
         as the device does.
         """
         outcome = await self._device.apply(batch)

@@ -55,7 +55,7 @@ from evenkeel.core.kit.tracing import NOTHING, Span, tracer
 from evenkeel.core.networking.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
-from evenkeel.core.tls.tls import ANY_TLS, TlsRules
+from evenkeel.core.tls.tls import UNRESTRICTED_TLS, TlsRules
 from evenkeel.metrics.api import NO_ROUTE, count_request
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -169,7 +169,7 @@ def create_app(
     certificates: CertificateStore | None = None,
     key_manager: KeyManager | None = None,
     acme: AcmeRequests | None = None,
-    tls: TlsRules = ANY_TLS,
+    tls: TlsRules = UNRESTRICTED_TLS,
     bare_esd_tags: bool = False,
     documentation_url: str = "",
     new_id: Callable[[], str] | None = None,

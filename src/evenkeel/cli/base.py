@@ -15,7 +15,7 @@ from evenkeel.cli.client import API, ApiRefused, Client, UsageError, quote_segme
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
 from evenkeel.cli.filters import name_suggestion
 from evenkeel.cli.watch import add_watch_argument, run_watched
-from evenkeel.core.control.acts import EFFECTS
+from evenkeel.core.control.acts import OPERATOR_ACTION_EFFECTS
 from evenkeel.core.control.explanation import CONNECTED, WRITABLE
 
 SOMETHING_WRONG = 1
@@ -41,8 +41,8 @@ class ApiCommand(Command):
 
     app: CommandApp
     act: ClassVar[str] = ""
-    """Name, in :data:`EFFECTS`, of the operators' act that the command performs, whose text is the command's
-    description; empty: the class's docstring is the description.
+    """Name, in :data:`OPERATOR_ACTION_EFFECTS`, of the operators' act that the command performs, whose text is the
+    command's description; empty: the class's docstring is the description.
     """
     details: ClassVar[str] = ""
     """Additions of the command line to the act, appended to the command's description."""
@@ -53,7 +53,7 @@ class ApiCommand(Command):
         """
         if not self.act:
             return str(super().get_description())
-        return f"{EFFECTS[self.act]} {self.details}".rstrip()
+        return f"{OPERATOR_ACTION_EFFECTS[self.act]} {self.details}".rstrip()
 
     @property
     def client(self) -> Client:

@@ -16,7 +16,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.keepalives import KeepaliveRounds
 from evenkeel.controller.report_rounds import ReportRounds
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, is_epoch_in_range
 from evenkeel.core.devices.service import ServiceDefinition, rejected_definition
 from evenkeel.core.kit.errors import CallRefused, RequestError, SessionLost
 from evenkeel.core.kit.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, split_by_size
@@ -233,7 +233,7 @@ def check_epochs(message: m.AnyMessage) -> None:
     shards = message.shards if isinstance(message, m.ReleaseShards) else ()
     named = {"epoch": getattr(message, "epoch", 0), "seen_epoch": getattr(message, "seen_epoch", 0)}
     for name, epoch in (*named.items(), *(("shards.epoch", shard.epoch) for shard in shards)):
-        if not is_plausible(epoch):
+        if not is_epoch_in_range(epoch):
             raise CallRefused(m.IMPLAUSIBLE_EPOCH, f"{name}: {epoch} is no epoch; allowed are 0 to {EPOCH_MAX}")
 
 

@@ -16,7 +16,7 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, EvenKeelError, NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
-from evenkeel.core.networking.attachment import DevicePort, NetworkNeeds
+from evenkeel.core.networking.attachment import DevicePort, NetworkRequestsNeeded
 from evenkeel.core.ports import AttachmentStore, FoundServices, Network, OwnershipStore
 from evenkeel.core.protocol import messages as m
 
@@ -111,7 +111,9 @@ class DefinitionReader:
             self._tell(change)
         return found
 
-    async def _query_network(self, network: Network, shard_id: ShardId, needs: NetworkNeeds, until: float) -> Problems:
+    async def _query_network(
+        self, network: Network, shard_id: ShardId, needs: NetworkRequestsNeeded, until: float
+    ) -> Problems:
         """Query the network service until ``until`` (seconds of the loop's clock), and store its answers.
 
         Returns the load balancers for which there is no usable answer, with the reason. Raises
@@ -234,11 +236,11 @@ def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mappin
     return {id_: each[0] for id_, each in found.items() if each}
 
 
-def _needs_not_queried(needs: NetworkNeeds, asked: set[object]) -> NetworkNeeds:
+def _needs_not_queried(needs: NetworkRequestsNeeded, asked: set[object]) -> NetworkRequestsNeeded:
     """Return the needs without the subnets and members in ``asked``, and add these to ``asked``; ports are
     always kept.
     """
     subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
     members = needs.members - asked
     asked.update(members, *subnets.values())
-    return NetworkNeeds(subnets=subnets, ports=needs.ports, members=members)
+    return NetworkRequestsNeeded(subnets=subnets, ports=needs.ports, members=members)

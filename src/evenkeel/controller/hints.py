@@ -169,7 +169,9 @@ class Hints:
             await self._send_now(queue, hint, origin)
 
     async def _send_now(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None) -> None:
-        with tracer().following_span(origin, "send hint", attributes={"messaging.destination.name": queue}) as span:
+        with tracer().span_following_from(
+            origin, "send hint", attributes={"messaging.destination.name": queue}
+        ) as span:
             try:
                 async with asyncio.timeout(SEND_SECONDS):
                     await self._bus.send(queue, hint)

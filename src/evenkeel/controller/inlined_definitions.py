@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.control.shards import OwnershipTerm
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.service import ServiceDefinition, definition_of, refers_to_certificates
+from evenkeel.core.devices.service import ServiceDefinition, refers_to_certificates, service_definition_of_tree
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.message_chunks import encoded_bytes
 from evenkeel.core.kit.values import Value
@@ -48,7 +48,7 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
         or refers_to_certificates(tree)
     ):
         return None
-    service = definition_of(_sort_children(tree))
+    service = service_definition_of_tree(_sort_children(tree))
     size = encoded_bytes(service)
     return InlinedDefinition(term=term, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
 

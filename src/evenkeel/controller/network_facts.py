@@ -12,7 +12,7 @@ from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import NetworkUnavailable
-from evenkeel.core.networking.attachment import DueFacts
+from evenkeel.core.networking.attachment import NetworkToReread
 from evenkeel.core.ports import AttachmentStore, Network
 
 log = structlog.get_logger(__name__)
@@ -55,13 +55,13 @@ class NetworkFactsUpdates:
                 await self._attachments.note_unanswered_networks([each.network_id for each in due])
                 raise
 
-    async def _read_facts(self, due: Sequence[DueFacts]) -> None:
+    async def _read_facts(self, due: Sequence[NetworkToReread]) -> None:
         facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
         await self._send_changes(await self._attachments.store_facts(facts.subnets))
         for each in due:
             await self._find_member_hosts(each)
 
-    async def _find_member_hosts(self, due: DueFacts) -> None:
+    async def _find_member_hosts(self, due: NetworkToReread) -> None:
         if due.members:
             hosts = await self._network.find_hosts(due.network_id, due.members)
             await self._send_changes(await self._attachments.store_hosts(due.network_id, hosts, late=True))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
-from evenkeel.core.tls.own_certificates import DEVICE, LOOK_SECONDS, OwnCertificate
+from evenkeel.core.tls.own_certificates import DEVICE, EXPIRY_CHECK_SECONDS, OwnCertificate
 
 ReadCertificates = Callable[[], Awaitable[Sequence[OwnCertificate]]]
 """Reads the end dates of the certificates of this process and of the servers that it uses."""
@@ -31,7 +31,7 @@ class OwnCertificates:
 
     async def read_end_dates(self) -> None:
         """Read the end dates of all own certificates, and store them if they have changed or were stored
-        :data:`LOOK_SECONDS` ago. Raises :class:`StoreUnavailable`.
+        :data:`EXPIRY_CHECK_SECONDS` ago. Raises :class:`StoreUnavailable`.
         """
         found = [*await self._seen(), *device_certificates(await self._operators.agents())]
         # two agents of a group see the certificate of the same device
@@ -40,7 +40,7 @@ class OwnCertificates:
         if unique == self._noted and now < self._due_at_seconds:
             return
         await self._scheduling.note_certificates(tuple(unique.values()))
-        self._noted, self._due_at_seconds = unique, now + LOOK_SECONDS
+        self._noted, self._due_at_seconds = unique, now + EXPIRY_CHECK_SECONDS
 
 
 def device_certificates(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:

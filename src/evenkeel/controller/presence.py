@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.ports import SchedulingStore
 
 
@@ -22,14 +22,14 @@ class Presence:
         problem: Callable[[], str],
     ) -> None:
         self._store = store
-        self._seen = SeenController(id=id_, host=host, url=url, version=version)
+        self._seen = ControllerHeartbeat(id=id_, host=host, url=url, version=version)
         self._problem = problem
 
     async def store_heartbeat(self) -> None:
         """Store a heartbeat of this controller. Raises :class:`StoreUnavailable`."""
         seen = self._seen
         await self._store.note_controller(
-            SeenController(
+            ControllerHeartbeat(
                 id=seen.id, host=seen.host, url=seen.url, version=seen.version, message_broker=self._problem()
             )
         )

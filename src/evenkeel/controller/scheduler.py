@@ -12,7 +12,7 @@ from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.scheduling import ChangeIndicator, DueSchedulingWork
 from evenkeel.core.control.writes import Change, RecheckRequest
 from evenkeel.core.kit.backoff import with_jitter
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
@@ -27,9 +27,9 @@ from evenkeel.core.placement import (
     choose_home,
     plan_assignments,
     plan_balance,
+    plan_evacuation,
     plan_failover,
-    plan_handback,
-    plan_leaving,
+    plan_return_home,
 )
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
 from evenkeel.metrics.controller import SHARD_TRANSITIONS
@@ -207,7 +207,7 @@ class Scheduler:
         self._database_clock.record_reading(indicator.now_seconds, asked_at_seconds=before)
         return indicator
 
-    async def _read_due_work(self) -> DueWork:
+    async def _read_due_work(self) -> DueSchedulingWork:
         before = self._clock.monotonic()
         homes = before >= self._homes_at
         due_work = await self._scheduling.read_due_work(
@@ -221,7 +221,7 @@ class Scheduler:
         self._database_clock.record_reading(due_work.now_seconds, asked_at_seconds=before)
         return due_work
 
-    async def _schedule_groups(self, due_work: DueWork) -> None:
+    async def _schedule_groups(self, due_work: DueSchedulingWork) -> None:
         if due_work.silence:
             await self._scheduling.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
         for environment, number in due_work.groups:
@@ -265,9 +265,9 @@ class Scheduler:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
         await self._assign_shards(group)
         # Planned on the snapshot from before the assignments; the epoch in each step makes outdated ones fail.
-        leaving = plan_leaving(group, self._choose_any, at_once=self._settings.handovers_at_once)
+        leaving = plan_evacuation(group, self._choose_any, at_once=self._settings.handovers_at_once)
         reason = "leaving" if leaving else "failback"
-        for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):
+        for move in leaving or plan_return_home(group, at_once=self._settings.handbacks_at_once):
             await self._start_handover(move, reason)
 
     async def _assign_shards(self, group: GroupSnapshot) -> None:

@@ -10,7 +10,7 @@ import structlog
 from evenkeel.controller.loops import InterruptibleSleep, for_each
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import RETRY, DuePort, LostPort, PortOptions
+from evenkeel.core.networking.network import RETRY, MissingVipPort, PortOptions, PortToUpdate
 from evenkeel.core.ports import LostPortStore, Network, PortStore
 
 log = structlog.get_logger(__name__)
@@ -72,7 +72,7 @@ class VipPortUpdates:
             if told is None or await self._ports.record_port_updated(told):
                 return
 
-    async def _recreate_port(self, port: DuePort, lost: LostPort) -> bool:
+    async def _recreate_port(self, port: PortToUpdate, lost: MissingVipPort) -> bool:
         """Recreate a lost port, unless it exists after all; returns whether the port is there now. Raises
         :class:`NetworkUnavailable`, :class:`StoreUnavailable`.
         """
@@ -101,13 +101,13 @@ class VipPortUpdates:
         log.info("VIP port recreated", load_balancer=id_, port=port_id, instead_of=port.port_id)
         return True
 
-    async def _set_options(self, port: DuePort) -> DuePort | None:
+    async def _set_options(self, port: PortToUpdate) -> PortToUpdate | None:
         """Set the newest options (QoS policy, security groups, host) on a VIP's port at the network service.
         Returns the port with the options that were set; None if no update of it was pending any more.
 
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses.
         """
-        latest: DuePort | None = port
+        latest: PortToUpdate | None = port
 
         async def read_options() -> PortOptions | None:
             nonlocal latest

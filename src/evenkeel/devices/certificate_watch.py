@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from yarl import URL
 
-from evenkeel.core.tls.own_certificates import LOOK_SECONDS
+from evenkeel.core.tls.own_certificates import EXPIRY_CHECK_SECONDS
 from evenkeel.serving.certificate_ends import server_certificate_expiry
 
 RETRY_SECONDS = 60.0
@@ -48,7 +48,7 @@ class CertificateWatch:
                 found = await self._read_end(url.host or "", url.port or 443)
                 if found is not None:
                     self._ends[host] = found
-                self._due_at[host] = self._now_seconds() + (RETRY_SECONDS if found is None else LOOK_SECONDS)
+                self._due_at[host] = self._now_seconds() + (RETRY_SECONDS if found is None else EXPIRY_CHECK_SECONDS)
         finally:
             self._reading = None
 

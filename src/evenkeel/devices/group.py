@@ -23,16 +23,16 @@ from evenkeel.core.devices.device import (
     DeviceState,
     EnhancedServices,
     Observation,
+    PartitionRetirement,
     Repair,
-    Retirement,
-    limited_repair,
     service_outcome,
+    truncated_repair,
 )
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, SessionId
-from evenkeel.core.networking.networks import NOT_ADJACENT, NetworkLayout
+from evenkeel.core.networking.networks import ROUTED_NETWORK_LAYOUT, NetworkLayout
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
@@ -135,7 +135,7 @@ class DeviceGroup(ABC, Generic[D, R]):
     """
 
     def __init__(
-        self, driver: str, ha_type: HaType, devices: Sequence[D], network_layout: NetworkLayout = NOT_ADJACENT
+        self, driver: str, ha_type: HaType, devices: Sequence[D], network_layout: NetworkLayout = ROUTED_NETWORK_LAYOUT
     ) -> None:
         self._uneven: frozenset[Absence] = frozenset()
         self._devices: tuple[D, ...] = ()
@@ -194,11 +194,11 @@ class DeviceGroup(ABC, Generic[D, R]):
         done, _ = await run_on_all(self._devices, lambda device: device.capacity(metrics))
         return maximum_by_metric(done.values())
 
-    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> PartitionRetirement:
         """Remove nothing, and return all devices as holding the partition: most device types keep an empty
         partition with its guard.
         """
-        return Retirement(left=self.facts.endpoints)
+        return PartitionRetirement(left=self.facts.endpoints)
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Return an empty set; drivers that can list the projects with objects on the devices override this."""
@@ -240,7 +240,7 @@ async def run_on_all(
     """Run ``work`` on all devices. Returns results of reached devices and errors of the others, by host. A
     doubted device is cancelled if it does not answer its probe soon after the others have ended.
 
-    Raises :class:`StaleOwner` if any device raised it, else :class:`GuardLost` if any did, else any other
+    Raises :class:`StaleOwner` if any device raised it, else :class:`OwnershipGuardLost` if any did, else any other
     failure unchanged, and :class:`DeviceUnavailable` if no device was reached.
     """
     # Taken before the tasks start, because a task may begin or end a doubt.
@@ -334,7 +334,7 @@ def build_repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -
     """
     every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
     for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
-        yield limited_repair(load_balancer_id, device, texts)
+        yield truncated_repair(load_balancer_id, device, texts)
 
 
 def maximum_by_metric(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
@@ -382,8 +382,8 @@ def _all_unreachable_error(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnava
 
 def error_precedence(failure: BaseException) -> tuple[int, int]:
     """Return a sort key: the failure with the greatest key is raised. :class:`StaleOwner` of the newest epoch
-    comes before :class:`GuardLost`, and that before all others.
+    comes before :class:`OwnershipGuardLost`, and that before all others.
     """
     if isinstance(failure, StaleOwner):
         return 2, failure.seen_epoch or 0
-    return int(isinstance(failure, GuardLost)), 0
+    return int(isinstance(failure, OwnershipGuardLost)), 0

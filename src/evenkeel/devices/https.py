@@ -16,7 +16,7 @@ import structlog
 from yarl import URL
 
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.core.kit.request_context import HEADER, request_ids_of_write
+from evenkeel.core.kit.request_context import HEADER, request_ids_of_device_write
 from evenkeel.core.kit.tracing import NO_ATTRIBUTES, Attributes, tracer
 from evenkeel.devices.errors import NoAnswer, RequestNotSent
 from evenkeel.metrics.device_requests import count_device_request
@@ -168,7 +168,7 @@ class HttpsTransport:
     ) -> tuple[int, bytes]:
         url = URL(f"https://{self._host}{path}", encoded=True)
         begun, status = time.monotonic(), 0
-        request_ids = request_ids_of_write()
+        request_ids = request_ids_of_device_write()
         named = {HEADER: request_ids} if request_ids else {}
         try:
             # The wait for the semaphore is not the device's fault, so the time limit excludes it.

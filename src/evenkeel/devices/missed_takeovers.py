@@ -8,7 +8,7 @@ its guard there before each batch, and the outcome on the other devices counts.
 from collections.abc import Awaitable, Callable
 
 from evenkeel.core.devices.device import PartitionBatch
-from evenkeel.core.kit.errors import GuardLost
+from evenkeel.core.kit.errors import OwnershipGuardLost
 from evenkeel.core.kit.ids import SessionId
 
 Owner = tuple[int, SessionId]
@@ -44,7 +44,7 @@ class MissedTakeovers:
         """Set the guard on the device ``host`` by ``move`` before a batch is applied, if the takeover of the
         batch's owner missed the device; else do nothing.
 
-        Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now and the
+        Raises what ``move`` raises; and :class:`OwnershipGuardLost` if the device has taken the guard only now and the
         batch is not complete, because the device's contents are not known then.
         """
         owner = batch.epoch, batch.session_id
@@ -52,5 +52,5 @@ class MissedTakeovers:
             return
         await move()
         if not batch.complete:
-            raise GuardLost(host, partition, batch.epoch)
+            raise OwnershipGuardLost(host, partition, batch.epoch)
         self.end(partition, owner)

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from evenkeel.core.control.agent_state import AgentState, agent_state
 from evenkeel.core.control.agents import Agent
-from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.environments import Environment, UnreachableGroup
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.errors import EvenKeelError
@@ -39,7 +39,7 @@ class SystemFigures(Value):
     agents: tuple[Agent, ...]
     load_balancers: LoadBalancerSummary
     shards: tuple[ShardCount, ...]
-    out_of_reach: tuple[GroupReach, ...]
+    out_of_reach: tuple[UnreachableGroup, ...]
     certificates_expiring: int
     certificates_unreadable: int
     own_certificates: tuple[OwnCertificate, ...]

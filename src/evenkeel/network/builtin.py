@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from evenkeel.core.devices.adoption import FoundAddress
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, DevicePort, NetworkFacts
 from evenkeel.core.networking.network import (
     ADDITIONAL_ADDRESS,
     ADDITIONAL_SUBNET,
     NO_OPTIONS,
-    LostPort,
+    MissingVipPort,
     PortClaim,
+    PortMark,
     PortOptions,
-    VipPort,
     WantedVip,
 )
 from evenkeel.core.networking.networks import MemberHost
@@ -90,7 +90,7 @@ class BuiltinNetwork:
         network_id: str | None,
         port_id: str | None,
         address: str | None,
-        marked: VipPort | None = None,
+        marked: PortMark | None = None,
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
@@ -166,7 +166,7 @@ class BuiltinNetwork:
         """Return all given ids: ports are only names in the built-in network, so none can be lost."""
         return frozenset(port_ids)
 
-    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: MissingVipPort, options: PortOptions) -> str:
         """Always raise :class:`Conflict`: the built-in network has no ports that could be lost."""
         raise Conflict(f"{lost.mark.name} has no port")
 
@@ -178,13 +178,13 @@ class BuiltinNetwork:
         """Return no hosts, because members have no ports in the built-in network."""
         return {}
 
-    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+    async def take_address(self, wanted: DevicePort) -> DeviceAddressPort:
         """Always raise :class:`Conflict`: in the built-in network, devices get addresses from the subnet's
         ``device_addresses``.
         """
         raise Conflict(f"Subnet {wanted.subnet_id} is not one of the built-in network, which has no ports.")
 
-    async def abandon_address(self, taken: TakenAddress) -> None:
+    async def abandon_address(self, taken: DeviceAddressPort) -> None:
         """Do nothing, because no address is allocated outside the database."""
 
     async def find_adoptable(
@@ -193,7 +193,7 @@ class BuiltinNetwork:
         """Return no ports, because the built-in network has none."""
         return {}
 
-    async def adopt_port(self, taken: TakenAddress) -> None:
+    async def adopt_port(self, taken: DeviceAddressPort) -> None:
         """Do nothing, because the built-in network has no ports."""
 
     async def look_up(

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import structlog
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.kit.secret_files import NotPrivate, read_secret_file
+from evenkeel.core.kit.secret_files import SecretFileNotPrivate, read_secret_file
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ def read_private(path: Path) -> str:
     """
     try:
         raw = read_secret_file(path, bytes_max=FILE_BYTES_MAX + 1)
-    except NotPrivate as error:
+    except SecretFileNotPrivate as error:
         raise Invalid(f"mode {error.mode:04o}. Allowed: 0600, for its owner alone (chmod 600).") from error
     if len(raw) > FILE_BYTES_MAX:
         raise Invalid(f"larger than {FILE_BYTES_MAX} bytes.")

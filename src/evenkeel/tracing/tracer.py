@@ -223,7 +223,7 @@ class OpenTelemetryTracer:
         current = trace.get_current_span()
         return current.get_span_context() if current.is_recording() else None
 
-    def following_span(
+    def span_following_from(
         self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         if origin is None:
@@ -232,7 +232,7 @@ class OpenTelemetryTracer:
             self._start_child_span(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes)
         )
 
-    def received_span(
+    def span_for_received_request(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         sender = parse_traceparent(header) if header else None

@@ -23,7 +23,7 @@ from evenkeel.api.common.references import (
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.options.key_manager_options import open_key_manager
-from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities
+from evenkeel.core.devices.capabilities import ALL_CAPABILITIES, Capabilities
 from evenkeel.core.kit.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import KeyManager
@@ -93,7 +93,7 @@ def client_of(store: SqlStore, sink: Sink, key_manager: KeyManager | None, table
     return Client.of(app)
 
 
-@pytest.fixture(params=[Capabilities(), EVERYTHING], ids=["carrying", "noop"])
+@pytest.fixture(params=[Capabilities(), ALL_CAPABILITIES], ids=["carrying", "noop"])
 async def api(
     store: SqlStore, sink: Sink, keys: CountingKeyManager, request: pytest.FixtureRequest
 ) -> AsyncIterator[Client]:
@@ -275,7 +275,7 @@ async def test_without_a_key_manager_devices_that_carry_traffic_take_no_referenc
 
 
 async def test_without_a_key_manager_a_device_that_carries_none_takes_them_unread(store: SqlStore, sink: Sink) -> None:
-    async with client_of(store, sink, None, EVERYTHING) as api:
+    async with client_of(store, sink, None, ALL_CAPABILITIES) as api:
         root = (await api.load_balancer(project_id=PROJECT))["id"]
         made = (await api.post("/listeners", https(root, default_tls_container_ref="anything")))["listener"]
         assert await used(store, made["id"]) == set()
@@ -339,18 +339,18 @@ async def test_expired_or_future_certificate_is_refused(
     with pytest.raises(
         kind, match=f"sni_container_refs: {WWW}: The (certificate|content) .* It (was|is) valid (until|from) 20"
     ):
-        await reader.read_and_check([listener_with(WWW)], PROJECT, EVERYTHING)
+        await reader.read_and_check([listener_with(WWW)], PROJECT, ALL_CAPABILITIES)
     # what was there before is not looked at
     kept = listener_with(WWW)
     renamed = ChangedReferrer(replace(kept.after, name="other"), before=kept.after)
-    assert await reader.read_and_check([renamed], PROJECT, EVERYTHING) == ()
+    assert await reader.read_and_check([renamed], PROJECT, ALL_CAPABILITIES) == ()
 
 
 async def test_one_request_brings_only_so_many(keys: CountingKeyManager) -> None:
     many = [f"directory://p1/{number}" for number in range(NEW_REFERENCES_MAX + 1)]
     users = [listener_with(*many[:200]), listener_with(*many[200:])]
     with pytest.raises(Invalid, match=r"251 certificate references are new. Allowed in one request: 250"):
-        await ReferenceReader(keys).read_and_check(users, PROJECT, EVERYTHING)
+        await ReferenceReader(keys).read_and_check(users, PROJECT, ALL_CAPABILITIES)
     assert keys.reads == []
 
 
@@ -378,7 +378,9 @@ class SlowKeyManager(CountingKeyManager):
 async def test_several_are_read_at_once_and_none_after_a_failure(keys: CountingKeyManager, tmp_path: Path) -> None:
     slow = SlowKeyManager(tmp_path / "certificates")
     names = [f"ref-{number}" for number in range(20)]
-    reading = asyncio.create_task(ReferenceReader(slow).read_and_check([listener_with(*names)], PROJECT, EVERYTHING))
+    reading = asyncio.create_task(
+        ReferenceReader(slow).read_and_check([listener_with(*names)], PROJECT, ALL_CAPABILITIES)
+    )
     await slow.full.wait()
     slow.go_on.set()
     assert [each.reference for each in await reading] == names
@@ -386,7 +388,7 @@ async def test_several_are_read_at_once_and_none_after_a_failure(keys: CountingK
 
     slow.reads.clear()
     with pytest.raises(Invalid, match="bad"):
-        await ReferenceReader(slow).read_and_check([listener_with("bad", *names)], PROJECT, EVERYTHING)
+        await ReferenceReader(slow).read_and_check([listener_with("bad", *names)], PROJECT, ALL_CAPABILITIES)
     assert len(slow.reads) < len(names)
 
 
@@ -394,14 +396,16 @@ async def test_a_project_with_many_requests_leaves_room_for_others(keys: Countin
     slow = SlowKeyManager(tmp_path / "certificates")
     reader = ReferenceReader(slow)
     many = [
-        asyncio.create_task(reader.read_and_check([listener_with(f"{number}-a", f"{number}-b")], PROJECT, EVERYTHING))
+        asyncio.create_task(
+            reader.read_and_check([listener_with(f"{number}-a", f"{number}-b")], PROJECT, ALL_CAPABILITIES)
+        )
         for number in range(20)
     ]
     await slow.full.wait()
     slow.full.clear()
     assert {project for _, project in slow.reads} == {PROJECT} and slow.under_way == READS_AT_ONCE
     slow.full_at += 1
-    other = asyncio.create_task(reader.read_and_check([listener_with("one")], OTHER, EVERYTHING))
+    other = asyncio.create_task(reader.read_and_check([listener_with("one")], OTHER, ALL_CAPABILITIES))
     await slow.full.wait()
     assert slow.reads[-1] == ("one", OTHER)
     slow.go_on.set()
@@ -416,7 +420,7 @@ async def test_a_request_does_not_wait_for_ever(
     monkeypatch.setattr("evenkeel.api.common.references.READ_SECONDS", READ_SECONDS / 1000)
     slow = SlowKeyManager(tmp_path / "certificates")
     with pytest.raises(KeyManagerUnavailable, match="sni_container_refs ref: not read within"):
-        await ReferenceReader(slow).read_and_check([listener_with("ref")], PROJECT, EVERYTHING)
+        await ReferenceReader(slow).read_and_check([listener_with("ref")], PROJECT, ALL_CAPABILITIES)
 
 
 class OddKeyManager(CountingKeyManager):
@@ -429,7 +433,7 @@ class OddKeyManager(CountingKeyManager):
 async def test_oddities_of_a_new_reference_are_logged_without_its_content(tmp_path: Path) -> None:
     odd = OddKeyManager(tmp_path, Encryption([bytes(32)]))
     with structlog.testing.capture_logs() as logs:
-        await ReferenceReader(odd).read_and_check([listener_with("ref")], PROJECT, EVERYTHING)
+        await ReferenceReader(odd).read_and_check([listener_with("ref")], PROJECT, ALL_CAPABILITIES)
     told = [one for one in logs if one["event"] == "certificate accepted with an oddity"]
     assert [(one["reference"], one["project_id"]) for one in told] == [("ref", PROJECT)] * 2
     assert "BEGIN" not in str(told)

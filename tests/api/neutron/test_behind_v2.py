@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.api.app import create_app
-from evenkeel.core.devices.capabilities import EVERYTHING
-from evenkeel.core.networking.network import lbaas_v2_port
+from evenkeel.core.devices.capabilities import ALL_CAPABILITIES
+from evenkeel.core.networking.network import lbaas_v2_port_mark
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client
@@ -34,7 +34,7 @@ async def test_port_of_the_vip_is_marked_as_lbaas_v2_did(store: Any, sink: Any) 
     async with Client.of(create_app(store=store, network=network, driver=sink, default_provider="dev")) as api:
         root = await Maker(api).root()
         ((load_balancer_id, mark),) = network.marked
-        assert load_balancer_id == root["id"] and mark == lbaas_v2_port(root["id"])
+        assert load_balancer_id == root["id"] and mark == lbaas_v2_port_mark(root["id"])
         graph = {"graph": {"loadbalancer": {"vip_subnet_id": bodies.SUBNET_ID}}}
         await api.post(f"{LBAAS}/graphs", graph)
         assert network.marked[-1][1].device_owner == "neutron:LOADBALANCERV2"
@@ -60,7 +60,7 @@ async def test_strict_immutability_is_reported_in_neutrons_words(strict_store: A
 
 
 async def test_unsupported_setting_is_refused_in_lbaas_v2(store: Any, sink: Any) -> None:
-    tables = {"noop": replace(EVERYTHING, lb_algorithms=("ROUND_ROBIN",))}
+    tables = {"noop": replace(ALL_CAPABILITIES, lb_algorithms=("ROUND_ROBIN",))}
     app = create_app(
         store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", capabilities=tables
     )

@@ -11,7 +11,7 @@ from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Caller
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.control.environments import Environment
-from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities
+from evenkeel.core.devices.capabilities import ALL_CAPABILITIES, Capabilities
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.records.schema import metadata
@@ -418,7 +418,7 @@ async def test_the_table_of_a_provider_is_shown(api: Client, provider: str) -> N
     driver = {"dev": "noop", **PROVIDERS}[provider]
     shown = (await api.get(f"/v2.0/lbaas/providers/{provider}/capabilities"))["capabilities"]
     assert (shown["provider"], shown["device_driver"]) == (provider, driver)
-    table = {**load_capabilities(), "limited": LIMITED}.get(driver, EVERYTHING)
+    table = {**load_capabilities(), "limited": LIMITED}.get(driver, ALL_CAPABILITIES)
     assert shown["lb_algorithms"] == list(table.lb_algorithms) and shown["options"] == list(table.options)
     assert shown["protocol_pairs"] == {name: list(pools) for name, pools in table.protocol_pairs.items()}
     assert ("SOURCE_IP_PORT" in shown["lb_algorithms"]) == (provider != "few")

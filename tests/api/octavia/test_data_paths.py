@@ -9,7 +9,7 @@ from evenkeel.api.app import create_app
 from evenkeel.cli.client import API
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.control.environments import Environment
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
@@ -64,7 +64,7 @@ async def test_the_definition_of_has_the_data_path_of_the_flavor(api: Client, st
         root = await api.load_balancer(**({} if chosen is None else {"flavor_id": chosen}))
         assert "data_path" not in root
         tree = await store.tenants.tree(LoadBalancerId(root["id"]), project_id=None)
-        paths.append(definition_of(tree).data_path)
+        paths.append(service_definition_of_tree(tree).data_path)
         hosting = (await api.get(f"{API}/loadbalancers/{root['id']}/agent"))["hosting"]
         assert hosting["data_path"] == paths[-1]
     assert paths == ["kernel", "proxy", "proxy"]

@@ -8,7 +8,7 @@ import pytest
 from evenkeel.api.app import create_app
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
@@ -64,11 +64,11 @@ async def test_policy_and_rule_live_a_whole_life(api: Client, store: SqlStore) -
     changed = (await api.put(place, {"rule": paths}))["rule"]
     assert (changed["metric"], changed["urls"], changed["threshold"]) == ("REQUESTS_PER_URL", ["/b", "/a"], 50)
     root = LoadBalancerId(listener["loadbalancers"][0]["id"])
-    (sent,) = definition_of(await store.tenants.tree(root, project_id=None)).listeners
+    (sent,) = service_definition_of_tree(await store.tenants.tree(root, project_id=None)).listeners
     assert [(one.metric, one.urls) for one in sent.rate_limits[0].rules] == [("REQUESTS_PER_URL", ("/a", "/b"))]
     off = await api.put(f"/ratelimitpolicies/{made['id']}", {"ratelimitpolicy": {"enabled": False}})
     assert off["ratelimitpolicy"]["enabled"] is False
-    (sent,) = definition_of(await store.tenants.tree(root, project_id=None)).listeners
+    (sent,) = service_definition_of_tree(await store.tenants.tree(root, project_id=None)).listeners
     assert sent.rate_limits == ()
     await api.delete(place)
     await api.delete(f"/ratelimitpolicies/{made['id']}")

@@ -8,7 +8,7 @@ from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.cli.base import ApiCommand
 from evenkeel.cli.main import COMMANDS
-from evenkeel.core.control.acts import EFFECTS, act_summary
+from evenkeel.core.control.acts import OPERATOR_ACTION_EFFECTS, operator_action_summary
 from evenkeel.core.ports import Store
 from evenkeel.devices.noop.capabilities import CAPABILITIES as NOOP
 from evenkeel.network.builtin import BuiltinNetwork
@@ -39,12 +39,12 @@ async def acts_of(asked: Client, *roles: str) -> dict[str, dict[str, Any]]:
 
 async def test_an_operator_may_do_every_act(asked: Client) -> None:
     found = await acts_of(asked, "evenkeel_operator")
-    assert sorted(found) == sorted(EFFECTS)
+    assert sorted(found) == sorted(OPERATOR_ACTION_EFFECTS)
     # the OpenStack client's failover is for administrators, as in Octavia
     assert [name for name, act in found.items() if not act["allowed"]] == ["loadbalancer_failover"]
     drain = found["agent_drain"]
     assert (drain["method"], drain["path"]) == ("PUT", f"{BASE}/agents/{{id}}/drain")
-    assert drain["effect"] == EFFECTS["agent_drain"]
+    assert drain["effect"] == OPERATOR_ACTION_EFFECTS["agent_drain"]
     assert all(act["allowed"] for act in (await acts_of(asked, "admin")).values())
 
 
@@ -61,7 +61,7 @@ async def test_a_tenant_is_not_informed(asked: Client) -> None:
 
 async def test_the_document_says_the_same(asked: Client) -> None:
     paths = (await asked.get("/openapi.json"))["paths"]
-    assert paths[f"{BASE}/agents/{{id}}/drain"]["put"]["summary"] == act_summary("agent_drain")
+    assert paths[f"{BASE}/agents/{{id}}/drain"]["put"]["summary"] == operator_action_summary("agent_drain")
 
 
 def test_the_command_line_says_the_same() -> None:
@@ -69,5 +69,5 @@ def test_the_command_line_says_the_same() -> None:
     for command in COMMANDS.values():
         if issubclass(command, ApiCommand) and command.act:
             described.add(command.act)
-            assert command(None, None).get_description().startswith(EFFECTS[command.act])
-    assert described == set(EFFECTS) - WITHOUT_COMMAND
+            assert command(None, None).get_description().startswith(OPERATOR_ACTION_EFFECTS[command.act])
+    assert described == set(OPERATOR_ACTION_EFFECTS) - WITHOUT_COMMAND

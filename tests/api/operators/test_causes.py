@@ -7,11 +7,11 @@ import pytest
 
 from evenkeel.api.operators.causes import SystemState, explain_problems
 from evenkeel.core.control.agents import AgentLiveness
-from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.environments import Environment, UnreachableGroup
 from evenkeel.core.control.lists import LoadBalancerSummary, StuckLoadBalancers
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.placement.reach import Reach, ReachKind
+from evenkeel.core.placement.reach import Reachability, ReachabilityKind
 
 DEVICE = "192.0.2.11:443"
 
@@ -27,9 +27,9 @@ def agent(name: str, state: str = "alive", group: int = 1, environment: str = "p
     )
 
 
-def reach(kind: ReachKind, *away: str, tenants: int = 1, driver: str = "haproxy") -> GroupReach:
-    return GroupReach(
-        environment="prod", number=1, reach=Reach(kind=kind, away=away), tenants=tenants, device_driver=driver
+def reach(kind: ReachabilityKind, *away: str, tenants: int = 1, driver: str = "haproxy") -> UnreachableGroup:
+    return UnreachableGroup(
+        environment="prod", number=1, reach=Reachability(kind=kind, away=away), tenants=tenants, device_driver=driver
     )
 
 
@@ -62,7 +62,7 @@ def test_a_silent_agent_is_one_problem_with_its_shards_and_load_balancers() -> N
         stuck(waiting=3, example="lb-1", pending_seconds=500.0, failed=1),
         agents=(agent("h1", "silent"), agent("h2", "silent"), agent("h3", group=2)),
         shards=unserved(4),
-        groups=(reach(ReachKind.UNWATCHED),),
+        groups=(reach(ReachabilityKind.UNWATCHED),),
     )
     assert problems == [
         (
@@ -93,7 +93,7 @@ def test_a_halted_environment_is_one_problem_with_its_agents() -> None:
         halted=HALTED,
         agents=(agent("h1", "silent"), agent("h2", "silent")),
         shards=unserved(4),
-        groups=(reach(ReachKind.UNWATCHED),),
+        groups=(reach(ReachabilityKind.UNWATCHED),),
     )
     assert problems == [
         (
@@ -113,7 +113,7 @@ def test_an_outage_explains_agents_halts_and_changes_but_no_error() -> None:
         halted=HALTED,
         agents=(agent("h1", "silent"),),
         shards=unserved(4),
-        groups=(reach(ReachKind.UNWATCHED),),
+        groups=(reach(ReachabilityKind.UNWATCHED),),
     )
     assert [kind for kind, _, _ in problems] == ["load_balancers_error"]
 
@@ -123,7 +123,7 @@ def test_devices_of_which_none_is_reached_are_one_problem_with_a_check_of_each(d
     (problem,) = shown(
         stuck(waiting=2, example="lb-1", failed=1),
         stuck(group=None, pending_seconds=1.0),
-        groups=(reach(ReachKind.NONE, DEVICE, driver=driver),),
+        groups=(reach(ReachabilityKind.NONE, DEVICE, driver=driver),),
     )
     kind, text, remedy = problem
     assert (kind, text) == (
@@ -137,13 +137,13 @@ def test_devices_of_which_none_is_reached_are_one_problem_with_a_check_of_each(d
 
 
 def test_one_device_of_a_pair_that_is_out_of_reach_explains_no_load_balancer() -> None:
-    problems = shown(stuck(failed=1), groups=(reach(ReachKind.REACHED, DEVICE),))
+    problems = shown(stuck(failed=1), groups=(reach(ReachabilityKind.REACHED, DEVICE),))
     assert [kind for kind, _, _ in problems] == ["devices_out_of_reach", "load_balancers_error"]
 
 
 def test_a_group_whose_agents_were_stopped_is_a_problem_with_its_shards() -> None:
     problems = shown(
-        agents=(agent("h1", "stopped"),), shards=unserved(2), groups=(reach(ReachKind.UNWATCHED, tenants=2),)
+        agents=(agent("h1", "stopped"),), shards=unserved(2), groups=(reach(ReachabilityKind.UNWATCHED, tenants=2),)
     )
     assert problems == [
         (
@@ -166,7 +166,7 @@ def test_names_of_hosts_and_devices_are_quoted_for_a_shell() -> None:
     evil = "$(reboot)"
     for found in (
         {"agents": (agent(evil, "silent"), agent("h2"))},
-        {"groups": (reach(ReachKind.NONE, evil),)},
+        {"groups": (reach(ReachabilityKind.NONE, evil),)},
     ):
         ((_, _, remedy),) = shown(**found)
         commands = [part for part in remedy.split(": ", 1)[1].split("; ") if "evenkeel agent" in part or "curl" in part]

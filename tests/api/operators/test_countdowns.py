@@ -4,39 +4,39 @@ import pytest
 
 from evenkeel.api.operators.countdowns import countdown_texts, duration_text
 from evenkeel.core.control.orphans import OrphanSummary
-from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import RemovalCountdowns
 
 
-def texts(others: Countdowns, orphans: OrphanSummary | None = None, *, devices_away: bool = False) -> list[str]:
+def texts(others: RemovalCountdowns, orphans: OrphanSummary | None = None, *, devices_away: bool = False) -> list[str]:
     return list(countdown_texts(orphans or OrphanSummary(), others, devices_away=devices_away))
 
 
 def test_empty_countdowns_have_no_text() -> None:
-    assert texts(Countdowns(events=99, events_kept=100)) == []
+    assert texts(RemovalCountdowns(events=99, events_kept=100)) == []
 
 
 def test_orphans_are_reported_with_the_time_until_the_first_goes() -> None:
     summary = OrphanSummary(load_balancers=2, load_balancers_removed_in_seconds=7260.0, partitions=1)
-    assert texts(Countdowns(), summary) == [
+    assert texts(RemovalCountdowns(), summary) == [
         "2 load balancers on devices are not in the database; the first is removed in 2 h 1 min: evenkeel orphan list",
         "1 partition on devices is not in the database; none is removed automatically: evenkeel orphan list",
     ]
 
 
 def test_unused_ports_are_reported_with_the_command_that_lists_them() -> None:
-    (text,) = texts(Countdowns(ports=3, ports_deleted_in_seconds=90.0, port_device_id="lb-1"))
+    (text,) = texts(RemovalCountdowns(ports=3, ports_deleted_in_seconds=90.0, port_device_id="lb-1"))
     assert "3 ports" in text and "in 1 min" in text and text.endswith("openstack port list --device-id lb-1")
-    (text,) = texts(Countdowns(ports=3, port_device_id="lb-1"))
+    (text,) = texts(RemovalCountdowns(ports=3, port_device_id="lb-1"))
     assert "none is deleted while a history is unknown" in text
 
 
 def test_full_event_log_is_reported_with_the_age_of_the_oldest_event() -> None:
-    (text,) = texts(Countdowns(events=100, events_kept=100, oldest_event_seconds=3 * 86_400.0))
+    (text,) = texts(RemovalCountdowns(events=100, events_kept=100, oldest_event_seconds=3 * 86_400.0))
     assert "oldest of 100" in text and "3 d 0 h old" in text
 
 
 def test_forgotten_deletions_are_reported_while_a_device_is_away() -> None:
-    soon = Countdowns(forgotten=4, forgotten_in_seconds=30.0)
+    soon = RemovalCountdowns(forgotten=4, forgotten_in_seconds=30.0)
     assert texts(soon) == []
     (text,) = texts(soon, devices_away=True)
     assert "4 deleted load balancers" in text and "in 30 s" in text

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.api.app import create_app
 from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, convert_load_balancers
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.networking.network import RETRY
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import SqlStore
@@ -262,7 +262,7 @@ async def test_held_imports_are_refused_while_controllers_of_two_versions_run(ap
     body = await given(api)
     for version in ("0.1.0", "0.2.0"):
         await store.scheduling.note_controller(
-            SeenController(id=f"of-{version}", host=version, url="http://c", version=version)
+            ControllerHeartbeat(id=f"of-{version}", host=version, url="http://c", version=version)
         )
     asked = {"apply": True, "held": True, "loadbalancer": body}
     refused = await api.put(f"{BASE}/imports/loadbalancers/{LB}", asked, 409)

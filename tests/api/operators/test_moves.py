@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import Application, create_app
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.ports import Store
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
@@ -123,7 +123,7 @@ async def test_moves_are_refused_while_controllers_of_two_versions_run(
     await join("m-1", **OTHER)
     for version in ("0.1.0", "0.2.0"):
         await store.scheduling.note_controller(
-            SeenController(id=f"of-{version}", host=version, url="http://c", version=version)
+            ControllerHeartbeat(id=f"of-{version}", host=version, url="http://c", version=version)
         )
     found = await plan(api, load_balancer_id=pair["id"], to_group=2)
     assert found["problems"] == ["controllers run versions 0.1.0 and 0.2.0: upgrade all of them first"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import ReportApplied, ReportState
 from evenkeel.core.status.device_state import DeviceState
@@ -69,7 +69,7 @@ async def test_the_history_of_a_load_balancer(api: Client, store: Store, pair: d
 
 async def test_controllers(api: Client, store: Store) -> None:
     await store.scheduling.note_controller(
-        SeenController(id="c-1", host="h", url="http://h:9876", version="1", message_broker="refused")
+        ControllerHeartbeat(id="c-1", host="h", url="http://h:9876", version="1", message_broker="refused")
     )
     (row,) = (await api.get(f"{BASE}/controllers"))["controllers"]
     assert (row["host"], row["alive"], row["message_broker"]) == ("h", True, "refused")

@@ -10,7 +10,7 @@ import structlog
 from evenkeel.api.app import create_app
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.core.devices.service import ServiceListener, definition_of
+from evenkeel.core.devices.service import ServiceListener, service_definition_of_tree
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.ports import Store
 from evenkeel.core.protocol.messages import Register, ReportState
@@ -62,7 +62,9 @@ async def api(store: Store) -> AsyncIterator[Client]:
 @pytest.fixture
 def listeners(store: Store) -> Listeners:
     async def read(root: dict[str, Any]) -> tuple[ServiceListener, ...]:
-        return definition_of(await store.tenants.tree(LoadBalancerId(root["id"]), project_id=None)).listeners
+        return service_definition_of_tree(
+            await store.tenants.tree(LoadBalancerId(root["id"]), project_id=None)
+        ).listeners
 
     return read
 

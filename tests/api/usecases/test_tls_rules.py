@@ -17,7 +17,7 @@ from evenkeel.api.usecases.tls_rules import (
 )
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER, Listener, Pool
-from evenkeel.core.tls.tls import ANY_TLS
+from evenkeel.core.tls.tls import UNRESTRICTED_TLS
 
 IDS = {"id": "x", "load_balancer_id": "lb", "project_id": "p"}
 refs = st.none() | st.just("ref")
@@ -86,8 +86,8 @@ def test_a_pool_is_taken_exactly_if_all_of_it_fits_together(row: Pool) -> None:
 
 @given(listeners | pools)
 def test_defaults_are_set_where_tls_is_used_and_nowhere_else(row: Any) -> None:
-    after = fill_tls_defaults(row, ANY_TLS)
-    assert fill_tls_defaults(after, ANY_TLS) == after
+    after = fill_tls_defaults(row, UNRESTRICTED_TLS)
+    assert fill_tls_defaults(after, UNRESTRICTED_TLS) == after
     for name, nothing in SETTINGS.items():
         given_, found = getattr(row, name), getattr(after, name)
         assert found == (given_ if given_ != nothing or not uses_tls(row) else found)

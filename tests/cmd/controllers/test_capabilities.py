@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.cmd.controllers import capabilities
 from evenkeel.cmd.controllers.capabilities import GROUP, load_capabilities
-from evenkeel.core.devices.capabilities import EVERYTHING, OPTIONS
+from evenkeel.core.devices.capabilities import ALL_CAPABILITIES, OPTIONS
 from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +31,7 @@ def test_every_device_driver_has_a_table() -> None:
         name: getattr(noop, name)
         for name in ("flavor_metadata", "availability_zone_metadata", "other_metadata", "standby")
     }
-    assert noop == replace(EVERYTHING, **its_own)
+    assert noop == replace(ALL_CAPABILITIES, **its_own)
 
 
 @pytest.mark.parametrize("driver", ["bigip", "haproxy", "noop"])
@@ -40,9 +40,9 @@ def test_tables_hold_only_what_the_api_knows(driver: str) -> None:
     for listener, pools in table.protocol_pairs.items():
         assert set(pools) <= POOL_PROTOCOLS_OF_LISTENER[listener]
     for name in ("lb_algorithms", "health_monitor_types", "insert_headers"):
-        assert set(getattr(table, name)) <= set(getattr(EVERYTHING, name))
+        assert set(getattr(table, name)) <= set(getattr(ALL_CAPABILITIES, name))
     for type_, listeners in table.session_persistence.items():
-        assert set(listeners) <= set(EVERYTHING.session_persistence[type_])
+        assert set(listeners) <= set(ALL_CAPABILITIES.session_persistence[type_])
     assert set(table.options) | table.refused_values.keys() <= set(OPTIONS)
 
 
@@ -58,6 +58,6 @@ def test_one_that_cannot_be_loaded_is_reported_and_costs_only_itself(monkeypatch
 
     monkeypatch.setattr(capabilities, "entry_points", known)
     with capture_logs() as logs:
-        assert load_capabilities() == {"good": EVERYTHING}
+        assert load_capabilities() == {"good": ALL_CAPABILITIES}
     assert [(log["device_driver"], log["log_level"]) for log in logs] == [("broken", "error"), ("other", "error")]
     assert "evenkeel.nowhere" in logs[0]["reason"]

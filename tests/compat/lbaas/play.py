@@ -8,7 +8,7 @@ import httpx
 
 from evenkeel.core.kit.values import Value
 from tests.api.personas import ADMIN, ANONYMOUS, MEMBER, STRANGER
-from tests.compat.lbaas.table import Answered, Line, Table
+from tests.compat.lbaas.table import ChallengesAnswered, Line, Table
 
 PERSONAS = {persona.name: persona for persona in (MEMBER, STRANGER, ADMIN)} | {"nobody": ANONYMOUS}
 
@@ -17,7 +17,7 @@ class Outcome(Value):
     """What a server answered to a line."""
 
     line: Line
-    answer: Answered
+    answer: ChallengesAnswered
     holds: dict[str, Any]
     """The line's values, as the server has them."""
     message: str
@@ -51,7 +51,7 @@ class Player:
         inner = _inner(body)
         if line.keep and got.status_code < 300 and "id" in inner:
             self._known[line.keep] = str(inner["id"])
-        answer = Answered(status=got.status_code, type=_error(body, "type"), keys=_keys(body))
+        answer = ChallengesAnswered(status=got.status_code, type=_error(body, "type"), keys=_keys(body))
         holds = {name: inner.get(name) for name in line.holds}
         return Outcome(
             line=line, answer=answer, holds=holds, message=self._unfilled(_error(body, "message")), body=got.text[:2000]

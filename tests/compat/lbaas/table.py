@@ -23,7 +23,7 @@ class Source(Value):
     """Where the facts come from."""
 
 
-class Answered(Value, omit_defaults=True):
+class ChallengesAnswered(Value, omit_defaults=True):
     """What identifies an answer to a client."""
 
     status: int
@@ -46,13 +46,13 @@ class Line(Value, omit_defaults=True):
     headers: dict[str, str] = {}
     keep: str = ""
     """The name under which to keep the id of what is in the answer."""
-    answer: Answered | None = None
+    answer: ChallengesAnswered | None = None
     """None: not recorded yet."""
     holds: dict[str, Any] = {}
     """Values in the object of the answer that must be the same."""
     message: str = ""
     """Of the error, as Neutron has it; for reading."""
-    ours: Answered | None = None
+    ours: ChallengesAnswered | None = None
     """Our answer, where it differs on purpose."""
     why: str = ""
     """The row of ``docs/reference/differences.md`` that has the reason, by the text of its first cell."""

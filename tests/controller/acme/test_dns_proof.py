@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from evenkeel.controller.acme import AcmeSettings
 from evenkeel.controller.acme.dns_proof import RECORDS_MAX
 from evenkeel.controller.acme.issuing import UNUSED_LOOK_SECONDS
-from evenkeel.core.kit.errors import ZoneUnavailable
+from evenkeel.core.kit.errors import DnsZoneUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.caa import CaaRecord
 from evenkeel.core.tls.acme.progress import ORDER_SECONDS
@@ -21,7 +21,7 @@ from tests.controller.acme.world import LOAD_BALANCER, Killed, World
 WILDCARD = "*.example.org"
 RECORD = "_acme-challenge.example.org"
 ZONE = ZoneScope(zone="example.org", projects=(ProjectId("p1"),))
-EFFECTS = 60
+OPERATOR_ACTION_EFFECTS = 60
 """More effects than an order has."""
 
 
@@ -65,7 +65,7 @@ async def test_a_wildcard_and_its_domain_are_proven_by_two_records_of_one_name_t
 
 @pytest.mark.parametrize("before", [True, False])
 async def test_a_controller_killed_at_any_effect_leaves_no_record_once_another_one_has_finished(before: bool) -> None:
-    for number in range(1, EFFECTS):
+    for number in range(1, OPERATOR_ACTION_EFFECTS):
         world = world_of(WILDCARD, "example.org")
         world.effects.kill_at, world.effects.before = number, before
         try:
@@ -124,7 +124,7 @@ async def test_a_name_in_another_projects_zone_is_proven_by_load_balancers_alone
 
 
 async def test_a_zone_server_that_takes_no_changes_makes_the_request_wait_before_an_order(world: World) -> None:
-    world.zone.failure = ZoneUnavailable("Name server 192.0.2.53 of zone example.org refuses changes: REFUSED.")
+    world.zone.failure = DnsZoneUnavailable("Name server 192.0.2.53 of zone example.org refuses changes: REFUSED.")
     await world.controller().process_due()
     assert world.progress.state is AcmeState.WAITING and "refuses changes: REFUSED" in world.progress.problem
     assert world.authority.orders == []
@@ -154,7 +154,7 @@ async def test_a_record_that_never_appears_ends_the_order_with_the_reason_and_is
 
 
 async def test_records_that_could_not_be_removed_are_removed_later(world: World) -> None:
-    world.zone.removal_failure = ZoneUnavailable("it is away")
+    world.zone.removal_failure = DnsZoneUnavailable("it is away")
     await issue(world)
     assert len(left(world)) == 4
     world.database.due = False
@@ -173,7 +173,7 @@ async def test_no_record_is_set_beyond_those_that_could_not_be_removed(world: Wo
     old = tuple(TxtRecord(name=RECORD, value=f"old-{number}", zone="example.org") for number in range(RECORDS_MAX))
     assert world.database.certificate is not None
     world.database.certificate = replace(world.database.certificate, records=old)
-    world.zone.removal_failure = ZoneUnavailable("it is away")
+    world.zone.removal_failure = DnsZoneUnavailable("it is away")
     await world.controller().process_due()
     assert f"{RECORDS_MAX} records of earlier orders could not be removed" in world.progress.problem
     assert world.database.certificate.records == old and world.zone.texts == {}
@@ -198,7 +198,7 @@ async def test_a_deleted_request_stays_until_its_records_are_removed(world: Worl
     assert world.database.certificate is not None and len(left(world)) == 4
     removed = replace(world.progress, step=AcmeStep.REMOVE)
     world.database.certificate = replace(world.database.certificate, progress=removed)
-    world.zone.removal_failure = ZoneUnavailable("it is away")
+    world.zone.removal_failure = DnsZoneUnavailable("it is away")
     await controller.process_due()
     assert len(left(world)) == 4
     world.zone.removal_failure = None
@@ -207,7 +207,7 @@ async def test_a_deleted_request_stays_until_its_records_are_removed(world: Worl
 
 
 async def test_records_of_a_zone_that_is_not_configured_any_more_do_not_keep_a_request(world: World) -> None:
-    world.zone.removal_failure = ZoneUnavailable("it is away")
+    world.zone.removal_failure = DnsZoneUnavailable("it is away")
     await issue(world)
     world.zones = ()
     world.clock += UNUSED_LOOK_SECONDS

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from evenkeel.controller.acme.keys import AcmeKeys
 from evenkeel.core.kit.errors import (
-    AuthorityRateLimited,
-    AuthorityRefused,
-    AuthorityUnavailable,
-    OrderUnknown,
-    ResolverUnavailable,
+    AcmeAuthorityUnavailable,
+    AcmeOrderUnknown,
+    AcmeRateLimited,
+    AcmeRequestRefused,
+    DnsResolverUnavailable,
     StoreUnavailable,
 )
 from evenkeel.core.kit.ids import ProjectId
@@ -21,7 +21,7 @@ from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeProgress, AcmeState,
 from evenkeel.metrics.controller import ACME_RESULTS
 from tests.controller.acme.world import ADDRESS, LOAD_BALANCER, NOW, Killed, World, target
 
-EFFECTS = 60
+OPERATOR_ACTION_EFFECTS = 60
 """More effects than an order has."""
 
 
@@ -48,7 +48,7 @@ async def test_a_request_becomes_an_issued_certificate_and_nothing_of_the_order_
     assert len(world.driver.accepts) == 2 and world.database.told == ["certificate_issued"]
 
 
-@pytest.mark.parametrize("failure", [AuthorityRefused("no such certificate"), AuthorityUnavailable("it is away")])
+@pytest.mark.parametrize("failure", [AcmeRequestRefused("no such certificate"), AcmeAuthorityUnavailable("it is away")])
 async def test_a_certificate_whose_renewal_information_cannot_be_read_is_issued(
     world: World, failure: Exception
 ) -> None:
@@ -74,7 +74,7 @@ async def test_a_controller_whose_turn_another_one_has_taken_does_no_further_ste
 
 @pytest.mark.parametrize("before", [True, False])
 async def test_a_controller_killed_at_any_effect_leaves_an_order_that_another_one_finishes(before: bool) -> None:
-    for number in range(1, EFFECTS):
+    for number in range(1, OPERATOR_ACTION_EFFECTS):
         world = World()
         world.effects.kill_at, world.effects.before = number, before
         try:
@@ -180,7 +180,7 @@ async def test_a_refused_validation_is_told_in_words_and_cleaned_up(world: World
 
 async def test_a_strangers_certificate_is_not_stored_and_the_old_one_stays(world: World) -> None:
     world.keys.contents["p1", "www"] = b"old"
-    world.authority.download_failure = AuthorityRefused("it is of another key", retry_after_seconds=9.0)
+    world.authority.download_failure = AcmeRequestRefused("it is of another key", retry_after_seconds=9.0)
     controller = world.controller()
     while world.progress.state is not AcmeState.FAILED:
         await controller.process_due()
@@ -195,9 +195,9 @@ async def test_a_name_that_was_not_ordered_is_not_validated(world: World) -> Non
     assert world.progress.state is AcmeState.FAILED and world.driver.accepts == []
 
 
-@pytest.mark.parametrize("error", [AuthorityUnavailable("it is away"), ResolverUnavailable("it is away")])
+@pytest.mark.parametrize("error", [AcmeAuthorityUnavailable("it is away"), DnsResolverUnavailable("it is away")])
 async def test_an_outage_changes_nothing_and_is_shown(world: World, error: Exception) -> None:
-    if isinstance(error, ResolverUnavailable):
+    if isinstance(error, DnsResolverUnavailable):
         world.resolver.failure = error
     else:
         world.authority.failure = error
@@ -211,7 +211,7 @@ async def test_an_unknown_order_is_made_again(world: World) -> None:
     world.database.applied = False
     controller = world.controller()
     await controller.process_due()
-    world.authority.failure = OrderUnknown("not known")
+    world.authority.failure = AcmeOrderUnknown("not known")
     await controller.process_due()
     assert world.progress.step is AcmeStep.CHECK and world.database.challenges == {}
     world.authority.failure, world.database.applied = None, True
@@ -264,7 +264,7 @@ async def test_an_order_that_became_invalid_by_a_failed_request_is_told_with_tha
     controller = world.controller()
     world.database.applied = False
     await controller.process_due()
-    world.authority.failure = AuthorityUnavailable("enrollment failed")
+    world.authority.failure = AcmeAuthorityUnavailable("enrollment failed")
     await controller.process_due()
     world.authority.failure = None
     world.authority.orders[0] = replace(world.authority.orders[0], status=OrderStatus.INVALID)
@@ -311,7 +311,7 @@ async def test_a_suggested_renewal_replaces_the_certificate_by_its_identifier(wo
     assert world.authority.replaced == ["", "aki.1"]
 
 
-@pytest.mark.parametrize("failure", [AuthorityUnavailable("down"), AuthorityRefused("gone")])
+@pytest.mark.parametrize("failure", [AcmeAuthorityUnavailable("down"), AcmeRequestRefused("gone")])
 async def test_renewal_information_that_cannot_be_read_makes_no_order(world: World, failure: Exception) -> None:
     world.authority.window = WINDOW
     await issue(world)
@@ -351,7 +351,7 @@ async def test_a_revoked_certificate_is_replaced_by_another_one_with_another_key
 
 async def test_a_refused_revocation_is_told_and_leaves_the_certificate(world: World) -> None:
     await issue(world)
-    world.authority.revocation_failure = AuthorityRefused("not yours")
+    world.authority.revocation_failure = AcmeRequestRefused("not yours")
     await revoke(world)
     assert (world.progress.step, world.progress.state, world.progress.problem) == (
         AcmeStep.CHECK,
@@ -386,7 +386,7 @@ async def test_a_failed_renewal_is_counted_apart_from_a_failed_first_order(world
     world.database.certificate = replace(
         world.database.certificate, progress=replace(world.progress, step=AcmeStep.CHECK, not_after=NOW + 86_400)
     )
-    world.authority.failure = AuthorityRefused("rate limited")
+    world.authority.failure = AcmeRequestRefused("rate limited")
     await world.controller().process_due()
     assert (counted("failed"), counted("renewal_failed")) == (before[0] + 1, before[1] + 1)
     assert world.progress.state is AcmeState.ISSUED
@@ -396,7 +396,7 @@ async def test_no_order_is_made_while_an_authority_refuses_those_of_several_proj
     world: World,
 ) -> None:
     before = ACME_RESULTS.labels("rate_limited")._value.get()
-    world.authority.order_failure = AuthorityRateLimited("too many orders", retry_after_seconds=600.0)
+    world.authority.order_failure = AcmeRateLimited("too many orders", retry_after_seconds=600.0)
     controller = world.controller()
     for project in ("p1", "p2", "p3"):
         world.database.certificate = replace(

@@ -10,7 +10,7 @@ from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings, UsedA
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import Capabilities
-from evenkeel.core.kit.errors import AuthorityRefused, Conflict, NotFound
+from evenkeel.core.kit.errors import AcmeRequestRefused, Conflict, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.tls.acme.caa import CaaRecord, Issuer
 from evenkeel.core.tls.acme.progress import AdvancedProgress
@@ -282,7 +282,7 @@ class Authority:
         if self.download_failure is not None:
             raise self.download_failure
         if order.certificate_url != f"of {key.reveal()!r}":
-            raise AuthorityRefused("of another key")
+            raise AcmeRequestRefused("of another key")
         start = datetime.fromtimestamp(NOW, UTC)
         return IssuedChain(
             chain=b"chain ", not_before=start, not_after=start + timedelta(days=90), certificate_id="aki.1"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.control.moves import (
-    CLEANED,
+    STANDBY_CLEANED,
     Move,
     MoveStep,
     MovingLoadBalancer,
@@ -76,7 +76,7 @@ class Model:
         if side == self.owner:
             self.lb = replace(self.lb, applied_revision=revision, provisioning_status=ProvisioningStatus.ACTIVE)
         elif side == self.move.standby_shard_id:
-            self.move = replace(self.move, standby_revision=revision or CLEANED)
+            self.move = replace(self.move, standby_revision=revision or STANDBY_CLEANED)
 
     def raise_revision(self) -> None:
         self.lb = replace(self.lb, revision=self.lb.revision + 1, provisioning_status=ProvisioningStatus.PENDING_UPDATE)

@@ -1,6 +1,6 @@
 """Definitions as they are after an adoption."""
 
-from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks, services_after_adoption
+from evenkeel.core.devices.adoption import SEVERAL_ROUTE_DOMAINS, AdoptedNetworks, FoundAddress, services_after_adoption
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, NetworkType, ServiceNetwork, ServiceSubnet
 from tests.devices.services import service
@@ -35,7 +35,7 @@ def addresses(definition: ServiceDefinition) -> list[list[str]]:
 
 def test_only_what_was_found_is_another_one() -> None:
     before = service(networks=(network(1), network(2), network(3, common=True)))
-    adoption = TakenNetworks(route_domain=7, addresses=(found(1, "10.1.0.99", 1), found(3, "10.3.0.99", 0)))
+    adoption = AdoptedNetworks(route_domain=7, addresses=(found(1, "10.1.0.99", 1), found(3, "10.3.0.99", 0)))
     (after,) = services_after_adoption([before], adoption)
     assert [net.route_domain for net in after.networks] == [7, 7, 0]
     assert addresses(after) == [
@@ -48,6 +48,8 @@ def test_only_what_was_found_is_another_one() -> None:
 
 def test_each_network_gets_its_own_number_where_there_are_several() -> None:
     before = service(networks=(network(1), network(2), network(3, common=True), network(4)))
-    adoption = TakenNetworks(route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102, "net-3": 9})
+    adoption = AdoptedNetworks(
+        route_domain=SEVERAL_ROUTE_DOMAINS, route_domains={"net-1": 101, "net-2": 102, "net-3": 9}
+    )
     (after,) = services_after_adoption([before], adoption)
     assert [net.route_domain for net in after.networks] == [101, 102, 0, 1]

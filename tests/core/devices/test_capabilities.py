@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from evenkeel.core.devices.capabilities import (
-    EVERYTHING,
+    ALL_CAPABILITIES,
     INSERT_HEADERS,
     OPTIONS,
     Capabilities,
@@ -17,13 +17,13 @@ from evenkeel.core.devices.capabilities import (
     listener_problems,
     member_problems,
     monitor_problems,
-    needs_check,
+    needs_capability_check,
     pool_monitor_problems,
     pool_problems,
     raise_first_problem,
     tree_problems,
 )
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.kit.errors import Unsupported
 from evenkeel.core.resources.model import (
     POOL_PROTOCOLS_OF_LISTENER,
@@ -116,18 +116,18 @@ TOO_MUCH: list[tuple[LoadBalancerTree, str]] = [
 def test_unsupported_setting_names_field_value_and_what_is_allowed(wanted: LoadBalancerTree, words: str) -> None:
     (problem,) = tree_problems(LITTLE, wanted)
     assert words in problem
-    assert list(tree_problems(EVERYTHING, wanted)) == []
+    assert list(tree_problems(ALL_CAPABILITIES, wanted)) == []
     with pytest.raises(Unsupported, match=r"^Provider 'dmz' does not support a requested option: "):
         raise_first_problem("dmz", tree_problems(LITTLE, wanted))
 
 
 def test_a_renderer_is_told_the_object_too() -> None:
     wanted = tree(listeners=(listener(timeout_tcp_inspect=9),), pools=(pool(),), members=(member(backup=True),))
-    assert list(definition_problems(LITTLE, definition_of(wanted))) == [
+    assert list(definition_problems(LITTLE, service_definition_of_tree(wanted))) == [
         "pool p: backup True. Allowed: False.",
         "listener l: timeout_tcp_inspect 9. Allowed: 0.",
     ]
-    assert list(definition_problems(EVERYTHING, definition_of(wanted))) == []
+    assert list(definition_problems(ALL_CAPABILITIES, service_definition_of_tree(wanted))) == []
 
 
 def test_supported_settings_have_no_problem() -> None:
@@ -220,17 +220,17 @@ def test_exactly_the_options_that_are_used_and_not_declared_are_problems(
     ]
     refused = sorted(problem.split(" ", 1)[0] for problem in problems)
     assert refused == sorted(option.partition(".")[2] for option in used - declared)
-    assert needs_check(of_listener) == bool(of_listener)
-    assert needs_check(of_pool) == bool(of_pool)
-    assert needs_check({"session_persistence": persistence}) == bool(of_persistence)
+    assert needs_capability_check(of_listener) == bool(of_listener)
+    assert needs_capability_check(of_pool) == bool(of_pool)
+    assert needs_capability_check({"session_persistence": persistence}) == bool(of_persistence)
 
 
 @given(st.sampled_from(sorted(set(POOL_PROTOCOLS_OF_LISTENER) - {"PROMETHEUS"})), st.data())
 def test_everything_takes_every_pair_that_the_api_takes(protocol: str, data: st.DataObject) -> None:
     pool_protocol = data.draw(st.sampled_from(sorted(POOL_PROTOCOLS_OF_LISTENER[protocol])))
     persistence = data.draw(st.sampled_from([None, COOKIE]))
-    assert list(listener_pool_problems(EVERYTHING, protocol, pool_protocol, persistence)) == []
-    without = replace(EVERYTHING, protocol_pairs={})
+    assert list(listener_pool_problems(ALL_CAPABILITIES, protocol, pool_protocol, persistence)) == []
+    without = replace(ALL_CAPABILITIES, protocol_pairs={})
     assert len(list(listener_pool_problems(without, protocol, pool_protocol, None))) == 1
 
 
@@ -238,14 +238,14 @@ def test_everything_takes_every_pair_that_the_api_takes(protocol: str, data: st.
     "changes", [{}, {"name": "x", "weight": 3}, {"backup": False, "monitor_port": None}, {"default_pool_id": None}]
 )
 def test_changes_that_no_table_refuses_need_no_look(changes: dict[str, Any]) -> None:
-    assert not needs_check(changes)
+    assert not needs_capability_check(changes)
 
 
 @pytest.mark.parametrize(
     "changes", [{"delay": 5}, {"lb_algorithm": "SOURCE_IP"}, {"session_persistence": COOKIE}, {"backup": True}]
 )
 def test_changes_that_a_table_may_refuse_need_a_look(changes: dict[str, Any]) -> None:
-    assert needs_check(changes)
+    assert needs_capability_check(changes)
 
 
 def test_a_pool_may_have_fewer_types_of_monitors_and_http_over_tls_is_https() -> None:

@@ -11,7 +11,7 @@ from evenkeel.core.devices.plans import (
     DevicePlan,
     PlannedOperation,
     attribute_changes,
-    limit_plans,
+    truncate_plans,
     value_text,
 )
 
@@ -45,9 +45,9 @@ def test_plans_of_many_operations_are_cut_at_their_end_and_report_it() -> None:
         for number in range(100)
     )
     few = DevicePlan(device="b", operations=many[:1])
-    cut, whole = limit_plans([DevicePlan(device="a", operations=many), few])
+    cut, whole = truncate_plans([DevicePlan(device="a", operations=many), few])
     assert whole == few
     assert 0 < len(cut.operations) < 100 and len(cut.operations) + cut.more == 100
     assert cut.operations == many[: len(cut.operations)]
     assert len(msgspec.json.encode([cut, whole])) <= PLAN_BYTES_MAX
-    assert limit_plans([]) == ()
+    assert truncate_plans([]) == ()

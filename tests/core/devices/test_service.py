@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.devices.service import NO_VIP, definition_of
+from evenkeel.core.devices.service import NO_VIP, service_definition_of_tree
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
@@ -31,7 +31,7 @@ def test_deleted_parts_are_left_out_and_links_to_them_cut() -> None:
             HealthMonitor(id="h", pool_id="p1", type="TCP", delay=5, timeout=3, max_retries=2, deleted=True, **IDS),
         ),
     )
-    definition = definition_of(tree)
+    definition = service_definition_of_tree(tree)
     assert definition.revision == 7
     assert [(row.id, row.default_pool_id) for row in definition.listeners] == [("l1", None)]
     assert [row.id for row in definition.pools] == ["p1"]
@@ -44,7 +44,7 @@ def test_a_deleted_load_balancer_is_a_definition_of_nothing() -> None:
         load_balancer=LoadBalancer(id="lb", project_id="t", vip=VIP, provider="demo", revision=9, deleted=True),
         listeners=(Listener(id="l1", protocol="HTTP", protocol_port=80, **IDS),),
     )
-    definition = definition_of(tree)
+    definition = service_definition_of_tree(tree)
     assert definition.deleted
     assert definition.listeners == ()
 
@@ -58,7 +58,7 @@ def test_without_a_vip_a_load_balancer_is_a_definition_of_nothing(attributes: An
         pools=(Pool(id="p1", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **IDS),),
     )
 
-    definition = definition_of(tree)
+    definition = service_definition_of_tree(tree)
 
     assert (definition.deleted, definition.listeners, definition.pools) == (True, (), ())
     assert definition.vip == (attributes["vip"] or NO_VIP)

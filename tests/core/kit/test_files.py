@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.kit.files import make_private
+from evenkeel.core.kit.files import make_sqlite_file_private
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def mode(path: Path) -> int:
 
 def test_new_file_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "new" / "x.db"
-    assert make_private(str(file)) == ()
+    assert make_sqlite_file_private(str(file)) == ()
     assert (mode(file), mode(file.parent)) == (0o600, 0o700)
 
 
@@ -28,13 +28,13 @@ def test_file_open_to_others_is_closed_and_reported(tmp_path: Path) -> None:
     file, beside = tmp_path / "x.db", tmp_path / "x.db-wal"
     file.write_bytes(b"")
     beside.write_bytes(b"")
-    assert make_private(str(file)) == (str(file), str(beside))
+    assert make_sqlite_file_private(str(file)) == (str(file), str(beside))
     assert (mode(file), mode(beside)) == (0o600, 0o600)
-    assert make_private(str(file)) == ()
+    assert make_sqlite_file_private(str(file)) == ()
 
 
 def test_a_mode_that_is_narrower_stays(tmp_path: Path) -> None:
     file = tmp_path / "x.db"
     file.touch(mode=0o400)
-    assert make_private(str(file)) == ()
+    assert make_sqlite_file_private(str(file)) == ()
     assert mode(file) == 0o400

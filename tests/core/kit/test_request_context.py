@@ -9,9 +9,9 @@ from evenkeel.core.kit.request_context import (
     new_change_id,
     parse_request_ids,
     request_ids_for_devices,
-    request_ids_of_write,
+    request_ids_of_device_write,
     request_ids_text,
-    statement_count,
+    sql_statement_count,
 )
 
 
@@ -28,13 +28,13 @@ async def test_a_request_gives_its_id_to_its_first_change_only():
 
 async def test_without_a_request_each_change_has_an_id_of_its_own():
     assert new_change_id() != new_change_id()
-    assert statement_count() == 0
+    assert sql_statement_count() == 0
 
 
 async def test_ids_reach_the_tasks_that_write():
     async def write() -> str:
         await asyncio.sleep(0)
-        return request_ids_of_write()
+        return request_ids_of_device_write()
 
     with request_ids_for_devices("req-1"):
         assert await asyncio.gather(write(), asyncio.create_task(write())) == ["req-1", "req-1"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.kit.secret_files import NotPrivate, decoded_secret, read_secret_file
+from evenkeel.core.kit.secret_files import SecretFileNotPrivate, decode_base64_secret, read_secret_file
 
 
 def test_the_beginning_of_a_file_of_its_owner_is_read(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_a_file_that_others_may_use_is_refused_with_its_mode(tmp_path: Path, mod
     file = tmp_path / "key"
     file.touch()
     file.chmod(mode)
-    with pytest.raises(NotPrivate) as refused:
+    with pytest.raises(SecretFileNotPrivate) as refused:
         read_secret_file(file, bytes_max=4)
     assert refused.value.mode == mode
 
@@ -39,4 +39,4 @@ def test_a_file_that_others_may_use_is_refused_with_its_mode(tmp_path: Path, mod
     ],
 )
 def test_a_text_that_is_not_base64_is_no_secret(text: bytes, url_safe: bool, content: bytes) -> None:
-    assert decoded_secret(text, url_safe=url_safe) == content
+    assert decode_base64_secret(text, url_safe=url_safe) == content

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from evenkeel.core.networking.attachment import (
     KnownSubnet,
-    NotAttachable,
-    chosen_route_domain,
+    NetworkNotAttachable,
     free_addresses,
+    route_domain_without_overlap,
     wanted_addresses,
 )
 from evenkeel.core.networking.networks import AddressUse, NetworkLayout
@@ -40,8 +40,8 @@ def test_subnets_of_one_route_domain_never_overlap(wanted: list[str], most: int)
     there: dict[int, list[str]] = {}
     for cidr in wanted:
         try:
-            number = chosen_route_domain([subnet(cidr)], there, layout)
-        except NotAttachable:
+            number = route_domain_without_overlap([subnet(cidr)], there, layout)
+        except NetworkNotAttachable:
             assert len(there) == most
             assert all(any(ip_network(cidr).overlaps(ip_network(each)) for each in one) for one in there.values())
             continue
@@ -52,8 +52,8 @@ def test_subnets_of_one_route_domain_never_overlap(wanted: list[str], most: int)
 
 
 def test_subnets_that_overlap_among_themselves_are_refused() -> None:
-    with pytest.raises(NotAttachable, match=r"overlap: 10\.0\.0\.0/24, 10\.0\.0\.128/25"):
-        chosen_route_domain([subnet("10.0.0.0/24"), subnet("10.0.0.128/25")], {}, NetworkLayout())
+    with pytest.raises(NetworkNotAttachable, match=r"overlap: 10\.0\.0\.0/24, 10\.0\.0\.128/25"):
+        route_domain_without_overlap([subnet("10.0.0.0/24"), subnet("10.0.0.128/25")], {}, NetworkLayout())
 
 
 def test_each_device_and_the_projects_traffic_group_need_addresses() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address
+from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address_error
 
 FIRST, SECOND = (VipPlan(subnet_id=name, network_id="n", port_id="") for name in ("first", "second"))
 
@@ -10,7 +10,7 @@ FIRST, SECOND = (VipPlan(subnet_id=name, network_id="n", port_id="") for name in
 def take_from(*free: VipPlan):
     async def take(plan: VipPlan) -> str:
         if plan not in free:
-            raise no_free_address(plan)
+            raise no_free_address_error(plan)
         return plan.subnet_id
 
     return take

@@ -12,9 +12,9 @@ from evenkeel.core.placement import (
     may_receive,
     may_start_handover,
     plan_assignments,
+    plan_evacuation,
     plan_failover,
-    plan_handback,
-    plan_leaving,
+    plan_return_home,
 )
 from tests.core.placement.test_shards import agent, first, groups_st, shard
 
@@ -31,7 +31,7 @@ def test_every_step_of_the_rule_may_be_committed(group: GroupSnapshot) -> None:
         assignee, acting = named(group, step.agent_id), named(group, view.acting)
         assert may_assign(step, view, assignee=assignee, acting=acting, halted=group.halted)
     moves: list[HandoverStep | None] = [plan_failover(group, each, first) for each in group.shards]
-    for move in [*plan_leaving(group, first, at_once=99), *plan_handback(group, at_once=99), *moves]:
+    for move in [*plan_evacuation(group, first, at_once=99), *plan_return_home(group, at_once=99), *moves]:
         if move is not None:
             view = shards[move.shard_id]
             receiver, acting = named(group, move.agent_id), named(group, view.acting)

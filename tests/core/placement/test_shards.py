@@ -16,9 +16,9 @@ from evenkeel.core.placement import (
     choose_home,
     fit_agents,
     plan_assignments,
+    plan_evacuation,
     plan_failover,
-    plan_handback,
-    plan_leaving,
+    plan_return_home,
 )
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 
@@ -117,19 +117,19 @@ def test_an_unserved_shard_goes_home_if_home_is_up() -> None:
 def test_handback_waits_for_home_to_settle_and_goes_a_few_at_a_time() -> None:
     shards = tuple(shard(str(n), acting="a") for n in range(5))
     unsettled = GroupSnapshot(shards=shards, agents=(agent("h", settled=False), agent("a")))
-    assert plan_handback(unsettled, at_once=2) == []
+    assert plan_return_home(unsettled, at_once=2) == []
     agents = (agent("h"), agent("a"))
-    plan = plan_handback(GroupSnapshot(shards=shards, agents=agents), at_once=2)
+    plan = plan_return_home(GroupSnapshot(shards=shards, agents=agents), at_once=2)
     assert [move.shard_id for move in plan] == ["0", "1"]
     under_way = (shard("9", acting="a", to="h"), *shards)
-    assert len(plan_handback(GroupSnapshot(shards=under_way, agents=agents), at_once=2)) == 1
+    assert len(plan_return_home(GroupSnapshot(shards=under_way, agents=agents), at_once=2)) == 1
 
 
 def test_handback_by_mode() -> None:
     def moves(failback: FailbackMode, *, asked: bool) -> int:
         agents = (agent("h", asked=asked), agent("a"))
         group = GroupSnapshot(shards=(shard(acting="a"),), agents=agents, failback=failback)
-        return len(plan_handback(group, at_once=2))
+        return len(plan_return_home(group, at_once=2))
 
     assert moves(FailbackMode.AUTO, asked=False) == 1
     assert moves(FailbackMode.MANUAL, asked=False) == 0
@@ -141,26 +141,26 @@ def test_a_drained_agents_shards_are_handed_over_not_taken() -> None:
     shards = tuple(shard(str(n), home="h", acting="h") for n in range(4))
     group = GroupSnapshot(shards=shards, agents=(agent("h", up=False, shards=4), agent("a"), agent("b")))
     assert takers(group) == []
-    assert [move.agent_id for move in plan_leaving(group, first, at_once=3)] == ["a", "b", "a"]
+    assert [move.agent_id for move in plan_evacuation(group, first, at_once=3)] == ["a", "b", "a"]
 
 
 def test_a_drained_agent_keeps_its_shards_if_nobody_else_can_take_them() -> None:
     group = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", up=False), agent("a", live=False)))
     assert takers(group) == []
-    assert plan_leaving(group, first, at_once=3) == []
+    assert plan_evacuation(group, first, at_once=3) == []
 
 
 def test_an_agent_that_reaches_fewer_devices_than_another_gives_its_shards_up() -> None:
     blind, seeing = agent("h", reaches=0), agent("a", reaches=2)
     group = GroupSnapshot(shards=(shard(acting="h"),), agents=(blind, seeing))
-    assert [move.agent_id for move in plan_leaving(group, first, at_once=3)] == ["a"]
+    assert [move.agent_id for move in plan_evacuation(group, first, at_once=3)] == ["a"]
     assert takers(GroupSnapshot(shards=(shard(),), agents=(blind, seeing))) == ["a"]
-    assert plan_handback(GroupSnapshot(shards=(shard(acting="a"),), agents=(blind, seeing)), at_once=3) == []
+    assert plan_return_home(GroupSnapshot(shards=(shard(acting="a"),), agents=(blind, seeing)), at_once=3) == []
 
 
 def test_nothing_moves_when_no_agent_reaches_the_devices() -> None:
     group = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", reaches=0), agent("a", reaches=0)))
-    assert plan_leaving(group, first, at_once=3) == []
+    assert plan_evacuation(group, first, at_once=3) == []
     assert fit_agents([agent("new"), agent("old", reaches=2)]) == [agent("new"), agent("old", reaches=2)]
 
 
@@ -221,8 +221,8 @@ def test_while_halted_only_home_takes_what_nobody_serves() -> None:
     shards = (shard("1", acting="dead"), shard("2", home="dead", acting="dead"), shard("3", home="h", acting="a"))
     group = GroupSnapshot(shards=shards, agents=agents, halted=True)
     assert [(step.shard_id, step.agent_id) for step in plan_assignments(group, first)] == [("1", "h")]
-    assert plan_leaving(group, first, at_once=9) == []
-    assert plan_handback(group, at_once=9) == []
+    assert plan_evacuation(group, first, at_once=9) == []
+    assert plan_return_home(group, at_once=9) == []
 
 
 def test_shard_bound_to_its_host_waits_for_it() -> None:
@@ -334,7 +334,7 @@ def test_handovers_go_from_one_that_serves_to_another_that_is_fit(group: GroupSn
     by_shard = {view.id: view for view in group.shards}
     by_agent = {view.id: view for view in group.agents}
     fit = {view.id for view in fit_agents(group.agents)}
-    leaving, home = plan_leaving(group, first, at_once=at_once), plan_handback(group, at_once=at_once)
+    leaving, home = plan_evacuation(group, first, at_once=at_once), plan_return_home(group, at_once=at_once)
     assert len(leaving) <= at_once and len(home) <= at_once
     for move in [*leaving, *home]:
         view = by_shard[move.shard_id]

@@ -7,9 +7,16 @@ import pytest
 from msgspec import inspect
 
 from evenkeel.core.devices import service
-from evenkeel.core.kit.values import Value, flattened_struct
+from evenkeel.core.kit.values import Value, flatten_struct_fields
 from evenkeel.core.resources import model
-from evenkeel.core.resources.attributes import CHANGEABLE, HIDDEN, LINKS, attribute_shape, defaults_of, fields_of
+from evenkeel.core.resources.attributes import (
+    CHANGEABLE_ATTRIBUTES,
+    HIDDEN_ATTRIBUTES,
+    LINK_ATTRIBUTES,
+    attribute_shape,
+    defaults_of,
+    fields_of,
+)
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 
 KINDS = (LoadBalancer, Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule)
@@ -27,19 +34,19 @@ SENT: list[tuple[Any, Any, Any]] = [
 def test_the_tables_name_attributes_of_the_class(kind: type[Any]) -> None:
     names = set(fields_of(kind))
 
-    for named in (CHANGEABLE[kind], HIDDEN[kind], set(LINKS[kind])):
+    for named in (CHANGEABLE_ATTRIBUTES[kind], HIDDEN_ATTRIBUTES[kind], set(LINK_ATTRIBUTES[kind])):
         assert set(named) <= names
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_changeable_attribute_is_visible_and_no_link(kind: type[Any]) -> None:
-    assert not CHANGEABLE[kind] & HIDDEN[kind]
-    assert not CHANGEABLE[kind] & set(LINKS[kind])
+    assert not CHANGEABLE_ATTRIBUTES[kind] & HIDDEN_ATTRIBUTES[kind]
+    assert not CHANGEABLE_ATTRIBUTES[kind] & set(LINK_ATTRIBUTES[kind])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_links_are_the_last_attributes(kind: type[Any]) -> None:
-    links = LINKS[kind]
+    links = LINK_ATTRIBUTES[kind]
 
     assert kind.__struct_fields__[len(kind.__struct_fields__) - len(links) :] == links
     assert set(links) <= set(defaults_of(kind))
@@ -72,7 +79,7 @@ def test_a_flat_class_takes_its_attributes_by_position_those_without_a_default_f
         name: str
         marks: dict[str, str] = {}
 
-    @flattened_struct
+    @flatten_struct_fields
     class Both(Value, Base, kw_only=True):
         """Words."""
 

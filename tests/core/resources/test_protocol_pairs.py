@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, POOL_PROTOCOLS_OF_LISTENER
+from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER, PROMETHEUS_PROTOCOL
 from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 
 
@@ -20,4 +20,4 @@ def test_pool_protocol_that_does_not_fit_is_refused_with_those_that_do() -> None
 
 def test_listener_without_children_is_refused_whatever_the_pool() -> None:
     with pytest.raises(Invalid, match="cannot have child objects"):
-        check_protocol_pair(CHILDLESS_PROTOCOL, "HTTP")
+        check_protocol_pair(PROMETHEUS_PROTOCOL, "HTTP")

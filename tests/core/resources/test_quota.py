@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.kit.errors import Invalid, QuotaMet
+from evenkeel.core.kit.errors import Invalid, QuotaReached
 from evenkeel.core.resources.catalogue import parse_profile_data, zone_group_of
 from evenkeel.core.resources.quota import TITLES, UNLIMITED, Quotas, exceeded_quotas
 
@@ -32,7 +32,7 @@ def test_own_limits_stand_in_place_of_the_defaults(own: dict[str, int | None]) -
 
 
 def test_a_refusal_reads_as_octavias() -> None:
-    assert str(QuotaMet(["Pool", "L7 Rule"])) == "Quota has been met for resources: Pool, L7 Rule"
+    assert str(QuotaReached(["Pool", "L7 Rule"])) == "Quota has been met for resources: Pool, L7 Rule"
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "1", "null", '{"a": }', "[" * 4000])

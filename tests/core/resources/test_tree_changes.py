@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from evenkeel.core.resources.attributes import CONTENT
+from evenkeel.core.resources.attributes import CONTENT_ATTRIBUTES
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -22,9 +22,9 @@ from evenkeel.core.resources.model import (
 )
 from evenkeel.core.resources.tree_changes import (
     InsertObjects,
+    MarkObjectsChanged,
     OverwriteObjects,
     RemoveObjects,
-    TouchObjects,
     children_of,
     first_fixed_difference,
     tree_changes,
@@ -145,7 +145,7 @@ class Database:
         elif isinstance(step, OverwriteObjects):
             rows.update({row.id: replace(rows[row.id], **content(row), deleted=False) for row in step.rows})
         else:
-            assert isinstance(step, TouchObjects)
+            assert isinstance(step, MarkObjectsChanged)
             assert all(not rows[id_].deleted for id_ in step.ids)
             self.touched |= {(step.kind, id_) for id_ in step.ids}
 
@@ -182,7 +182,7 @@ def assert_distinct(keys: Iterable[Any]) -> None:
 
 
 def content(row: Any) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in CONTENT[type(row)]}
+    return {name: getattr(row, name) for name in CONTENT_ATTRIBUTES[type(row)]}
 
 
 def contents(tree: LoadBalancerTree) -> dict[str, dict[str, Any]]:
@@ -288,4 +288,4 @@ def test_a_change_touches_its_parents_and_the_listeners_that_send_to_its_pool(
     change: dict[str, Any], touched: set[str]
 ) -> None:
     steps = tree_changes(FULL, replace(FULL, **change)).steps
-    assert {id_ for step in steps if isinstance(step, TouchObjects) for id_ in step.ids} == touched
+    assert {id_ for step in steps if isinstance(step, MarkObjectsChanged) for id_ in step.ids} == touched

@@ -1,4 +1,4 @@
-from evenkeel.core.status.changes import contradicts_database, entries_since, is_known
+from evenkeel.core.status.changes import change_entries_since, contradicts_database, is_change_in_history
 from evenkeel.core.status.outcomes import Applied
 
 EARLIER = "3:aaaaaaaa 4:bbbbbbbb "
@@ -10,7 +10,9 @@ def outcome(revision: int, change_id: str) -> Applied:
 
 
 def known(revision: int, change_id: str) -> bool:
-    return is_known(outcome(revision, change_id), revision=5, change_id="cccccccc-5", earlier_changes=EARLIER)
+    return is_change_in_history(
+        outcome(revision, change_id), revision=5, change_id="cccccccc-5", earlier_changes=EARLIER
+    )
 
 
 def test_an_outcome_counts_for_the_change_it_names() -> None:
@@ -33,7 +35,7 @@ def test_a_change_that_the_database_does_not_have_any_more_contradicts_it() -> N
 
 
 def test_confirmed_changes_are_forgotten() -> None:
-    assert entries_since(EARLIER, 4) == "4:bbbbbbbb "
-    assert entries_since(EARLIER, 3) == EARLIER
-    assert entries_since("a:b 7 " + EARLIER, 9) == ""
-    assert entries_since("bbb 4:bbbbbbbb ", 0) == "4:bbbbbbbb "  # the limit has cut the first
+    assert change_entries_since(EARLIER, 4) == "4:bbbbbbbb "
+    assert change_entries_since(EARLIER, 3) == EARLIER
+    assert change_entries_since("a:b 7 " + EARLIER, 9) == ""
+    assert change_entries_since("bbb 4:bbbbbbbb ", 0) == "4:bbbbbbbb "  # the limit has cut the first

@@ -4,9 +4,9 @@ import pytest
 
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import (
-    UNWATCHED,
-    WATCHED_AGAIN,
-    child_status,
+    STATUS_WHEN_OBSERVED_AGAIN,
+    STATUS_WHEN_UNOBSERVED,
+    child_status_from_load_balancer,
     member_status_after_confirmation,
     status_after_confirmation,
     unobserved_status,
@@ -42,11 +42,11 @@ def test_unobserved_object_is_online_if_enabled() -> None:
 def test_below_a_load_balancer_out_of_reach_nothing_states_that_it_works() -> None:
     kept = {S.OFFLINE, S.NO_MONITOR}
     for was in S:
-        assert child_status(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
-        assert child_status(was, S.ERROR) is (was if was in kept else S.ERROR)
+        assert child_status_from_load_balancer(was, S.OFFLINE) is (was if was in kept else S.OFFLINE)
+        assert child_status_from_load_balancer(was, S.ERROR) is (was if was in kept else S.ERROR)
 
 
 def test_unwatched_online_is_degraded_and_restored() -> None:
-    for was, now in UNWATCHED.items():
-        assert WATCHED_AGAIN[now] is was
-    assert set(UNWATCHED) == {S.ONLINE}
+    for was, now in STATUS_WHEN_UNOBSERVED.items():
+        assert STATUS_WHEN_OBSERVED_AGAIN[now] is was
+    assert set(STATUS_WHEN_UNOBSERVED) == {S.ONLINE}

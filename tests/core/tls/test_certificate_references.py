@@ -1,14 +1,14 @@
 """What listeners and pools refer to."""
 
 from evenkeel.core.resources.model import ListenerSpec, PoolSpec
-from evenkeel.core.tls.certificate_references import REFERENCES, SIGNED_BY, references_of
+from evenkeel.core.tls.certificate_references import CA_ATTRIBUTE_OF_REVOCATION_LIST, REFERENCES, references_of
 from evenkeel.core.tls.certificates import CertificateKind
 
 
 def test_every_reference_of_listeners_and_pools_is_known() -> None:
     named = {name for spec in (ListenerSpec, PoolSpec) for name in spec.__struct_fields__ if "container_ref" in name}
     assert named == REFERENCES.keys()
-    assert set(SIGNED_BY) | set(SIGNED_BY.values()) <= named
+    assert set(CA_ATTRIBUTE_OF_REVOCATION_LIST) | set(CA_ATTRIBUTE_OF_REVOCATION_LIST.values()) <= named
 
 
 def test_references_of_a_listener_and_a_pool() -> None:

@@ -2,16 +2,23 @@
 
 import pytest
 
-from evenkeel.core.tls.tls import ANY_TLS, DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST_CIPHERS, TLS_VERSIONS, TlsRules
+from evenkeel.core.tls.tls import (
+    DEFAULT_CIPHERS,
+    DEFAULT_VERSIONS,
+    TLS13_CIPHERS,
+    TLS_VERSIONS,
+    UNRESTRICTED_TLS,
+    TlsRules,
+)
 
 RSA_AES = "ECDHE-RSA-AES128-GCM-SHA256"
 TLS13 = "TLS_AES_128_GCM_SHA256"
 
 
 def test_nothing_is_forbidden_by_default() -> None:
-    assert ANY_TLS.forbidden_versions(TLS_VERSIONS) == ()
-    assert ANY_TLS.forbidden_ciphers("ALL:NULL") == ()
-    assert (ANY_TLS.default_ciphers, ANY_TLS.default_versions) == (DEFAULT_CIPHERS, DEFAULT_VERSIONS)
+    assert UNRESTRICTED_TLS.forbidden_versions(TLS_VERSIONS) == ()
+    assert UNRESTRICTED_TLS.forbidden_ciphers("ALL:NULL") == ()
+    assert (UNRESTRICTED_TLS.default_ciphers, UNRESTRICTED_TLS.default_versions) == (DEFAULT_CIPHERS, DEFAULT_VERSIONS)
 
 
 @pytest.mark.parametrize("at", range(len(TLS_VERSIONS)))
@@ -51,12 +58,12 @@ def test_defaults_leave_out_what_is_prohibited() -> None:
 
 def test_ciphers_of_older_versions_do_not_let_prohibited_ones_of_the_newest_through() -> None:
     rules = TlsRules(prohibited_ciphers=frozenset({RSA_AES, TLS13}))
-    assert rules.unnamed_ciphers("AES256-SHA", DEFAULT_VERSIONS) == (TLS13,)
-    assert rules.unnamed_ciphers("AES256-SHA:TLS_AES_256_GCM_SHA384", DEFAULT_VERSIONS) == ()
-    assert rules.unnamed_ciphers("AES256-SHA", ("TLSv1.2",)) == ()
-    assert ANY_TLS.unnamed_ciphers("AES256-SHA", DEFAULT_VERSIONS) == ()
+    assert rules.implicitly_used_prohibited_ciphers("AES256-SHA", DEFAULT_VERSIONS) == (TLS13,)
+    assert rules.implicitly_used_prohibited_ciphers("AES256-SHA:TLS_AES_256_GCM_SHA384", DEFAULT_VERSIONS) == ()
+    assert rules.implicitly_used_prohibited_ciphers("AES256-SHA", ("TLSv1.2",)) == ()
+    assert UNRESTRICTED_TLS.implicitly_used_prohibited_ciphers("AES256-SHA", DEFAULT_VERSIONS) == ()
 
 
 def test_the_newest_is_no_default_where_all_its_ciphers_are_prohibited() -> None:
-    assert TlsRules(prohibited_ciphers=NEWEST_CIPHERS).default_versions == ("TLSv1.2",)
-    assert TlsRules(prohibited_ciphers=NEWEST_CIPHERS, minimum_version="TLSv1.3").default_versions == ()
+    assert TlsRules(prohibited_ciphers=TLS13_CIPHERS).default_versions == ("TLSv1.2",)
+    assert TlsRules(prohibited_ciphers=TLS13_CIPHERS, minimum_version="TLSv1.3").default_versions == ()

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.devices.adoption import FoundNetworks, TakenNetworks, services_after_adoption
+from evenkeel.core.devices.adoption import AdoptedNetworks, FoundNetworks, services_after_adoption
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.networking.networks import AddressUse, ServiceNetwork
 from tests.devices.bigip.f5_agent import links, services, tenants
@@ -74,7 +74,7 @@ def adopted(
 ) -> tuple[ServiceDefinition, ...]:
     """The definitions after controllers have taken over what was found, without addresses of these uses."""
     kept = tuple(each for each in found.addresses if each.use not in without)
-    taken = TakenNetworks(route_domain=found.route_domain, addresses=kept, route_domains=found.route_domains)
+    taken = AdoptedNetworks(route_domain=found.route_domain, addresses=kept, route_domains=found.route_domains)
     return services_after_adoption(services, taken)
 
 

@@ -50,7 +50,7 @@ async def add_operators_objects(rig: BigIpRig) -> None:
         await hands.call("POST", "ltm/profile/tcp", {"name": "tcp-of-operator", "defaultsFrom": "/Common/tcp"})
 
 
-EVERYTHING = {
+ALL_CAPABILITIES = {
     "lbaas_ctcp": "tcp-of-operator",
     "lbaas_stcp": "tcp-lan-optimized",
     "lbaas_cssl_profile": "clientssl",
@@ -67,7 +67,7 @@ EVERYTHING = {
 
 async def test_every_tag_comes_and_goes(rig: BigIpRig, tmp_path: Path) -> None:
     await add_operators_objects(rig)
-    write(tmp_path, web=EVERYTHING)
+    write(tmp_path, web=ALL_CAPABILITIES)
     owner = rig.owner(esd_dir=str(tmp_path))
     assert not error_of(await owner.apply(batch(using())))
     plain = await rig.content()

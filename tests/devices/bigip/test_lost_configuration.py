@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.core.devices.device import Observation
 from evenkeel.core.devices.service import ServiceMember
-from evenkeel.core.kit.errors import GuardLost
+from evenkeel.core.kit.errors import OwnershipGuardLost
 from evenkeel.core.resources.model import Vip
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
@@ -250,7 +250,7 @@ async def test_plan_made_before_a_device_was_wiped_is_not_written(rig: BigIpRig)
     await agent.take_over(service().project_id, 1, session_of(1))
     await agent.apply(batch(service(), service(2), complete=True))
     await lose(rig, "bigip-1", "wiped")
-    with pytest.raises(GuardLost):
+    with pytest.raises(OwnershipGuardLost):
         await agent.apply(batch(service(members=1, revision=2)))
     assert not await rig.content()
     assert (await agent.check())[0].problem == ""

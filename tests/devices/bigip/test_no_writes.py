@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.devices.device import PartitionOutcome
-from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
 from evenkeel.devices.bigip.icontrol.answers import response_error
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -69,7 +69,7 @@ async def test_one_that_takes_the_guard_late_is_not_built_from_one_change(pair: 
     await new.apply(batch(service(), service(2), epoch=2, complete=True))
     pair.emulator.faults.clear()
     for _ in range(2):
-        with pytest.raises(GuardLost):
+        with pytest.raises(OwnershipGuardLost):
             await new.apply(batch(service(2, members=1), epoch=2))
     assert await Hands(pair.emulator, "bigip-2").content() == before
     await new.take_over(PROJECT, 2, session_of(2))

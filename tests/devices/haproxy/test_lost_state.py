@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
-from evenkeel.core.kit.errors import DeviceRejected, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, OwnershipGuardLost, StaleOwner
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.haproxyd import wire
@@ -53,7 +53,7 @@ async def test_a_daemon_that_lost_its_state_takes_nothing_but_everything(rig: Ha
     now = await life(agent)
     assert now[0] != before[0] and now[1] != before[1]
     for change in (batch(service(revision=2, members=1)), batch(service(), complete=True)):
-        with pytest.raises(GuardLost) as refusal:
+        with pytest.raises(OwnershipGuardLost) as refusal:
             await agent.apply(change)
         assert refusal.value.seen_epoch is None
     assert [await serves(rig.box, number) for number in (1, 2)] == [True, True]
@@ -74,7 +74,7 @@ async def test_an_older_copy_of_the_state_takes_nothing_but_everything(rig: Hapr
     copy = rig.box.folder / "copy"
     shutil.copytree(state_of(rig.box), copy)
     await rig.box.start()
-    with pytest.raises(GuardLost):  # also after a mere restart
+    with pytest.raises(OwnershipGuardLost):  # also after a mere restart
         await agent.apply(batch(service()))
     await agent.take_over(PROJECT, 1, session_of(1))
     assert (await agent.apply(batch(service(), service(2), complete=True))).writes == 1
@@ -83,7 +83,7 @@ async def test_an_older_copy_of_the_state_takes_nothing_but_everything(rig: Hapr
     await restarted_with(rig.box, copy)  # its guard names this owner, too
     assert (await life(agent))[0] == before[0] and (await life(agent))[1] != before[1]
     assert (await agent.observe()).configurations.keys() == {"lb-1"}
-    with pytest.raises(GuardLost):
+    with pytest.raises(OwnershipGuardLost):
         await agent.apply(batch(service(revision=2)))
     await agent.take_over(PROJECT, 1, session_of(1))
     await agent.apply(batch(service(), service(2), complete=True))
@@ -131,7 +131,7 @@ async def test_files_removed_under_a_running_daemon_are_restored(rig: HaproxyRig
         return well and state.identity == before[0] and state.incarnation != before[1]
 
     await eventually(whole)
-    with pytest.raises(GuardLost):
+    with pytest.raises(OwnershipGuardLost):
         await rig.agents[0].apply(batch(service()))
     assert (await agent.apply(batch(service(), complete=True))).writes == 0
     assert await serves(rig.box, 1)

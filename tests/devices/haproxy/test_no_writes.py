@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from tests.devices.haproxy.rig import PARTITION, Box, HaproxyRig
@@ -66,7 +66,7 @@ async def test_one_that_takes_the_guard_late_is_not_built_from_one_change(pair: 
     await new.apply(batch(service(), service(2), epoch=2, complete=True))
     full.clear()
     for _ in range(2):
-        with pytest.raises(GuardLost):
+        with pytest.raises(OwnershipGuardLost):
             await new.apply(batch(service(2, revision=2), epoch=2))
         assert held(second) == (2, [1])
     await new.take_over(PROJECT, 2, session_of(2))

@@ -3,7 +3,7 @@
 import pytest
 
 from evenkeel.core.kit.errors import (
-    AuthorityUnreadable,
+    CaCertificateUnreadable,
     CertificateError,
     CertificateTooLarge,
     RevocationListMismatch,
@@ -56,12 +56,12 @@ def test_a_certificate_with_a_key_has_another_identity_than_as_an_authority() ->
 @pytest.mark.parametrize(
     ("kind", "authority", "revoked", "named"),
     [
-        (AuthorityUnreadable, b"rubbish", None, CA),
-        (AuthorityUnreadable, ROOT.pem.replace(b"MII", b"MIA"), None, CA),
-        (AuthorityUnreadable, ROOT.signed_list(), None, CA),
-        (AuthorityUnreadable, LEAF.pem, None, CA),
-        (AuthorityUnreadable, ROOT.pem + LEAF.pem, None, CA),
-        (AuthorityUnreadable, ROOT.pem + Issued("weak", None, rsa_key(1024), ca=True).pem, None, CA),
+        (CaCertificateUnreadable, b"rubbish", None, CA),
+        (CaCertificateUnreadable, ROOT.pem.replace(b"MII", b"MIA"), None, CA),
+        (CaCertificateUnreadable, ROOT.signed_list(), None, CA),
+        (CaCertificateUnreadable, LEAF.pem, None, CA),
+        (CaCertificateUnreadable, ROOT.pem + LEAF.pem, None, CA),
+        (CaCertificateUnreadable, ROOT.pem + Issued("weak", None, rsa_key(1024), ca=True).pem, None, CA),
         (CertificateTooLarge, b"x" * (AUTHORITY_BYTES_MAX + 1), None, CA),
         (CertificateTooLarge, ROOT.pem * 201, None, CA),
         (RevocationListUnreadable, ROOT.pem, b"rubbish", CRL),

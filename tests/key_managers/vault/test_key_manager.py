@@ -15,7 +15,7 @@ from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.core.kit.errors import (
-    AuthorityUnreadable,
+    CaCertificateUnreadable,
     CertificateError,
     CertificateNotFound,
     CertificateTooLarge,
@@ -191,7 +191,7 @@ async def test_unusable_secret_is_refused_with_its_reference(
 async def test_authorities_and_lists_without_their_field_are_reported(vault: Vault, manager: KeyManager) -> None:
     reference = vault.put("p1", "empty", password="x")
 
-    with pytest.raises(AuthorityUnreadable, match="no field certificate or value"):
+    with pytest.raises(CaCertificateUnreadable, match="no field certificate or value"):
         await manager.authority(reference, P1)
     with pytest.raises(RevocationListUnreadable, match="no field revocation_list or value"):
         await manager.revocation_list(reference, P1)

@@ -10,15 +10,15 @@ from openstack.connection import Connection
 from evenkeel.core.devices.adoption import FoundAddress
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.attachment import DevicePort, TakenAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, DevicePort
 from evenkeel.core.networking.network import (
-    LostPort,
+    MissingVipPort,
+    PortMark,
     PortOptions,
-    VipPort,
-    lbaas_v1_port,
-    lbaas_v2_port,
-    octavia_port,
-    port_mark,
+    lbaas_v1_port_mark,
+    lbaas_v2_port_mark,
+    octavia_port_mark,
+    port_mark_by_owner,
 )
 from evenkeel.core.networking.networks import AddressUse, MemberHost
 from evenkeel.core.networking.vip_plans import VipPlan
@@ -51,8 +51,8 @@ async def test_the_port_is_marked_as_octavia_marks_it_and_is_the_projects(neutro
 @pytest.mark.parametrize(
     ("marked", "shown"),
     [
-        (lbaas_v2_port("x-1"), ("loadbalancer-x-1", "neutron:LOADBALANCERV2", "x-1")),
-        (lbaas_v1_port("x-2"), ("vip-x-2", "neutron:LOADBALANCER", "x-2")),
+        (lbaas_v2_port_mark("x-1"), ("loadbalancer-x-1", "neutron:LOADBALANCERV2", "x-1")),
+        (lbaas_v1_port_mark("x-2"), ("vip-x-2", "neutron:LOADBALANCER", "x-2")),
     ],
 )
 async def test_the_older_apis_have_their_own_marks(
@@ -290,7 +290,7 @@ async def test_ports_that_f5s_agent_made_for_its_addresses_become_ours(neutron: 
         index=0,
         binding_host="agent-1",
     )
-    taken = TakenAddress(port=place, address="10.77.0.101", port_id=theirs.id, claim=claim)
+    taken = DeviceAddressPort(port=place, address="10.77.0.101", port_id=theirs.id, claim=claim)
     for _ in range(2):
         await world.driver.adopt_port(taken)
         port = neutron.network.get_port(theirs.id)
@@ -385,9 +385,9 @@ async def test_a_tenants_own_port_is_bound_while_it_is_used_and_stays(neutron: C
     assert not await world.driver.release_vip(plan.claim)
 
 
-def lost(world: World, plan: VipPlan, mark: VipPort) -> LostPort:
+def lost(world: World, plan: VipPlan, mark: PortMark) -> MissingVipPort:
     assert plan.address is not None
-    return LostPort(
+    return MissingVipPort(
         project_id=ProjectId(world.project_id),
         network_id=plan.network_id,
         addresses=((plan.subnet_id, plan.address),),
@@ -409,16 +409,16 @@ async def test_port_of_another_request_is_found_by_its_marks_for_its_project_onl
     assert await world.driver.find_vip(**search, subnet_id=world.subnet_id) is None
 
 
-@pytest.mark.parametrize("mark", [octavia_port, lbaas_v2_port, lbaas_v1_port])
+@pytest.mark.parametrize("mark", [octavia_port_mark, lbaas_v2_port_mark, lbaas_v1_port_mark])
 async def test_a_lost_port_is_made_again_with_its_address(
-    neutron: Connection, world: World, mark: Callable[[LoadBalancerId], VipPort]
+    neutron: Connection, world: World, mark: Callable[[LoadBalancerId], PortMark]
 ) -> None:
     marked = mark(LoadBalancerId("lb-1"))
     plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-1", marked=marked)
     others = [(await world.plan(subnet_id=world.subnet_id, load_balancer_id=f"lb-{n}")).port_id for n in (2, 3)]
     neutron.network.delete_port(plan.port_id)
     assert await world.driver.find_existing_ports([plan.port_id, *others]) == frozenset(others)
-    assert port_mark(marked.device_owner, marked.device_id) == marked
+    assert port_mark_by_owner(marked.device_owner, marked.device_id) == marked
 
     again = await world.driver.recreate_vip_port(lost(world, plan, marked), PortOptions(binding_host="agent-1"))
 
@@ -435,7 +435,7 @@ async def test_a_lost_port_whose_address_is_taken_is_a_conflict_that_names_it(
     plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-1")
     neutron.network.delete_port(plan.port_id)
     thief = neutron.network.create_port(network_id=world.network_id, fixed_ips=[{"ip_address": plan.address}])
-    mark = octavia_port(LoadBalancerId("lb-1"))
+    mark = octavia_port_mark(LoadBalancerId("lb-1"))
     with pytest.raises(Conflict, match=f"another port has its address now: {plan.address}"):
         await world.driver.recreate_vip_port(lost(world, plan, mark), PortOptions())
     neutron.network.delete_port(thief)

@@ -10,7 +10,12 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.resources.model import Listener, LoadBalancer
 from evenkeel.core.tls.acme.progress import AdvancedProgress
 from evenkeel.core.tls.acme.values import AcmeCertificate, AcmeProgress, AcmeState, AcmeStep
-from evenkeel.core.tls.certificates import CheckedCertificate, DueCertificate, ReferenceQuery, awaited_certificate
+from evenkeel.core.tls.certificates import (
+    CheckedCertificate,
+    DueCertificate,
+    ReferenceQuery,
+    certificate_awaiting_issue,
+)
 from evenkeel.store.records import schema
 from evenkeel.store.renewals import contents
 from tests.store.acme.test_certificates import new, taken
@@ -20,7 +25,9 @@ from tests.store.ownership_world import World, applied, world_fixture
 __all__ = ["world_fixture"]
 
 REFERENCE = "acme://www.example.org,example.org"
-ISSUED = CheckedCertificate(reference=REFERENCE, kind=awaited_certificate(REFERENCE).kind, sha256="b" * 64, facts=FACTS)
+ISSUED = CheckedCertificate(
+    reference=REFERENCE, kind=certificate_awaiting_issue(REFERENCE).kind, sha256="b" * 64, facts=FACTS
+)
 UNPROVEN = "www.example.org has no address in the DNS."
 AWAITED_SECONDS = 3600.0
 
@@ -35,7 +42,7 @@ async def add_listener(world: World, root: LoadBalancer, reference: str = REFERE
         protocol_port=443,
         **{"default_tls_container_ref": reference, **values},
     )
-    await world.store.tenants.add_listener(row, certificates=[awaited_certificate(reference)], project_id=None)
+    await world.store.tenants.add_listener(row, certificates=[certificate_awaiting_issue(reference)], project_id=None)
     return row
 
 
@@ -334,7 +341,7 @@ async def references_on_devices(world: World, root: LoadBalancer) -> tuple[str |
 
 async def test_a_changed_listener_serves_what_it_has_until_its_certificate_is_issued(world: World) -> None:
     root, row = await served(world)
-    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    await change(world, row, certificate_awaiting_issue(REFERENCE), default_tls_container_ref=REFERENCE)
     stored: Listener = await world.store.tenants.get(Listener, row.id, project_id=None)
     assert (stored.default_tls_container_ref, stored.provisioning_status) == (REFERENCE, "PENDING_UPDATE")
     assert await references_on_devices(world, root) == ("old", ("sni",))
@@ -362,7 +369,7 @@ async def test_a_changed_listener_serves_what_it_has_until_its_certificate_is_is
 
 async def test_a_changed_listener_whose_order_fails_is_in_error_and_online(world: World) -> None:
     root, row = await served(world)
-    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    await change(world, row, certificate_awaiting_issue(REFERENCE), default_tls_container_ref=REFERENCE)
     await report_newest(world, root)
     await note(world, await taken(world), AcmeProgress(state=AcmeState.FAILED, problem="refused", failures=1), 300.0)
     assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "ONLINE")
@@ -374,7 +381,7 @@ async def test_a_changed_listener_whose_order_fails_is_in_error_and_online(world
 
 async def test_a_listener_that_waits_may_return_to_what_it_serves(world: World) -> None:
     root, row = await served(world)
-    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
+    await change(world, row, certificate_awaiting_issue(REFERENCE), default_tls_container_ref=REFERENCE)
     await change(world, row, OLD, default_tls_container_ref="old", sni_container_refs=())
     assert await references_on_devices(world, root) == ("old", ())
     await report_newest(world, root)
@@ -386,8 +393,8 @@ async def test_a_listener_that_waits_for_two_certificates_serves_what_it_has_unt
     root, row = await served(world)
     other = "acme://other.example.org"
     await world.store.acme.store_request(new("other", reference=other))
-    await change(world, row, awaited_certificate(REFERENCE), default_tls_container_ref=REFERENCE)
-    await change(world, row, awaited_certificate(other), sni_container_refs=(other,))
+    await change(world, row, certificate_awaiting_issue(REFERENCE), default_tls_container_ref=REFERENCE)
+    await change(world, row, certificate_awaiting_issue(other), sni_container_refs=(other,))
     found = {each.reference: each for each in await world.store.renewals.take_due(limit=9)}
     await world.store.renewals.note_content(found[REFERENCE], ISSUED)
     assert await references_on_devices(world, root) == ("old", ("sni",))
@@ -402,5 +409,5 @@ async def test_a_new_listener_that_waits_and_gets_another_requested_certificate_
     root, row = await waiting(world)
     other = "acme://other.example.org"
     await world.store.acme.store_request(new("other", reference=other))
-    await change(world, row, awaited_certificate(other), default_tls_container_ref=other)
+    await change(world, row, certificate_awaiting_issue(other), default_tls_container_ref=other)
     assert row.id not in {each.id for each in (await definition(world, root)).listeners}

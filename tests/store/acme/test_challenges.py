@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.devices.service import ServiceDefinition, definition_of
+from evenkeel.core.devices.service import ServiceDefinition, service_definition_of_tree
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, AuthorizationStatus
@@ -116,7 +116,7 @@ async def test_a_load_balancer_stays_prepared_for_the_next_order_until_the_certi
     async def place(certificate: AcmeCertificate, *tokens: str) -> tuple[int, ServiceDefinition]:
         wanted = {id_: [authorization(token) for token in tokens]} if tokens else {}
         _, changes = await world.store.acme.replace_challenges(certificate, wanted)
-        return len(changes), definition_of(LoadBalancerTree(load_balancer=await stored(world, root.id)))
+        return len(changes), service_definition_of_tree(LoadBalancerTree(load_balancer=await stored(world, root.id)))
 
     for tokens in (("a", "b"), ("c",)):
         changes, service = await place(one, *tokens)

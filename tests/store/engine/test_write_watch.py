@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine import write_watch
 from evenkeel.store.engine.write_watch import WriteWatch
@@ -19,7 +19,7 @@ from evenkeel.store.writing.events import MAX_EVENT_TEXT_CHARACTERS, event_row, 
 from tests.services.postgres import PostgreSQL, SharedPostgreSQL
 from tests.waiting import eventually
 
-SEEN = SeenController(id="c", host="h", url="u", version="v")
+SEEN = ControllerHeartbeat(id="c", host="h", url="u", version="v")
 
 
 async def is_refused(store: SqlStore) -> bool:

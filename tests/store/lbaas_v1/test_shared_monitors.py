@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.service import definition_of
-from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet
+from evenkeel.core.devices.service import service_definition_of_tree
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaReached
 from evenkeel.core.resources import pool_rooted
 from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.resources.pool_rooted import SharedMonitor
@@ -83,7 +83,7 @@ async def test_a_monitor_takes_its_place_in_each_pool_it_is_associated_with(stor
     for each in trees:
         (row,) = await live(store, each.load_balancer.id)
         assert (row.shared_monitor_id, row.url_path, row.id != made.id) == (made.id, "/up", True)
-        service = definition_of(await store.tenants.tree(each.load_balancer.id, project_id=None))
+        service = service_definition_of_tree(await store.tenants.tree(each.load_balancer.id, project_id=None))
         assert service.pools[0].monitor is not None
         assert service.pools[0].monitor.url_path == "/up"
     uses = (await listed(store))[made.id].uses
@@ -305,7 +305,7 @@ async def test_a_monitor_counts_once_however_many_pools_share_it(store: SqlStore
         await store.tenants.add_pool(row, (), None, listener_id=None, project_id=PROJECT)
         await associate(store, row.id, made.id)
 
-    with pytest.raises(QuotaMet, match="Health Monitor"):
+    with pytest.raises(QuotaReached, match="Health Monitor"):
         await store.lbaas_v1.add_shared_monitor(shared())
 
 

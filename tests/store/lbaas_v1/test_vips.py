@@ -9,10 +9,10 @@ from sqlalchemy import update
 
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.service import NO_VIP, definition_of
+from evenkeel.core.devices.service import NO_VIP, service_definition_of_tree
 from evenkeel.core.kit.backoff import Backoff
-from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, NotFound, QuotaMet
-from evenkeel.core.networking.network import PortClaim, lbaas_v1_port
+from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, NotFound, QuotaReached
+from evenkeel.core.networking.network import PortClaim, lbaas_v1_port_mark
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Pool, SessionPersistence
 from evenkeel.core.resources.statuses import ProvisioningStatus
@@ -77,7 +77,7 @@ async def applied(store: SqlStore, load_balancer_id: str, revision: int | None =
 async def test_a_pool_without_vip_is_for_its_device_nothing_and_becomes_active(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
-    service = definition_of(await store.tenants.tree(made.load_balancer_id, project_id=None))
+    service = service_definition_of_tree(await store.tenants.tree(made.load_balancer_id, project_id=None))
     assert (service.deleted, service.vip, service.pools) == (True, NO_VIP, ())
 
     await applied(store, made.load_balancer_id)
@@ -102,7 +102,7 @@ async def test_a_vip_brings_its_pool_a_listener_an_address_and_persistence(store
     assert root.provisioning_status is ProvisioningStatus.PENDING_UPDATE
     assert tree.pools[0].session_persistence == PERSISTENCE
     assert tree.pools[0].provisioning_status is ProvisioningStatus.PENDING_UPDATE
-    service = definition_of(tree)
+    service = service_definition_of_tree(tree)
     assert not service.deleted
     assert [row.default_pool_id for row in service.listeners] == [made.id]
     assert change.owner is not None
@@ -163,7 +163,7 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
     tree = await store.tenants.tree(made.load_balancer_id, project_id=None)
     assert tree.load_balancer.vip is not None
     assert tree.load_balancer.vip_leaving_revision == gone.revision
-    assert definition_of(tree).deleted
+    assert service_definition_of_tree(tree).deleted
     for refused in (make_vip(store, made.id), create(store, bare(), address="10.0.0.9")):
         with pytest.raises(Conflict):
             await refused
@@ -180,7 +180,7 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
     with pytest.raises(NotFound):
         await store.tenants.get(Listener, listener_id, project_id=None)
     await make_vip(store, made.id, address="10.0.0.9")
-    assert not definition_of(await store.tenants.tree(made.load_balancer_id, project_id=None)).deleted
+    assert not service_definition_of_tree(await store.tenants.tree(made.load_balancer_id, project_id=None)).deleted
 
 
 async def test_vip_that_was_never_placed_frees_its_address_at_once(store: SqlStore) -> None:
@@ -239,7 +239,7 @@ async def test_vip_waits_for_its_pool_where_immutability_is_strict(store: SqlSto
 
 
 def claim_from_row(vip_id: str) -> PortClaim:
-    port = lbaas_v1_port(vip_id)
+    port = lbaas_v1_port_mark(vip_id)
     return PortClaim(claim_id=vip_id, device_owner=port.device_owner, device_id=port.device_id)
 
 
@@ -386,7 +386,7 @@ async def test_a_vip_counts_as_a_listener(store: SqlStore) -> None:
     first, second = await make_pool(store), await make_pool(store)
     await make_vip(store, first.id)
 
-    with pytest.raises(QuotaMet, match="Listener"):
+    with pytest.raises(QuotaReached, match="Listener"):
         await make_vip(store, second.id)
 
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import Table, update
 
-from evenkeel.core.control.mirrors import IDS_MAX, MirrorMark
+from evenkeel.core.control.mirrors import IDS_MAX, MirroredSourceState
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.mirrors.changes import OLDEST_SECONDS, OVERLAP_SECONDS
@@ -23,7 +23,9 @@ async def mirrored(store: SqlStore, snapshot: float = 1.0) -> LoadBalancerTree:
     vip = replace(VIP, network_id=f"n{snapshot}")
     what = tree(vip=vip)
     await store.mirrors.put_mirrored(
-        what, replace(PLAN, network_id=vip.network_id), MirrorMark(provider="prod", snapshot=snapshot, digest="")
+        what,
+        replace(PLAN, network_id=vip.network_id),
+        MirroredSourceState(provider="prod", snapshot=snapshot, digest=""),
     )
     for table in (*CHILD_TABLES, schema.load_balancer):
         await touch(store, table, ago_seconds=OVERLAP_SECONDS * 3)

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.control.mirrors import MirrorMark
+from evenkeel.core.control.mirrors import MirroredSourceState
 from evenkeel.core.control.writes import Change
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.resources.limits import LimitMet
+from evenkeel.core.resources.limits import ObjectLimitReached
 from evenkeel.core.resources.model import LoadBalancerTree, Vip
 from evenkeel.core.resources.tree_changes import children_of, tree_changes
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
@@ -30,8 +30,8 @@ def whole(members: int = 2) -> LoadBalancerTree:
     return with_policies(tree(members=members, vip=VIP))
 
 
-def mark(snapshot: float, **more: Any) -> MirrorMark:
-    return MirrorMark(provider="prod", snapshot=snapshot, digest="d", **more)
+def mark(snapshot: float, **more: Any) -> MirroredSourceState:
+    return MirroredSourceState(provider="prod", snapshot=snapshot, digest="d", **more)
 
 
 async def put(store: SqlStore, what: LoadBalancerTree, snapshot: float = 1.0, **more: Any) -> Change | None:
@@ -114,6 +114,6 @@ async def test_more_objects_than_a_load_balancer_may_have_are_refused(store: Sql
     limits = replace(StoreOptions().load_balancer_limits, member=1)
     small = SqlStore(store.database, StoreOptions(load_balancer_limits=limits))
     wanted = whole()
-    with pytest.raises(LimitMet, match="at most 1 members"):
+    with pytest.raises(ObjectLimitReached, match="at most 1 members"):
         await put(small, wanted)
     assert await store.mirrors.find_mirrored(wanted.load_balancer.id) is None

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
-from evenkeel.core.networking.attachment import DevicePort, DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, DevicePort, KnownSubnet, NetworkToReread
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import AddressUse, MemberHost, NetworkType
 from evenkeel.core.ports import FoundServices
@@ -58,14 +58,14 @@ async def read(world: World, problems: dict[Any, str] | None = None) -> FoundSer
     )
 
 
-async def taken(world: World, port: DevicePort, address: str) -> TakenAddress:
+async def taken(world: World, port: DevicePort, address: str) -> DeviceAddressPort:
     """A port that was made."""
     claim = PortClaim(claim_id=str(uuid.uuid4()), device_owner="network:evenkeel", device_id="x")
     await world.store.device_ports.claim_vip(claim, grace_seconds=600.0)
-    return TakenAddress(port=port, address=address, port_id=str(uuid.uuid4()), claim=claim)
+    return DeviceAddressPort(port=port, address=address, port_id=str(uuid.uuid4()), claim=claim)
 
 
-async def make_ports(world: World, ports: tuple[DevicePort, ...], base: str = "10.1.0") -> list[TakenAddress]:
+async def make_ports(world: World, ports: tuple[DevicePort, ...], base: str = "10.1.0") -> list[DeviceAddressPort]:
     shard = await world.shard_of("p1")
     made = [await taken(world, port, f"{base}.{number}") for number, port in enumerate(ports, 5)]
     for each in made:
@@ -198,7 +198,7 @@ async def test_due_facts_are_taken_once_and_unused_facts_deleted(world: World) -
     for address in ("10.1.0.99", "10.1.0.98"):  # there is no member any more at the second one
         await store.store_hosts("net-1", {address: MemberHost(address=address, mac_address="")})
     assert await store.take_due_facts(older_seconds=3600.0, limit=10) == ()
-    expected = DueFacts(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
+    expected = NetworkToReread(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
     assert await store.take_due_facts(older_seconds=ALWAYS, limit=10) == (expected,)
     names = await world.store.database.read(lambda connection: set(connection.scalars(select(schema.subnet.c.id))))
     assert "sub-2" not in names and len(await world.rows(schema.member_host)) == 1
@@ -241,7 +241,7 @@ async def test_facts_that_the_network_service_lacked_are_read_again_soon(world: 
     await store.store_facts([known(1)])
     await make_ports(world, (await read(world)).needs.ports[id_])
     assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
-    expected = DueFacts(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
+    expected = NetworkToReread(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
     for _ in range(2):
         await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
         assert await store.take_due_facts(older_seconds=3600.0, limit=10) == (expected,)

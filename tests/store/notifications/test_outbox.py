@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from evenkeel.core.control.mirrors import MirrorMark
+from evenkeel.core.control.mirrors import MirroredSourceState
 from evenkeel.core.control.notifications import OutboxState, PendingNotification
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.protocol.messages import ReportApplied
@@ -156,7 +156,7 @@ async def test_mirrored_load_balancers_have_the_same_events(notifying: SqlStore)
 
 async def put(store: SqlStore, whole: LoadBalancerTree, snapshot: float) -> None:
     plan = VipPlan(subnet_id="s", network_id="n", port_id="p", address="203.0.113.5")
-    await store.mirrors.put_mirrored(whole, plan, MirrorMark(provider="prod", snapshot=snapshot, digest="d"))
+    await store.mirrors.put_mirrored(whole, plan, MirroredSourceState(provider="prod", snapshot=snapshot, digest="d"))
 
 
 async def test_a_pool_of_lbaas_v1_has_an_update_when_it_gets_its_vip(notifying: SqlStore) -> None:

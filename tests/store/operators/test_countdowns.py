@@ -2,7 +2,7 @@
 
 from sqlalchemy import delete, insert
 
-from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.operators.countdowns import REQUEST_SECONDS, read_countdowns
@@ -14,7 +14,7 @@ from evenkeel.store.sql_store import SqlStore
 KEPT = 10
 
 
-async def counted(store: SqlStore) -> Countdowns:
+async def counted(store: SqlStore) -> RemovalCountdowns:
     return await store.database.read(lambda connection: read_countdowns(connection, KEPT))
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from evenkeel.core.control.overview import SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.kit.request_context import begin_request, note_caller
+from evenkeel.core.kit.request_context import begin_request, record_request_user
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.store.operators.overview import SHARDS_SHOWN
@@ -30,10 +30,10 @@ async def change(store: SqlStore, load_balancer_id: str, name: str) -> None:
 async def test_each_revision_has_who_requested_it_and_who_applied_it(store: SqlStore) -> None:
     await placed(store)
     request_id = begin_request()
-    note_caller(name="alice", user_id="u-1", project_id="p1", address="192.0.2.1")
+    record_request_user(name="alice", user_id="u-1", project_id="p1", address="192.0.2.1")
     made = (await create(store)).load_balancer.id
     second = begin_request()
-    note_caller(name="bob", user_id="u-2", project_id="p2", address="192.0.2.1")
+    record_request_user(name="bob", user_id="u-2", project_id="p2", address="192.0.2.1")
     await change(store, made, "renamed")
     await report(store, made, 1)
     newest, first = await store.operators.revisions(made)
@@ -86,8 +86,8 @@ async def test_load_balancer_that_does_not_exist_has_no_past(store: SqlStore) ->
 
 
 async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
-    one = SeenController(id=new_id(), host="c-1", url="http://c-1:9876", version="1")
-    other = SeenController(id=new_id(), host="c-2", url="http://c-2:9876", version="1", message_broker="refused")
+    one = ControllerHeartbeat(id=new_id(), host="c-1", url="http://c-1:9876", version="1")
+    other = ControllerHeartbeat(id=new_id(), host="c-2", url="http://c-2:9876", version="1", message_broker="refused")
     for seen in (one, other, one):
         await store.scheduling.note_controller(seen)
     first, second = await store.operators.controllers()
@@ -104,7 +104,7 @@ async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
         found = await store.operators.controllers()
         assert len(found) == left
         assert [row.alive for row in found] == [True, False][:left]
-    again = SeenController(id=new_id(), host=one.host, url=one.url, version="2")
+    again = ControllerHeartbeat(id=new_id(), host=one.host, url=one.url, version="2")
     await store.scheduling.note_controller(again)  # the same one, killed and started again
     assert [row.id for row in await store.operators.controllers()] == [again.id]
     await store.scheduling.forget_controller(again.id)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.control.lists import ListQuery
-from evenkeel.core.kit.errors import QuotaMet
+from evenkeel.core.kit.errors import QuotaReached
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 from evenkeel.core.resources.quota import Quotas
 from evenkeel.store.options import StoreOptions
@@ -43,7 +43,7 @@ async def test_of_many_at_once_as_many_are_made_as_the_quota_allows(store: SqlSt
     )
     answers = await asyncio.gather(*calls, return_exceptions=True)
 
-    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaMet": MANY - LIMIT}
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaReached": MANY - LIMIT}
     assert await live(store, LoadBalancer) == LIMIT
 
 
@@ -57,7 +57,7 @@ async def test_children_of_different_load_balancers_share_the_quota(store: SqlSt
 
     answers = await asyncio.gather(*(ask(number) for number in range(MANY)), return_exceptions=True)
 
-    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaMet": MANY - LIMIT}
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaReached": MANY - LIMIT}
     assert await live(store, Member) == LIMIT
 
 
@@ -65,7 +65,7 @@ async def test_default_quotas_hold_for_projects_without_their_own(narrow: SqlSto
     calls = (narrow.tenants.create_load_balancer(bare(), vip()) for _ in range(MANY))
     answers = await asyncio.gather(*calls, return_exceptions=True)
 
-    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaMet": MANY - LIMIT}
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaReached": MANY - LIMIT}
     await narrow.quotas.set_quotas(PROJECT, {"loadbalancer": -1})
     await create(narrow, bare())
 
@@ -73,7 +73,7 @@ async def test_default_quotas_hold_for_projects_without_their_own(narrow: SqlSto
 async def test_a_populated_create_counts_as_a_whole_and_leaves_nothing(store: SqlStore) -> None:
     await store.quotas.set_quotas(PROJECT, {"listener": 1, "member": 2, "pool": 0, "healthmonitor": 5})
 
-    with pytest.raises(QuotaMet) as refused:
+    with pytest.raises(QuotaReached) as refused:
         await create(store, tree(listeners=2, members=2))
 
     assert str(refused.value) == "Quota has been met for resources: Listener, Pool"
@@ -93,9 +93,9 @@ async def test_a_batch_of_members_counts_what_it_adds_beyond_what_it_removes(sto
 
     await replace(10, 3)
     await replace(20, 3)
-    with pytest.raises(QuotaMet, match="Member"):
+    with pytest.raises(QuotaReached, match="Member"):
         await replace(30, 4)
-    with pytest.raises(QuotaMet, match="Member"):
+    with pytest.raises(QuotaReached, match="Member"):
         await replace(30, 1, additive_only=True)
     assert await live(store, Member) == 3
     await store.quotas.set_quotas(PROJECT, {"member": 1})
@@ -120,7 +120,7 @@ async def test_every_kind_of_child_has_its_quota(store: SqlStore) -> None:
             "Pool, Member, Health Monitor",
         ),
     ):
-        with pytest.raises(QuotaMet) as caught:
+        with pytest.raises(QuotaReached) as caught:
             await refused
         assert str(caught.value) == f"Quota has been met for resources: {title}"
     assert (await store.tenants.get(LoadBalancer, root_id, project_id=None)).revision == 2
@@ -131,7 +131,7 @@ async def test_deleted_load_balancer_frees_its_quota_at_once(store: SqlStore) ->
     await placed(store)
     await store.quotas.set_quotas(PROJECT, {"loadbalancer": 1})
     stored = await create(store, bare())
-    with pytest.raises(QuotaMet):
+    with pytest.raises(QuotaReached):
         await create(store, bare())
 
     await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=False, project_id=None)

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, AdoptedNetworks, FoundAddress
 from evenkeel.core.kit.errors import Conflict, SessionLost
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.networking.networks import AddressUse
@@ -43,7 +43,7 @@ async def adopt(
     ports: dict[FoundAddress, PortClaim] | None = None,
     session_id: str = "session-of-a1",
     route_domains: dict[str, int] | None = None,
-) -> TakenNetworks:
+) -> AdoptedNetworks:
     shard = await world.shard_of(project_id)
     call = AdoptNetworks(
         agent_id="a1",
@@ -92,7 +92,7 @@ async def test_a_free_number_and_addresses_become_the_shards(scene: World) -> No
     found = self_ip("10.1.0.7"), self_ip("10.1.0.2", SECOND), snat("10.1.0.9")
     before = await rows(scene)
     shown = await adopt(scene, 77, *found, apply=False)
-    assert shown == TakenNetworks(route_domain=77, addresses=found) and await rows(scene) == before
+    assert shown == AdoptedNetworks(route_domain=77, addresses=found) and await rows(scene) == before
     assert await adopt(scene, 77, *found) == shown
     assert await domains(scene, "p1", "p2", "p3") == [77, 2, 3]
     assert await addresses_of(scene) == {
@@ -238,7 +238,7 @@ async def test_adoption_of_networks_that_do_not_match_is_refused(world: World) -
 
 async def adopt_several(
     world: World, numbers: dict[str, int], *addresses: FoundAddress, project_id: str = "p1", apply: bool = True
-) -> TakenNetworks:
+) -> AdoptedNetworks:
     return await adopt(
         world, SEVERAL_ROUTE_DOMAINS, *addresses, project_id=project_id, apply=apply, route_domains=numbers
     )

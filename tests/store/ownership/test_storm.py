@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import and_, select
 
 from evenkeel.core.kit.errors import CallRefused, SessionLost
-from evenkeel.core.placement import plan_assignments, plan_handback
+from evenkeel.core.placement import plan_assignments, plan_return_home
 from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatus
@@ -66,7 +66,7 @@ class Storm:
             group = await store.scheduling.group_snapshot(environment, number, settle_seconds=0.0)
             for step in plan_assignments(group, self.rng.choice):
                 await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)
-            for move in plan_handback(group, at_once=2):
+            for move in plan_return_home(group, at_once=2):
                 await store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
         await store.scheduling.mark_overdue(limit=10)
 

@@ -5,7 +5,7 @@ from sqlalchemy import Column, Integer, String
 from sqlalchemy.schema import CreateColumn
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.attributes import LINKS
+from evenkeel.core.resources.attributes import LINK_ATTRIBUTES
 from evenkeel.core.resources.model import SessionPersistence
 from evenkeel.store.records.columns import columns_for
 
@@ -31,7 +31,7 @@ class Thing(Value):
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LINKS, Thing, ("part_ids",))
+    monkeypatch.setitem(LINK_ATTRIBUTES, Thing, ("part_ids",))
 
 
 def ddl(column: Column[Any]) -> str:

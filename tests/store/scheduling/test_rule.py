@@ -19,8 +19,8 @@ from evenkeel.core.placement import (
     may_assign,
     may_start_handover,
     plan_assignments,
-    plan_handback,
-    plan_leaving,
+    plan_evacuation,
+    plan_return_home,
 )
 from evenkeel.store.ownership.sql import acting_agent_ids_query, eligible_agent_ids_query, is_handover_overdue, is_live
 from evenkeel.store.records import schema
@@ -51,7 +51,7 @@ def first(equals: Sequence[T]) -> T:
 def takers(group: GroupSnapshot) -> dict[str, str]:
     """Who is to have which shard by the rule, whatever way it goes there."""
     assigned = {step.shard_id: step.agent_id for step in plan_assignments(group, first)}
-    moves = [*plan_leaving(group, first, at_once=ALL), *plan_handback(group, at_once=ALL)]
+    moves = [*plan_evacuation(group, first, at_once=ALL), *plan_return_home(group, at_once=ALL)]
     return {move.shard_id: move.agent_id for move in moves} | assigned
 
 
@@ -78,7 +78,7 @@ def test_sql_finds_every_shard_for_which_the_rule_has_a_step(rule_world: RuleWor
     rule_world.fill(some)
     group = rule_world.everything()
     assert steps(group) <= found(rule_world, group, homes=True)
-    returning = {move.shard_id for move in plan_handback(group, at_once=ALL)}
+    returning = {move.shard_id for move in plan_return_home(group, at_once=ALL)}
     rare = returning | {shard.id for shard in group.shards if names_deleted(shard, by_id(group))}
     assert steps(group) - rare <= found(rule_world, group, homes=False)
     due_work = rule_world.run(

@@ -15,8 +15,8 @@ from evenkeel.core.placement import (
     PlacementGroup,
     plan_assignments,
     plan_balance,
-    plan_handback,
-    plan_leaving,
+    plan_evacuation,
+    plan_return_home,
 )
 from evenkeel.core.protocol.messages import ReportState
 from evenkeel.store.engine.clock import db_now
@@ -281,7 +281,7 @@ async def test_handover_under_way_is_not_due_but_shown(world: World) -> None:
     assert await due(world) == ()
     group = await snapshot(world)
     assert [(each.id, each.handover_to) for each in group.shards] == [(shard_id, "a1")]
-    assert plan_handback(group, at_once=5) == []
+    assert plan_return_home(group, at_once=5) == []
 
 
 async def test_handover_to_an_agent_that_died_is_ended(world: World) -> None:
@@ -386,7 +386,7 @@ async def test_a_drained_agents_shards_are_handed_over_and_not_taken(world: Worl
     owner = await world.tenant()
     await world.change(schema.agent, "a1", admin_state_up=False)
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
-    moves = plan_leaving(await snapshot(world), random.Random(1).choice, at_once=5)
+    moves = plan_evacuation(await snapshot(world), random.Random(1).choice, at_once=5)
     assert {move.agent_id for move in moves} == {"a2"} and owner.shard_id in {move.shard_id for move in moves}
 
 
@@ -489,7 +489,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
     for _ in range(10):
         if not await due(world):
             break
-        for move in plan_handback(await snapshot(world), at_once=2):
+        for move in plan_return_home(await snapshot(world), at_once=2):
             assert await world.store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
             row = await world.shard(move.shard_id)
             session = (await world.row(schema.agent, row.acting_agent_id)).session_id

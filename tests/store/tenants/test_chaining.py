@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import ChainedAddresses, ChainQuery, PlacedAddress
+from evenkeel.core.networking.chaining import AddressInSubnet, ChainedAddresses, ChainQuery
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree, Member
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
@@ -30,8 +30,8 @@ def query(**values: Any) -> ChainQuery:
     defaults: dict[str, Any] = {
         "environment": "prod",
         "project_id": PROJECT,
-        "members": (PlacedAddress(address=VIP, subnet_id=subnet_id),),
-        "vips": (PlacedAddress(address=MEMBER, subnet_id=subnet_id),),
+        "members": (AddressInSubnet(address=VIP, subnet_id=subnet_id),),
+        "vips": (AddressInSubnet(address=MEMBER, subnet_id=subnet_id),),
     }
     return ChainQuery(**defaults | values)
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.control.lists import ListQuery
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.core.resources.model import (
@@ -82,7 +82,7 @@ async def test_a_tree_comes_back_as_it_was_stored(store: SqlStore, stored: LoadB
         rules = await store.tenants.list(L7Rule, ListQuery(), parent_id=row.id)
         assert ids(rules.items) == list(row.rule_ids)
     assert await store.tenants.get(Listener, stored.listeners[0].id, project_id=None) == stored.listeners[0]
-    found = definition_of(stored).listeners[0].l7policies
+    found = service_definition_of_tree(stored).listeners[0].l7policies
     assert [each.id for each in found] == ids(stored.l7policies)
     assert [len(each.rules) for each in found] == [2, 2]
 

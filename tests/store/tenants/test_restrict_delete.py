@@ -2,8 +2,8 @@
 
 import pytest
 
-from evenkeel.core.devices.service import definition_of
-from evenkeel.core.kit.errors import Conflict, QuotaMet
+from evenkeel.core.devices.service import service_definition_of_tree
+from evenkeel.core.kit.errors import Conflict, QuotaReached
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
@@ -47,7 +47,7 @@ async def test_policies_of_a_pool_that_goes_reject(store: SqlStore, stored: Load
         (ProvisioningStatus.PENDING_UPDATE, change.revision)
     }
     assert now.listeners[0].default_pool_id is None and now.pools[0].deleted
-    definition_of(now)
+    service_definition_of_tree(now)
 
 
 async def test_members_come_together_or_not_at_all(store: SqlStore, stored: LoadBalancerTree) -> None:
@@ -66,6 +66,6 @@ async def test_members_come_together_or_not_at_all(store: SqlStore, stored: Load
 async def test_members_that_come_together_count_together(store: SqlStore, stored: LoadBalancerTree) -> None:
     await store.quotas.set_quotas(PROJECT, {"member": 3})
     at = stored.pools[0].id
-    with pytest.raises(QuotaMet):
+    with pytest.raises(QuotaReached):
         await store.tenants.add_members([member(number, pool_id=at) for number in (7, 8)], project_id=PROJECT)
     await store.tenants.add_members([member(7, pool_id=at)], project_id=PROJECT)

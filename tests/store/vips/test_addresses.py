@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from evenkeel.core.control.lists import ListQuery
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer, Subnet
@@ -37,7 +37,7 @@ async def test_additional_vips_are_on_the_port_of_the_vip_and_part_of_the_defini
     assert {each.network_id for each in root.additional_vips} == {"network-1"}
     stored = await store.tenants.tree(root.id, project_id=PROJECT)
     assert stored.load_balancer.additional_vips == root.additional_vips
-    assert definition_of(stored).additional_vips == root.additional_vips
+    assert service_definition_of_tree(stored).additional_vips == root.additional_vips
     assert await taken(store) == {"10.1.0.9", chosen.address, "fd00::7"}
 
 

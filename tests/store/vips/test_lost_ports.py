@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from evenkeel.core.kit.backoff import Backoff
-from evenkeel.core.networking.network import DuePort, LostPort, PortClaim, VipPort, VipPortId
+from evenkeel.core.networking.network import MissingVipPort, PortClaim, PortMark, PortToUpdate, VipPortId
 from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.records import schema
@@ -71,7 +71,7 @@ async def test_of_several_controllers_one_gets_a_page(store: SqlStore) -> None:
     assert sorted(each.load_balancer_id for some in found for each in some) == sorted(root.id for root in roots)
 
 
-async def lost(store: SqlStore) -> tuple[LoadBalancer, DuePort]:
+async def lost(store: SqlStore) -> tuple[LoadBalancer, PortToUpdate]:
     root = await with_port(store)
     assert await store.lost_ports.note_lost([port_of(root)]) == (root.id,)
     found = await store.ports.find_due_port(root.id)
@@ -82,11 +82,11 @@ async def lost(store: SqlStore) -> tuple[LoadBalancer, DuePort]:
 async def test_a_lost_port_is_due_and_states_how_to_make_it_again(store: SqlStore) -> None:
     root, found = await lost(store)
     assert root.vip is not None
-    assert found.lost == LostPort(
+    assert found.lost == MissingVipPort(
         project_id=root.project_id,
         network_id=root.vip.network_id,
         addresses=((root.vip.subnet_id, "10.0.0.9"),),
-        mark=VipPort(name=f"octavia-lb-{root.id}", device_owner="Octavia", device_id=f"lb-{root.id}"),
+        mark=PortMark(name=f"octavia-lb-{root.id}", device_owner="Octavia", device_id=f"lb-{root.id}"),
     )
     assert await due(store) == (root.id,)
     assert "was deleted at the network service" in await store.operators.port_problem(root.id)
@@ -146,7 +146,7 @@ async def test_a_tenants_own_port_that_is_lost_is_made_again_as_ours(store: SqlS
 
     found = await store.ports.find_due_port(id_)
     assert found is not None and found.lost is not None
-    assert found.lost.mark == VipPort(name=f"octavia-lb-{id_}", device_owner="Octavia", device_id=f"lb-{id_}")
+    assert found.lost.mark == PortMark(name=f"octavia-lb-{id_}", device_owner="Octavia", device_id=f"lb-{id_}")
 
     assert await store.lost_ports.begin_recreation(id_)
     await store.tenants.delete_load_balancer(id_, cascade=True, project_id=None)

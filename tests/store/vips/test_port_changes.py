@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from sqlalchemy import select, update
 
 from evenkeel.core.kit.backoff import Backoff
-from evenkeel.core.networking.network import DuePort, PortOptions
+from evenkeel.core.networking.network import PortOptions, PortToUpdate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
@@ -42,7 +42,7 @@ async def test_a_change_states_what_the_port_is_to_have(store: SqlStore) -> None
     change = await changed(store, root.id, vip_qos_policy_id="gold")
 
     assert change.tell_network and change.resources[0].vip_qos_policy_id == "gold"
-    assert await store.ports.find_due_port(root.id) == DuePort(
+    assert await store.ports.find_due_port(root.id) == PortToUpdate(
         load_balancer_id=root.id,
         revision=2,
         port_id=root.vip.port_id,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlalchemy import select, update
 
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.resources.limits import LimitMet, LoadBalancerLimits
+from evenkeel.core.resources.limits import LoadBalancerLimits, ObjectLimitReached
 from evenkeel.core.resources.model import Listener, LoadBalancerTree, NewPool, Pool
 from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 from evenkeel.store.engine.clock import db_now
@@ -189,7 +189,7 @@ async def test_a_load_balancer_has_only_so_many(store: SqlStore, database_url: s
     try:
         changes: dict[str, Any] = {"sni_container_refs": ("two", "three", "four")}
         checked = [found("three"), found("four")]
-        with pytest.raises(LimitMet, match="at most 6 certificates: it has 5, and 2 more were requested"):
+        with pytest.raises(ObjectLimitReached, match="at most 6 certificates: it has 5, and 2 more were requested"):
             await narrow.tenants.update_child(Listener, listener_id, changes, certificates=checked, project_id=None)
         changes = {"sni_container_refs": ("two", "three")}
         await narrow.tenants.update_child(Listener, listener_id, changes, certificates=checked, project_id=None)

@@ -8,10 +8,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import Connection, update
 
-from evenkeel.core.devices.service import definition_of
+from evenkeel.core.devices.service import service_definition_of_tree
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.core.status.changes import EARLIER_CHARACTERS_MAX, contradicts_database, entries_since, is_known
+from evenkeel.core.status.changes import (
+    EARLIER_CHARACTERS_MAX,
+    change_entries_since,
+    contradicts_database,
+    is_change_in_history,
+)
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, apply_report
 from evenkeel.store.records import schema
@@ -134,8 +139,8 @@ def test_unknown_change_at_a_confirmed_revision_proves_lost_commits(
 
 def test_a_cut_entry_is_none() -> None:
     outcome = Applied(load_balancer_id="lb", revision=1, change_id=change(7))
-    assert not is_known(outcome, revision=9, change_id=change(9), earlier_changes="8:00000008 1:00")
-    assert entries_since("8:00000008 7:00000007 6:000", 7) == "8:00000008 7:00000007 "
+    assert not is_change_in_history(outcome, revision=9, change_id=change(9), earlier_changes="8:00000008 1:00")
+    assert change_entries_since("8:00000008 7:00000007 6:000", 7) == "8:00000008 7:00000007 "
 
 
 # -- in the database
@@ -152,7 +157,7 @@ async def test_every_change_leaves_its_mark_in_the_statement_that_raises_the_rev
     assert UUID(row.change_id).version == 4 and not row.change_id.startswith(first[2:])
 
     def definition(connection: Connection) -> tuple[int, str]:
-        service = definition_of(load_trees(connection, [lb.id])[lb.id])
+        service = service_definition_of_tree(load_trees(connection, [lb.id])[lb.id])
         return service.revision, service.change_id
 
     assert await world.db.read(definition) == (3, row.change_id)

@@ -9,14 +9,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.control.environments import Environment, ServedBy
-from evenkeel.core.devices.capabilities import EVERYTHING, Capabilities, raise_first_problem
+from evenkeel.core.control.environments import Environment, LoadBalancerProviderFacts
+from evenkeel.core.devices.capabilities import ALL_CAPABILITIES, Capabilities, raise_first_problem
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.ports import OperatorStore, TenantStore
 from evenkeel.core.resources.enhanced_services import EnhancedService, usable_services
-from evenkeel.core.resources.model import LoadBalancer, vip_of_one_family
+from evenkeel.core.resources.model import LoadBalancer, address_of_single_family
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
 OBJECTS_REMEMBERED = 10_000
@@ -30,7 +30,7 @@ class ServedObject:
 
     __slots__ = ("by", "table")
 
-    def __init__(self, by: ServedBy, table: Capabilities) -> None:
+    def __init__(self, by: LoadBalancerProviderFacts, table: Capabilities) -> None:
         self.by = by
         self.table = table
 
@@ -52,7 +52,7 @@ class ProviderLookup:
         self._environments_until = 0.0
         self._enhanced: dict[str, Mapping[str, EnhancedService]] = {}
         self._enhanced_until = 0.0
-        self._served: OrderedDict[tuple[type[Any], str], tuple[ServedBy, float]] = OrderedDict()
+        self._served: OrderedDict[tuple[type[Any], str], tuple[LoadBalancerProviderFacts, float]] = OrderedDict()
         """``{(kind, object id): (provider, time, by the event loop's clock, at which the entry expires)}``."""
 
     def forget_providers(self) -> None:
@@ -61,7 +61,7 @@ class ProviderLookup:
 
     def capabilities_of(self, device_driver: str) -> Capabilities:
         """Return the capabilities that the device driver declares; every capability for an unknown driver."""
-        return self._capabilities.get(device_driver, EVERYTHING)
+        return self._capabilities.get(device_driver, ALL_CAPABILITIES)
 
     async def device_driver_of(self, provider: str) -> str:
         """Return the device driver of an environment. Raises :class:`Invalid` unless an environment has that name."""
@@ -116,19 +116,19 @@ class ProviderLookup:
 
     def remember_load_balancer(self, root: LoadBalancer, device_driver: str) -> None:
         """Cache the provider of a new load balancer, because the next requests mostly concern this load balancer."""
-        found = ServedBy(
+        found = LoadBalancerProviderFacts(
             load_balancer_id=root.id,
             project_id=root.project_id,
             provider=root.provider,
             device_driver=device_driver,
             vip_address=None
             if root.vip is None or root.root_pool_id is not None
-            else vip_of_one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
+            else address_of_single_family(root.vip.address, (vip.address for vip in root.additional_vips)),
             data_path=root.data_path,
         )
         self._remember_found((LoadBalancer, root.id), found)
 
-    def _remember_found(self, key: tuple[type[Any], str], found: ServedBy) -> None:
+    def _remember_found(self, key: tuple[type[Any], str], found: LoadBalancerProviderFacts) -> None:
         self._served[key] = found, asyncio.get_running_loop().time() + OBJECTS_REMEMBERED_SECONDS
         self._served.move_to_end(key)
         if len(self._served) > OBJECTS_REMEMBERED:

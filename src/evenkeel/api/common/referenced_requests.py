@@ -14,7 +14,7 @@ from evenkeel.core.tls.acme.references import (
     AcmeReference,
     parse_reference,
     reference_for_tenants,
-    references_to_request,
+    references_for_request_name,
 )
 from evenkeel.core.tls.acme.values import AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.certificate_references import NamedCertificate
@@ -59,7 +59,7 @@ class ReferencedRequests:
         if not table.http_challenges:
             raise Invalid(f"{where}: devices of this provider do not answer an authority's challenges.")
         reference = parse_reference(named.reference, names_max=acme.names_max)
-        if named.reference not in references_to_request(reference.bare):  # uses are looked up by the spelling
+        if named.reference not in references_for_request_name(reference.bare):  # uses are looked up by the spelling
             raise Invalid(f"{where}: should be in lower case, as {reference_for_tenants(reference.bare)[:255]}.")
         request = await self._request_certificate(acme, reference, project_id)
         try:

@@ -28,8 +28,8 @@ from evenkeel.core.ports.certificate_contents import read_certificate
 from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 from evenkeel.core.tls.acme.references import is_acme_reference
 from evenkeel.core.tls.acme.values import ACME_PROJECT
-from evenkeel.core.tls.certificate_references import SIGNED_BY, NamedCertificate, references_of
-from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, awaited_certificate
+from evenkeel.core.tls.certificate_references import CA_ATTRIBUTE_OF_REVOCATION_LIST, NamedCertificate, references_of
+from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate, certificate_awaiting_issue
 
 log = structlog.get_logger(__name__)
 
@@ -103,7 +103,7 @@ class ReferenceReader:
         if by_names := [each for each in named if is_acme_reference(each.reference)]:
             awaited = await self._request_missing_certificates(by_names, project_id, table, requesting=requesting)
             named = [each for each in named if each not in awaited]
-        waiting = tuple(awaited_certificate(each.reference) for each in awaited)
+        waiting = tuple(certificate_awaiting_issue(each.reference) for each in awaited)
         if not named and not lists:
             return waiting
         if self._key_manager is None:
@@ -200,7 +200,7 @@ def _signed_revocation_lists(row: Listener | Pool) -> list[SignedRevocationList]
     named = {each.field: each for each in references_of(row)}
     return [
         SignedRevocationList(named[authority], named[revoked])
-        for revoked, authority in SIGNED_BY.items()
+        for revoked, authority in CA_ATTRIBUTE_OF_REVOCATION_LIST.items()
         if revoked in named and authority in named
     ]
 

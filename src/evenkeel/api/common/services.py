@@ -24,7 +24,7 @@ from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.networking.addresses import STRICT, AddressRules
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.protocol.inquiries import Inquiry
-from evenkeel.core.tls.tls import ANY_TLS, TlsRules
+from evenkeel.core.tls.tls import UNRESTRICTED_TLS, TlsRules
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +59,7 @@ class Services:
         certificates: CertificateStore | None = None,
         key_manager: KeyManager | None = None,
         acme: AcmeRequests | None = None,
-        tls: TlsRules = ANY_TLS,
+        tls: TlsRules = UNRESTRICTED_TLS,
         bare_esd_tags: bool = False,
         documentation_url: str = "",
         new_id: Callable[[], str] | None = None,

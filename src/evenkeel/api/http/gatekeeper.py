@@ -12,7 +12,7 @@ from evenkeel.api.identity.caller import Authenticator, Caller, Headers, peer_of
 from evenkeel.api.policy.names import PUBLIC, UNLIMITED_RATE
 from evenkeel.api.policy.policy import AdmittedCaller, Policy
 from evenkeel.api.responses.errors import Forbidden
-from evenkeel.core.kit.request_context import note_caller
+from evenkeel.core.kit.request_context import record_request_user
 
 
 class CallerPermissions:
@@ -63,7 +63,7 @@ class Gatekeeper:
             self._rate_limit.count_request(caller.project_id)
         # before authorization: the log names the caller of a refused request, too
         scope["state"][CALLER] = caller
-        note_caller(
+        record_request_user(
             name=caller.user_name,
             user_id=caller.user_id,
             project_id=caller.project_id,

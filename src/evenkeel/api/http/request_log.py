@@ -9,7 +9,7 @@ import structlog
 from litestar.types import HTTPScope
 
 from evenkeel.api.identity.caller import Caller
-from evenkeel.core.kit.request_context import statement_count
+from evenkeel.core.kit.request_context import sql_statement_count
 from evenkeel.metrics.api import count_request
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ class RequestLog:
             method=scope["method"],
             path=scope["path"],
             status=status,
-            statements=statement_count(),
+            statements=sql_statement_count(),
             milliseconds=milliseconds,
             request_id=scope["state"]["request_id"],
         )

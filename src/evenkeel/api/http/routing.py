@@ -54,8 +54,8 @@ class Operation(Value):
     with 401 or 403 stay in it.
     """
     act: str = ""
-    """Name of the operators' act in :data:`evenkeel.core.control.acts.EFFECTS`; empty: the operation is no act that a
-    dashboard offers.
+    """Name of the operators' act in :data:`evenkeel.core.control.acts.OPERATOR_ACTION_EFFECTS`; empty: the operation
+    is no act that a dashboard offers.
     """
     hidden: bool = False
     """True: the route is left out of the OpenAPI document."""

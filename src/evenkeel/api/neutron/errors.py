@@ -12,7 +12,7 @@ from litestar.exceptions import HTTPException
 from evenkeel.api.responses.answers import Answer, encode, unauthenticated_answer
 from evenkeel.api.responses.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
 from evenkeel.api.responses.http_reasons import reason_phrase
-from evenkeel.core.kit.errors import NotFound, QuotaMet, RequestError, Unavailable
+from evenkeel.core.kit.errors import NotFound, QuotaReached, RequestError, Unavailable
 from evenkeel.core.kit.values import Value
 
 log = structlog.get_logger(__name__)
@@ -119,7 +119,7 @@ def _answer_of_request_error(error: RequestError, names: ErrorTypes) -> Answer:
     if isinstance(error, NotFound):
         kind, called = names.missing.get(error.kind, ("HTTPNotFound", error.kind))
         return error_answer(404, kind, f"{called} {error.object_id} could not be found")
-    if isinstance(error, QuotaMet):
+    if isinstance(error, QuotaReached):
         return error_answer(409, "OverQuota", f"Quota exceeded for resources: {', '.join(error.resources)}.")
     status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
     named = names.by_code.get(error.code)

@@ -11,11 +11,11 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import octavia_port
+from evenkeel.core.networking.network import octavia_port_mark
 from evenkeel.core.resources.model import LoadBalancer, Vip
 from evenkeel.core.resources.statuses import ProvisioningStatus
 
-_MARKS = octavia_port(LoadBalancerId(""))
+_MARKS = octavia_port_mark(LoadBalancerId(""))
 _PREFIXES = {"name": _MARKS.name, "device_id": _MARKS.device_id}
 """Prefix before the load balancer's id, by attribute of the port."""
 _COLUMNS = {"id": "vip_port_id", "network_id": "vip_network_id"}
@@ -45,7 +45,7 @@ def _ids_behind_prefix(prefix: str, values: Sequence[str]) -> set[str]:
 
 
 def _port_view(row: LoadBalancer, vip: Vip) -> dict[str, Any]:
-    addresses, marks = (vip, *row.additional_vips), octavia_port(row.id)
+    addresses, marks = (vip, *row.additional_vips), octavia_port_mark(row.id)
     return {
         "id": vip.port_id,
         "name": marks.name,

@@ -1,5 +1,5 @@
 """Views and list filters of Octavia's API, derived from the value classes in :mod:`evenkeel.core.resources.model`,
-without the attributes in :data:`evenkeel.core.resources.attributes.HIDDEN`.
+without the attributes in :data:`evenkeel.core.resources.attributes.HIDDEN_ATTRIBUTES`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from msgspec import inspect
 
 from evenkeel.api.http.call import parse_bool
 from evenkeel.api.http.lists import Filters, Parse, parse_integer, parse_number, parse_optional, parse_text, parse_time
-from evenkeel.core.resources.attributes import HIDDEN, LINKS, attribute_shape, fields_of
+from evenkeel.core.resources.attributes import HIDDEN_ATTRIBUTES, LINK_ATTRIBUTES, attribute_shape, fields_of
 
 V = TypeVar("V", bound=msgspec.Struct)
 
@@ -23,7 +23,11 @@ def shown_fields(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
     """Return the attributes of a value class that tenants see, by name, except ids of children, which are
     shown as references.
     """
-    return {name: field for name, field in fields_of(kind).items() if name not in {*HIDDEN[kind], *LINKS[kind]}}
+    return {
+        name: field
+        for name, field in fields_of(kind).items()
+        if name not in {*HIDDEN_ATTRIBUTES[kind], *LINK_ATTRIBUTES[kind]}
+    }
 
 
 # -- views

@@ -22,7 +22,7 @@ async def replace_members(services: Services, call: Call, body: change_requests.
     """Handle PUT /pools/{id}/members: replace the pool's members by those in the body; with ``additive_only``
     other members stay. Answers 202.
 
-    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`,
     :class:`NetworkUnavailable`, and :class:`BadList` for a bad ``additive_only``; then no member has changed.
     """
     additive_only = call.query_flag("additive_only")

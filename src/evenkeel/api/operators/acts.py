@@ -7,7 +7,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler, RouteMap
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.core.control.acts import EFFECTS
+from evenkeel.core.control.acts import OPERATOR_ACTION_EFFECTS
 from evenkeel.core.kit.values import Value
 
 
@@ -27,12 +27,12 @@ class ActView(Value):
     """Roles that the policy names, any of which may allow it."""
 
 
-def acts_handler(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
+def operator_actions_handler(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
     """Return the handler of GET /acts, which lists the acts among the routes of ``maps``; ``maps`` is called
     for each request.
     """
 
-    async def list_acts(services: Services, call: Call) -> Answer:
+    async def list_operator_actions(services: Services, call: Call) -> Answer:
         query_options(call, ())
         permissions = call.permissions
         found = [
@@ -40,7 +40,7 @@ def acts_handler(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
                 name=operation.act,
                 method=operation.method,
                 path=f"{each.prefixes[0]}{operation.path}",
-                effect=EFFECTS[operation.act],
+                effect=OPERATOR_ACTION_EFFECTS[operation.act],
                 allowed=permissions is not None and permissions.permits(operation.rule),
                 roles=[] if permissions is None else list(permissions.roles_of(operation.rule)),
             )
@@ -50,4 +50,4 @@ def acts_handler(maps: Callable[[], Iterable[RouteMap]]) -> Handler:
         ]
         return json_answer({"acts": found})
 
-    return list_acts
+    return list_operator_actions

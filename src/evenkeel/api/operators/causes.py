@@ -21,12 +21,12 @@ from evenkeel.api.operators.remedies import (
     start_commands,
 )
 from evenkeel.core.control.agents import AgentLiveness
-from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.environments import Environment, UnreachableGroup
 from evenkeel.core.control.lists import LoadBalancerSummary
 from evenkeel.core.control.shards import ShardCount
 from evenkeel.core.kit.values import Value
 from evenkeel.core.kit.words import count_with_noun
-from evenkeel.core.placement.reach import ReachKind
+from evenkeel.core.placement.reach import ReachabilityKind
 from evenkeel.core.resources.statuses import PENDING
 
 LONG_PENDING_SECONDS = 60.0
@@ -65,7 +65,7 @@ class SystemState(Value):
     halted: Sequence[Environment]
     agents: Sequence[AgentLiveness]
     shards: Sequence[ShardCount]
-    groups: Sequence[GroupReach]
+    groups: Sequence[UnreachableGroup]
     """Device groups with devices that no agent reaches, or that no agent observes."""
     load_balancers: LoadBalancerSummary
 
@@ -178,8 +178,8 @@ def _unreached_group_causes(found: SystemState, explained: set[DeviceGroupKey]) 
     """
     for group in found.groups:
         place = (group.environment, group.number)
-        unwatched = group.reach.kind is ReachKind.UNWATCHED
-        if group.reach.kind is ReachKind.REACHED or not group.tenants:
+        unwatched = group.reach.kind is ReachabilityKind.UNWATCHED
+        if group.reach.kind is ReachabilityKind.REACHED or not group.tenants:
             continue
         if unwatched and (found.outage or place in explained):
             continue
@@ -195,13 +195,13 @@ def _unreached_device_problems(found: SystemState) -> Iterator[SystemProblem]:
     tenant uses the group.
     """
     for group in found.groups:
-        if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
+        if group.reach.away and (group.reach.kind is ReachabilityKind.REACHED or not group.tenants):
             titles = ", ".join(group.unreachable_device_titles)
             text = f"device group {group.environment}/{group.number}: out of reach: {titles}"
             yield _group_problem("devices_out_of_reach", text, group, found)
 
 
-def _group_problem(kind: str, text: str, group: GroupReach, found: SystemState) -> SystemProblem:
+def _group_problem(kind: str, text: str, group: UnreachableGroup, found: SystemState) -> SystemProblem:
     name = f"{group.environment}/{group.number}"
     return SystemProblem(
         kind=kind,

@@ -13,7 +13,7 @@ from evenkeel.core.ports import CertificateStore
 from evenkeel.core.tls.acme.authorities import authority_for
 from evenkeel.core.tls.acme.names import RULE, WILDCARD, checked_names, without_wildcard
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, NewAcmeCertificate
-from evenkeel.core.tls.acme.zones import unproven_wildcards
+from evenkeel.core.tls.acme.zones import wildcards_without_zone
 from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate
 
 _OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
@@ -108,7 +108,7 @@ def _checked_request(services: Services, acme: AcmeRequests, body: CertificateNe
     if others or body.kind != CertificateKind.CERTIFICATE.value:
         raise Invalid(f"Validation failure: names cannot be given with {others[0] if others else 'kind ' + body.kind}.")
     names = checked_names([_ascii_name(name) for name in body.names or ()], names_max=acme.names_max, wildcards=True)
-    if unproven := unproven_wildcards(project_id, names, acme.zones):
+    if unproven := wildcards_without_zone(project_id, names, acme.zones):
         raise Invalid(f"Invalid input for field/attribute names. Value: '{unproven[0][:100]}'. Value should be {RULE}.")
     return NewAcmeCertificate(
         id=services.new_id(),

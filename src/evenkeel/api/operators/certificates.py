@@ -101,7 +101,7 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
         raise Conflict(f"Certificate {new.name} of project {project_id} is requested from the authority: delete that.")
     row = await store.add(new_certificate(new), replace=new.replace)
     # Recorded afterwards, so that no event reports an act that failed.
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind="certificate_added",
         done=f"certificate {row.name} of project {row.project_id} was added",
         details=f": SHA-256 {row.sha256}",
@@ -133,7 +133,7 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
     store = _certificate_store(services)
     project_id, name = _place_in_path(call)
     await delete_request(services, store, project_id, name, call.caller.scope)
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
     )
     return NO_CONTENT
@@ -153,7 +153,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
         raise NotFound("Certificate", name)
     if not await services.acme_store.request_revocation(project_id, name, reason):
         raise Conflict(f"Certificate {name} of project {project_id} is not issued, or an order is under way.")
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind="certificate_revocation_requested",
         done=f"certificate {name} of project {project_id} is to be revoked",
         details=f": {reason}",
@@ -178,7 +178,7 @@ async def _request_certificate(
     services: Services, store: CertificateStore, new: CertificateNew, scope: ProjectId | None
 ) -> Answer:
     certificate, kept = await request_certificate(services, store, new, scope)
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind="certificate_requested",
         done=f"certificate {new.name} of project {new.project_id} was requested",
         details=f": {', '.join(certificate.names)}",

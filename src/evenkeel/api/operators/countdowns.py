@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from evenkeel.core.control.orphans import OrphanSummary
-from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.core.kit.words import count_with_noun
 
 
-def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:
+def countdown_texts(orphans: OrphanSummary, others: RemovalCountdowns, *, devices_away: bool) -> Iterator[str]:
     """Yield one text for each kind of pending removal, with the remaining time and the command that lists the objects.
     ``devices_away``: some devices are out of reach.
     """
@@ -35,7 +35,7 @@ def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away:
         )
 
 
-def _unused_port_texts(others: Countdowns) -> Iterator[str]:
+def _unused_port_texts(others: RemovalCountdowns) -> Iterator[str]:
     if others.ports:
         seconds = others.ports_deleted_in_seconds
         when = (

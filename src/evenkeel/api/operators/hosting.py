@@ -14,7 +14,7 @@ from evenkeel.api.operators.remedies import device_remedy
 from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, find_unissued_trouble, used_references
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
-from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.control.environments import UnreachableGroup
 from evenkeel.core.control.explanation import explain_state
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -69,7 +69,7 @@ async def _explanation_with_remedy(
     return replace(shown, operating_reason=trouble.text, remedy=trouble.remedy)
 
 
-async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | None:
+async def _group_out_of_reach(services: Services, shard: Shard) -> UnreachableGroup | None:
     """Return the shard's device group if some of its devices are out of reach; else None."""
     groups = await services.operators.out_of_reach()
     here = (shard.environment, shard.group_number)

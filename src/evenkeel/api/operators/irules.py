@@ -47,7 +47,7 @@ async def put_irules(services: Services, call: Call, body: IrulesBody) -> Answer
         change = await services.tenants.update_child(
             Listener, listener_id, {"operator_irules": irules}, project_id=None
         )
-        await services.operators.record_act(
+        await services.operators.record_operator_action(
             kind="irules_changed",
             done=f"the iRules of listener {listener_id} were changed",
             details=f": {', '.join(irules) or 'none'}",

@@ -12,7 +12,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agent_state import AgentState, agent_state
 from evenkeel.core.control.agents import Agent
-from evenkeel.core.control.overview import AgentShards, Revision, SeenController
+from evenkeel.core.control.overview import AgentShards, ControllerHeartbeat, Revision
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId
 from evenkeel.core.kit.values import Value
 
@@ -220,7 +220,7 @@ def _topology_devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
     return [found[name] for name in sorted(found)]
 
 
-def _controller_view(row: SeenController) -> ControllerView:
+def _controller_view(row: ControllerHeartbeat) -> ControllerView:
     return ControllerView(
         id=row.id,
         host=row.host,

@@ -198,7 +198,7 @@ async def _record_event(services: Services, shard: Shard, kind: str, done: str) 
     """Record in the events what an operator did with a tenant's partition. ``kind``: kind of the event; ``done``: its
     text, with ``{}`` for the project's id.
     """
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind=kind,
         done=done.format(shard.project_id),
         details=f": device group {shard.environment}/{shard.group_number}",

@@ -7,7 +7,7 @@ from shlex import quote
 
 from evenkeel.api.operators.problems import ProblemCommand
 from evenkeel.core.control.agents import AgentLiveness
-from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.control.environments import UnreachableGroup
 
 OBJECTS_NAMED_MAX = 5
 """Most agents or devices that a remedy names."""
@@ -55,7 +55,7 @@ def replace_commands(silent: Sequence[AgentLiveness], agents: Sequence[AgentLive
     return tuple(commands)
 
 
-def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
+def device_remedy(group: UnreachableGroup, agents: Iterable[AgentLiveness]) -> str:
     """Return a text with hosts and commands that show why the devices of a group that no agent reaches do not
     answer; if no device is known, the command that starts the group's agents.
     """
@@ -71,7 +71,7 @@ def device_remedy(group: GroupReach, agents: Iterable[AgentLiveness]) -> str:
     return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
 
 
-def device_commands(group: GroupReach, agents: Iterable[AgentLiveness]) -> tuple[ProblemCommand, ...]:
+def device_commands(group: UnreachableGroup, agents: Iterable[AgentLiveness]) -> tuple[ProblemCommand, ...]:
     """Return commands, with the host of each, that show why the devices of a group do not answer; if no
     device is known, those that start the group's agents.
     """

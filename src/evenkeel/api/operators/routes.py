@@ -45,7 +45,7 @@ from evenkeel.api.operators.mirror.routes import TREE_BYTES_MAX
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own_rule, own_rules
 from evenkeel.api.usecases.mirror_requests import HeldPut, ImportPut
-from evenkeel.core.control.acts import act_summary
+from evenkeel.core.control.acts import operator_action_summary
 
 
 def _object_routes(name: str, view: type[Any], key: str = "{id}") -> ObjectRoutes:
@@ -88,19 +88,23 @@ _AGENTS = (
     _AGENT.put_operation(
         "drain",
         agents.admin_state_handler(False),
-        act_summary("agent_drain"),
+        operator_action_summary("agent_drain"),
         act="agent_drain",
     ),
     _AGENT.put_operation(
-        "undrain", agents.admin_state_handler(True), act_summary("agent_undrain"), act="agent_undrain"
+        "undrain", agents.admin_state_handler(True), operator_action_summary("agent_undrain"), act="agent_undrain"
     ),
     _AGENT.put_operation(
-        "failback", agents.request_failback, act_summary("agent_failback"), act="agent_failback", errors=(409,)
+        "failback",
+        agents.request_failback,
+        operator_action_summary("agent_failback"),
+        act="agent_failback",
+        errors=(409,),
     ),
     _AGENT.put_operation(
         "force-down",
         agents.force_agent_down,
-        act_summary("agent_force_down"),
+        operator_action_summary("agent_force_down"),
         act="agent_force_down",
         rule="force_down",
         body=requests.ForceDownBody,
@@ -108,7 +112,7 @@ _AGENTS = (
     _AGENT.put_operation(
         "rebind",
         agents.rebind_agent,
-        act_summary("agent_rebind"),
+        operator_action_summary("agent_rebind"),
         act="agent_rebind",
         rule="rebind",
         body=requests.RebindBody,
@@ -117,7 +121,7 @@ _AGENTS = (
     ),
     _AGENT.delete_operation(
         agents.delete_agent,
-        act_summary("agent_delete"),
+        operator_action_summary("agent_delete"),
         act="agent_delete",
         parameters=(
             Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
@@ -145,7 +149,7 @@ _ENVIRONMENTS = (
     _ENVIRONMENT.create_operation(
         environments.create_environment,
         requests.EnvironmentNewBody,
-        act_summary("environment_create"),
+        operator_action_summary("environment_create"),
         act="environment_create",
         errors=(409,),
     ),
@@ -153,14 +157,20 @@ _ENVIRONMENTS = (
     _ENVIRONMENT.change_operation(
         environments.change_environment,
         requests.EnvironmentChangeBody,
-        act_summary("environment_update"),
+        operator_action_summary("environment_update"),
         act="environment_update",
     ),
     _ENVIRONMENT.put_operation(
-        "resume", environments.resume_environment, act_summary("environment_resume"), act="environment_resume"
+        "resume",
+        environments.resume_environment,
+        operator_action_summary("environment_resume"),
+        act="environment_resume",
     ),
     _ENVIRONMENT.delete_operation(
-        environments.delete_environment, act_summary("environment_delete"), act="environment_delete", errors=(409,)
+        environments.delete_environment,
+        operator_action_summary("environment_delete"),
+        act="environment_delete",
+        errors=(409,),
     ),
 )
 
@@ -188,7 +198,7 @@ _SYSTEM = (
         method="POST",
         path="/database/new-history",
         handle=database.begin_new_history,
-        summary=act_summary("database_new_history"),
+        summary=operator_action_summary("database_new_history"),
         act="database_new_history",
         rule=own_rule("database", "new_history"),
         answer=_DATABASE,
@@ -197,7 +207,7 @@ _SYSTEM = (
         method="POST",
         path="/database/histories/{id}/accept",
         handle=database.accept_history,
-        summary=act_summary("database_accept_history"),
+        summary=operator_action_summary("database_accept_history"),
         act="database_accept_history",
         rule=own_rule("database", "accept_history"),
         answer=_DATABASE,
@@ -205,7 +215,7 @@ _SYSTEM = (
     Operation(
         method="GET",
         path="/acts",
-        handle=acts.acts_handler(lambda: (*OCTAVIA_ROUTES, OPERATOR_ROUTES)),
+        handle=acts.operator_actions_handler(lambda: (*OCTAVIA_ROUTES, OPERATOR_ROUTES)),
         summary="List what operators can do, in words, and whether the caller may",
         rule=own_rule("act", "get"),
         answer=list_type("acts", acts.ActView),
@@ -257,7 +267,7 @@ _SYSTEM = (
         method="DELETE",
         path="/orphans/{id}",
         handle=plans.remove_orphan,
-        summary=act_summary("orphan_delete"),
+        summary=operator_action_summary("orphan_delete"),
         act="orphan_delete",
         rule=own_rule("orphan", "delete"),
         status=204,
@@ -334,7 +344,7 @@ _LISTENERS = (
     _LISTENER.put_operation(
         "irules",
         irules.put_irules,
-        act_summary("listener_set_irules"),
+        operator_action_summary("listener_set_irules"),
         act="listener_set_irules",
         rule="set_irules",
         body=requests.IrulesBody,
@@ -355,7 +365,7 @@ _SHARDS = (
     _SHARD.put_operation(
         "rebind",
         shards.rebind_shard,
-        act_summary("shard_rebind"),
+        operator_action_summary("shard_rebind"),
         act="shard_rebind",
         rule="rebind",
         body=requests.RebindBody,
@@ -411,13 +421,13 @@ _MOVES = (
     _MOVE.put_operation(
         "finish",
         moves.finish_move,
-        act_summary("move_finish"),
+        operator_action_summary("move_finish"),
         act="move_finish",
         rule="update",
         errors=(409,),
     ),
     _MOVE.put_operation(
-        "back", moves.move_back, act_summary("move_back"), act="move_back", rule="update", errors=(409,)
+        "back", moves.move_back, operator_action_summary("move_back"), act="move_back", rule="update", errors=(409,)
     ),
 )
 
@@ -425,16 +435,22 @@ _SUBNET = _object_routes("subnet", views.SubnetView)
 _SUBNETS = (
     _SUBNET.list_operation(subnets.list_subnets, "List address pools"),
     _SUBNET.create_operation(
-        subnets.create_subnet, requests.SubnetNewBody, act_summary("subnet_create"), act="subnet_create", errors=(409,)
+        subnets.create_subnet,
+        requests.SubnetNewBody,
+        operator_action_summary("subnet_create"),
+        act="subnet_create",
+        errors=(409,),
     ),
     _SUBNET.change_operation(
         subnets.change_subnet,
         requests.SubnetChangeBody,
-        act_summary("subnet_update"),
+        operator_action_summary("subnet_update"),
         act="subnet_update",
         errors=(409,),
     ),
-    _SUBNET.delete_operation(subnets.delete_subnet, act_summary("subnet_delete"), act="subnet_delete", errors=(409,)),
+    _SUBNET.delete_operation(
+        subnets.delete_subnet, operator_action_summary("subnet_delete"), act="subnet_delete", errors=(409,)
+    ),
 )
 
 _NETWORK = _object_routes("network", views.NetworkView)
@@ -443,7 +459,7 @@ _NETWORKS = (
     _NETWORK.create_operation(
         networks.create_network,
         requests.NetworkNewBody,
-        act_summary("network_create"),
+        operator_action_summary("network_create"),
         act="network_create",
         errors=(409,),
     ),
@@ -451,12 +467,12 @@ _NETWORKS = (
     _NETWORK.change_operation(
         networks.change_network,
         requests.NetworkChangeBody,
-        act_summary("network_update"),
+        operator_action_summary("network_update"),
         act="network_update",
         errors=(409,),
     ),
     _NETWORK.delete_operation(
-        networks.delete_network, act_summary("network_delete"), act="network_delete", errors=(409,)
+        networks.delete_network, operator_action_summary("network_delete"), act="network_delete", errors=(409,)
     ),
 )
 
@@ -471,7 +487,7 @@ _CERTIFICATES = (
     _CERTIFICATE.create_operation(
         certificates.add_certificate,
         requests.CertificateNewBody,
-        act_summary("certificate_create"),
+        operator_action_summary("certificate_create"),
         act="certificate_create",
         errors=(409, 501),
     ),
@@ -485,7 +501,10 @@ _CERTIFICATES = (
         errors=(409, 501),
     ),
     _CERTIFICATE.delete_operation(
-        certificates.delete_certificate, act_summary("certificate_delete"), act="certificate_delete", errors=(501,)
+        certificates.delete_certificate,
+        operator_action_summary("certificate_delete"),
+        act="certificate_delete",
+        errors=(501,),
     ),
 )
 
@@ -504,7 +523,7 @@ _REFERENCES = (
         method="POST",
         path="/references/refresh",
         handle=references.refresh_references,
-        summary=act_summary("reference_refresh"),
+        summary=operator_action_summary("reference_refresh"),
         act="reference_refresh",
         rule=own_rule("reference", "refresh"),
         body=requests.RefreshBody,
@@ -529,7 +548,7 @@ _IMPORTS = (
         method="PUT",
         path="/imports/loadbalancers/{id}/held",
         handle=imports.put_held,
-        summary=act_summary("loadbalancer_import"),
+        summary=operator_action_summary("loadbalancer_import"),
         act="loadbalancer_import",
         rule=own_rule("loadbalancer", "import"),
         body=HeldPut,

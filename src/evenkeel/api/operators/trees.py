@@ -21,7 +21,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.unissued import why_listeners_wait
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, encode
-from evenkeel.core.devices.service import enhanced_services_of
+from evenkeel.core.devices.service import enhanced_services_of_listener
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.enhanced_services import OPTIONAL
@@ -133,7 +133,7 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
                 **statuses_of(row),
                 default_pool_id=row.default_pool_id,
                 enhanced_services=[
-                    name.removeprefix(OPTIONAL) for name in enhanced_services_of(tree, row, bare=bare_tags)
+                    name.removeprefix(OPTIONAL) for name in enhanced_services_of_listener(tree, row, bare=bare_tags)
                 ],
                 rate_limit_policies=limits.get(row.id, []),
                 l7policies=[],

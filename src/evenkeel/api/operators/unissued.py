@@ -6,7 +6,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.operators.references import CertificateTrouble, lost_request_trouble, unissued_trouble
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.resources.statuses import ProvisioningStatus
-from evenkeel.core.tls.acme.references import is_acme_reference, references_to_request
+from evenkeel.core.tls.acme.references import is_acme_reference, references_for_request_name
 from evenkeel.core.tls.acme.values import AcmeCertificate
 from evenkeel.core.tls.certificate_references import references_of
 from evenkeel.core.tls.certificates import ReferencedCertificate, ReferenceQuery
@@ -37,7 +37,7 @@ async def find_unissued_trouble(
     for reference, request in sorted(requests.items(), key=lambda item: item[1].reference not in awaited):
         is_awaited = request.reference in awaited
         if is_awaited or (
-            request.progress.problem and used.keys() & {reference, *references_to_request(request.reference)}
+            request.progress.problem and used.keys() & {reference, *references_for_request_name(request.reference)}
         ):
             return unissued_trouble(request, reference, awaited=is_awaited)
     return lost_request_trouble(used[min(awaited)]) if awaited else CertificateTrouble()

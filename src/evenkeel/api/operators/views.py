@@ -8,7 +8,7 @@ from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.operators.problems import writable_view
 from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agents import Agent
-from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.environments import Environment, UnreachableGroup
 from evenkeel.core.control.histories import History
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.backoff import CHANGE_RETRY_SECONDS_MAX
@@ -239,7 +239,7 @@ def halted_view(row: Environment) -> HaltedView:
     return HaltedView(environment=row.name, since=format_time_or_none(row.halted_at), reason=row.halted_reason)
 
 
-def devices_view(row: GroupReach) -> DevicesView:
+def devices_view(row: UnreachableGroup) -> DevicesView:
     """Convert a device group with unreachable devices to its view."""
     return DevicesView(
         environment=row.environment,

@@ -6,7 +6,7 @@ from litestar.exceptions import HTTPException, MethodNotAllowedException
 from evenkeel.api.responses.answers import Answer, fault_answer, problem_answer, unauthenticated_answer
 from evenkeel.api.responses.http_reasons import reason_phrase
 from evenkeel.core.control.mirrors import MirrorConflict
-from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
+from evenkeel.core.kit.errors import Conflict, Invalid, NotFound, QuotaReached, RequestError, Unavailable, Unsupported
 
 log = structlog.get_logger(__name__)
 
@@ -14,7 +14,7 @@ RETRY_AFTER_SECONDS = 5
 
 STATUS_OF: dict[type[RequestError], int] = {
     Invalid: 400,
-    QuotaMet: 403,
+    QuotaReached: 403,
     NotFound: 404,
     Conflict: 409,
     Unsupported: 501,

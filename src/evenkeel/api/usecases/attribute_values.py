@@ -11,7 +11,13 @@ import msgspec
 from msgspec import UNSET, UnsetType, inspect
 
 from evenkeel.api.usecases.parents import without_duplicates
-from evenkeel.core.resources.attributes import CHANGEABLE, LINKS, attribute_shape, defaults_of, fields_of
+from evenkeel.core.resources.attributes import (
+    CHANGEABLE_ATTRIBUTES,
+    LINK_ATTRIBUTES,
+    attribute_shape,
+    defaults_of,
+    fields_of,
+)
 from evenkeel.core.resources.model import L7Policy, L7Rule
 from evenkeel.core.tls.certificate_references import REFERENCES
 
@@ -32,7 +38,7 @@ def derive_change_request(new: type[Any], kind: type[Any], **instead: Any) -> Ca
         fields = [
             (field.name, instead.get(field.name, field.type) | UnsetType, UNSET)
             for field in msgspec.structs.fields(new)
-            if field.name in CHANGEABLE[kind] and field.name not in own
+            if field.name in CHANGEABLE_ATTRIBUTES[kind] and field.name not in own
         ]
         return msgspec.defstruct(  # type: ignore[return-value]
             change.__name__, fields, bases=(change,), module=change.__module__, namespace={"__doc__": change.__doc__}
@@ -86,7 +92,7 @@ def _common_attributes(request: type[Any], kind: type[Any]) -> dict[str, _Attrib
     found = _known.get((request, kind))
     if found is None:
         defaults, fields = defaults_of(kind), fields_of(kind)
-        settable = (defaults.keys() | CHANGEABLE[kind]) - set(LINKS[kind])
+        settable = (defaults.keys() | CHANGEABLE_ATTRIBUTES[kind]) - set(LINK_ATTRIBUTES[kind])
         found = _known[request, kind] = {
             name: _Attribute(_converter_to(fields[name].type), defaults.get(name))
             for name in request.__struct_fields__

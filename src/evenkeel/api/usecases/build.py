@@ -43,7 +43,7 @@ from evenkeel.core.resources.model import (
     PoolProtocol,
     SessionPersistence,
     Vip,
-    vip_of_one_family,
+    address_of_single_family,
 )
 from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.resources.statuses import OperatingStatus
@@ -223,7 +223,7 @@ def address_of_common_family(vip: VipPlan) -> str | None:
     """
     # An address that the store still has to allocate is of the family of its subnet's range.
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
-    return vip_of_one_family(near, more)
+    return address_of_single_family(near, more)
 
 
 def tree_from_body(

@@ -8,7 +8,7 @@ from evenkeel.api.common.provider_lookup import ServedObject
 from evenkeel.api.common.services import Services
 from evenkeel.core.devices.capabilities import Capabilities, raise_first_problem
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.chaining import ChainQuery, PlacedAddress, is_chainable, member_problem
+from evenkeel.core.networking.chaining import AddressInSubnet, ChainQuery, is_chainable, member_problem
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree, Member, Vip
 
@@ -46,7 +46,7 @@ async def check_chaining(
     because another request may come in between; None: nothing.
     """
     placed = tuple(
-        PlacedAddress(address=each.address, subnet_id=each.subnet_id)
+        AddressInSubnet(address=each.address, subnet_id=each.subnet_id)
         for each in vips
         if each.address and is_chainable(each.address)
     )
@@ -59,7 +59,7 @@ async def check_chaining(
         environment=environment,
         project_id=project_id,
         load_balancer_id=load_balancer_id,
-        members=tuple(PlacedAddress(address=row.address, subnet_id=row.subnet_id or "") for row in members),
+        members=tuple(AddressInSubnet(address=row.address, subnet_id=row.subnet_id or "") for row in members),
         vips=placed,
     )
     raise_first_problem(environment, (await services.tenants.find_chained(query)).problems())

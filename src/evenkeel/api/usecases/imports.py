@@ -28,8 +28,8 @@ from evenkeel.core.networking.network import (
     PortClaim,
     WantedVip,
     borrowed_port_claim,
-    lbaas_v2_port,
-    octavia_port,
+    lbaas_v2_port_mark,
+    octavia_port_mark,
 )
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
@@ -100,7 +100,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         await services.imports.check_creation(tree, plan)
         return ImportResult("new")
     change = await services.imports.create_imported(tree, plan, certificates, unchained=unchained)
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind="loadbalancer_imported",
         done=f"load balancer {load_balancer_id} of project {project_id} was imported{', and is held' * body.held}",
         details=f": {tree.load_balancer.name}" if tree.load_balancer.name else "",
@@ -136,7 +136,7 @@ async def discard_held(services: Services, load_balancer_id: LoadBalancerId) -> 
 
 
 async def _record_import(services: Services, change: Change, kind: str, done: str) -> None:
-    await services.operators.record_act(
+    await services.operators.record_operator_action(
         kind=kind, done=f"load balancer {change.load_balancer_id} {done}", details="", environment=change.environment
     )
 
@@ -276,7 +276,7 @@ def _claim_on_port(port: Mapping[str, Any], load_balancer_id: LoadBalancerId) ->
     owner, device_id = str(port.get("device_owner", "")), str(port.get("device_id", ""))
     marks = {
         (mark.device_owner, mark.device_id)
-        for mark in (lbaas_v2_port(load_balancer_id), octavia_port(load_balancer_id))
+        for mark in (lbaas_v2_port_mark(load_balancer_id), octavia_port_mark(load_balancer_id))
     }
     if (owner, device_id) not in marks:
         return borrowed_port_claim(load_balancer_id, str(port["id"]))

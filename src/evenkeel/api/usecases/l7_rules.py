@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.responses.errors import invalid_input, shorten
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
+from evenkeel.core.resources.model import L7_PROTOCOLS, L7_TARGETS, PROMETHEUS_PROTOCOL, L7Policy, L7Rule
 from evenkeel.core.resources.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
 from evenkeel.core.resources.protocol_pairs import children_not_allowed_error
 
@@ -29,7 +29,7 @@ def check_l7_listener(protocol: str) -> None:
     """Check that the listener's protocol allows L7 policies: only listeners that parse requests do. Raises
     :class:`Invalid`.
     """
-    if protocol == CHILDLESS_PROTOCOL:
+    if protocol == PROMETHEUS_PROTOCOL:
         raise children_not_allowed_error()
     if protocol not in L7_PROTOCOLS:
         allowed = ", ".join(sorted(L7_PROTOCOLS))

@@ -26,7 +26,7 @@ async def make_l7policy(
 ) -> L7Policy:
     """Create an L7 policy with its rules and new pool; returns the stored policy. ``settle``: converts the
     requested policy to the one to store. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`,
-    :class:`Conflict`, :class:`QuotaMet`, :class:`KeyManagerUnavailable`.
+    :class:`Conflict`, :class:`QuotaReached`, :class:`KeyManagerUnavailable`.
     """
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
@@ -85,7 +85,7 @@ async def _check_device_can(services: Services, call: Call, current: L7Policy, c
 
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
     """Add a rule to the policy; returns the stored rule. Raises :class:`Invalid`, also for a policy that
-    stands for an enhanced service; :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    stands for an enhanced service; :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`,
     :class:`NotFound` if the policy is gone.
     """
     if policy.enhanced_service:

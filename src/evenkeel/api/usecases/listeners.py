@@ -39,7 +39,7 @@ from evenkeel.core.devices.capabilities import (
     l7rule_problems,
     listener_pool_problems,
     listener_problems,
-    needs_check,
+    needs_capability_check,
 )
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.resources.enhanced_services import services_in_tags
@@ -54,7 +54,7 @@ async def make_listener(
     """Create a listener with its L7 policies and new pools; returns the stored listener. ``idle``: TLS
     attributes that it may have although they have no effect.
 
-    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`,
     :class:`KeyManagerUnavailable`; then nothing is stored.
     """
     scope = call.caller.scope
@@ -236,7 +236,7 @@ async def change_listener(
             current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
             offered.check_tags(changes["tags"], current.tags)
         offered.log_bare_tags(listener_id, changes["tags"])
-    if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
+    if needs_capability_check(changes) or changes.keys() & LISTENER_TLS.keys():
         certificates = await _check_changes(services, call, listener_id, body, changes, idle)
     row: Listener = await write_changes(services, call, Listener, listener_id, changes, None, certificates)
     return row

@@ -21,7 +21,7 @@ from evenkeel.api.usecases.writes import state_after_write
 from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import VipPort, octavia_port
+from evenkeel.core.networking.network import PortMark, octavia_port_mark
 from evenkeel.core.resources.enhanced_services import services_in_tags
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 
@@ -30,7 +30,7 @@ async def make_load_balancer(
     services: Services,
     call: Call,
     wanted: requests.LoadBalancerNew,
-    mark: Callable[[LoadBalancerId], VipPort] = octavia_port,
+    mark: Callable[[LoadBalancerId], PortMark] = octavia_port_mark,
     *,
     any_subnet: bool = False,
 ) -> LoadBalancerTree:

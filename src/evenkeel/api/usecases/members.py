@@ -14,7 +14,7 @@ from evenkeel.api.usecases.flavor_data import flavor_data_of
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.parents import ParentPlace
 from evenkeel.api.usecases.writes import state_after_write, write_changes
-from evenkeel.core.devices.capabilities import ip_version_problems, member_problems, needs_check
+from evenkeel.core.devices.capabilities import ip_version_problems, member_problems, needs_capability_check
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
@@ -37,7 +37,7 @@ async def check_sriov(
 async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
     """Add a member to the pool; returns the stored member. Raises :class:`NotFound` for its subnet,
     :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` for an address and port that the pool has,
-    :class:`QuotaMet`, :class:`NetworkUnavailable`.
+    :class:`QuotaReached`, :class:`NetworkUnavailable`.
     """
     row = member_row(
         wanted,
@@ -65,7 +65,7 @@ async def change_member(
     :class:`Unsupported`, :class:`Conflict`.
     """
     changes = member_changes(body, services.addresses)
-    if needs_check(changes):
+    if needs_capability_check(changes):
         served = await services.providers.find_served_object(Member, member_id, call.caller.scope)
         served.raise_first_problem(member_problems(served.table, changes))
     row: Member = await write_changes(services, call, Member, member_id, changes, pool_id)

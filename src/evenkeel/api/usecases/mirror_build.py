@@ -44,7 +44,7 @@ from evenkeel.core.resources.model import (
     Member,
     Pool,
     Vip,
-    vip_of_one_family,
+    address_of_single_family,
 )
 from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 
@@ -188,7 +188,7 @@ def _build_listener(body: MirroredListener, place: ParentPlace, root: LoadBalanc
     vip = (
         None
         if root.vip is None
-        else vip_of_one_family(root.vip.address, (more.address for more in root.additional_vips))
+        else address_of_single_family(root.vip.address, (more.address for more in root.additional_vips))
     )
     return listener_row(body, place, listener_id=body.id, default_pool_id=body.default_pool_id, vip_address=vip)
 

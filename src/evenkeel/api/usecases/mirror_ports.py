@@ -10,7 +10,7 @@ from evenkeel.api.usecases.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.usecases.vips import plan_vip
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, Unsupported
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import BEING_MADE, PortClaim, octavia_port
+from evenkeel.core.networking.network import PORT_BEING_CREATED, PortClaim, octavia_port_mark
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.catalogue import vip_vnic_type
@@ -33,7 +33,7 @@ async def make_vip_port(services: Services, body: VipPortNew) -> VipPlan:
     try:
         plan = await _plan_vip(services, body, load_balancer_id, permitted)
     except Conflict as error:
-        if error.code != BEING_MADE:
+        if error.code != PORT_BEING_CREATED:
             raise
         plan = await _wait_for_concurrent_creation(services, body, load_balancer_id)
     try:
@@ -62,7 +62,7 @@ async def _plan_vip(
         services,
         wanted,
         ParentPlace(load_balancer_id, project_id, services.addresses, services.tls),
-        marked=octavia_port(load_balancer_id),
+        marked=octavia_port_mark(load_balancer_id),
         vnic_type=vip_vnic_type(body.flavor_data or {}),
         any_address=False,
         any_subnet=False,
@@ -77,7 +77,7 @@ async def _wait_for_concurrent_creation(
     Raises :class:`NetworkUnavailable` if the port does not appear, :class:`Invalid` for a malformed
     project id.
     """
-    mark = octavia_port(load_balancer_id)
+    mark = octavia_port_mark(load_balancer_id)
     claim = PortClaim(claim_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
     for pause_seconds in (*PAUSES_SECONDS, 0.0):
         found = await services.network.find_vip(

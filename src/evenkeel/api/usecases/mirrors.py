@@ -14,7 +14,7 @@ from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_ser
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import MirrorPut
 from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, MirrorMark, StoredMirror
+from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, MirroredSourceState, StoredMirror
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
@@ -48,7 +48,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     was = await services.mirrors.find_mirrored(load_balancer_id)
     names = offered.names | _chosen_services(was)
     place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, names)
-    mark = MirrorMark(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
+    mark = MirroredSourceState(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
     with _translate_conflicts():
         tree = mirrored_tree(wanted, place)
         raise_first_problem(wanted.provider, tree_problems(table, tree))

@@ -26,7 +26,7 @@ from evenkeel.core.devices.capabilities import (
     listener_pool_problems,
     member_problems,
     monitor_problems,
-    needs_check,
+    needs_capability_check,
     persistence_problems,
     pool_monitor_problems,
     pool_problems,
@@ -41,7 +41,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
     """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: accept session
     persistence by cookies with every pool protocol, not only with HTTP.
 
-    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`,
     :class:`KeyManagerUnavailable`, :class:`NetworkUnavailable`; then nothing is stored.
     """
     served, listener = await _find_parent(services, call, wanted)
@@ -130,7 +130,7 @@ async def check_and_convert_changes(
 ) -> tuple[Changes, Sequence[CheckedCertificate]]:
     changes = pool_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
-    if needs_check(changes) or changes.keys() & POOL_TLS.keys():
+    if needs_capability_check(changes) or changes.keys() & POOL_TLS.keys():
         served = await services.providers.find_served_object(Pool, pool_id, call.caller.scope)
         users = await _check_changes(services, call, served, pool_id, body, changes, any_cookies)
         served.raise_first_problem(pool_problems(served.table, changes))
@@ -203,7 +203,7 @@ async def _check_persistence(
 
 async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
     """Create a pool's health monitor; returns the stored monitor. Raises :class:`NotFound` for the pool,
-    :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` if the pool has a monitor, :class:`QuotaMet`.
+    :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` if the pool has a monitor, :class:`QuotaReached`.
     """
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
@@ -227,7 +227,7 @@ async def change_health_monitor(
     """
     current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
-    if needs_check(changes):
+    if needs_capability_check(changes):
         served = await services.providers.find_served_object(LoadBalancer, current.load_balancer_id, call.caller.scope)
         served.raise_first_problem(monitor_problems(served.table, changes))
     row: HealthMonitor = await write_changes(services, call, HealthMonitor, monitor_id, changes, None)

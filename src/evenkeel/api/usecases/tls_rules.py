@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.resources.attributes import defaults_of
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
-from evenkeel.core.tls.tls import NEWEST, TlsRules, unknown_ciphers
+from evenkeel.core.tls.tls import NEWEST_TLS_VERSION, TlsRules, unknown_ciphers
 
 TlsObject = TypeVar("TlsObject", Listener, Pool)
 
@@ -110,11 +110,11 @@ def _tls_settings(row: Listener | Pool) -> tuple[Any, ...]:
 
 
 def _check_defaults_allowed(row: Listener | Pool, rules: TlsRules) -> None:
-    if ciphers := rules.unnamed_ciphers(row.tls_ciphers or "", row.tls_versions):
+    if ciphers := rules.implicitly_used_prohibited_ciphers(row.tls_ciphers or "", row.tls_versions):
         raise Invalid(
             "Validation failure: The following ciphers have been prohibited by an administrator: "
-            f"{', '.join(ciphers)} (tls_ciphers: it names none of {NEWEST}, which then has all of its own; name some, "
-            f"or leave {NEWEST} out of tls_versions)"
+            f"{', '.join(ciphers)} (tls_ciphers: it names none of {NEWEST_TLS_VERSION}, which then has all of its own; "
+            f"name some, or leave {NEWEST_TLS_VERSION} out of tls_versions)"
         )
 
 

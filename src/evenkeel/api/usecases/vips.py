@@ -11,7 +11,7 @@ from evenkeel.api.usecases.rules import checked_vip_address
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.networking.addresses import AddressRules
-from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, NO_OPTIONS, PortOptions, VipPort, WantedVip
+from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, NO_OPTIONS, PortMark, PortOptions, WantedVip
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancer
@@ -22,7 +22,7 @@ async def plan_vip(
     wanted: LoadBalancerNew,
     place: ParentPlace,
     *,
-    marked: VipPort,
+    marked: PortMark,
     vnic_type: str,
     any_address: bool,
     any_subnet: bool,

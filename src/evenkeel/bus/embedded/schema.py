@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.kit.errors import BusUnavailable
-from evenkeel.core.kit.files import make_private
+from evenkeel.core.kit.files import make_sqlite_file_private
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +77,7 @@ def open_file(path: str) -> sqlite3.Connection:
     Raises :class:`BusUnavailable` if it cannot be opened or was made by a newer version.
     """
     try:
-        if opened := make_private(path):
+        if opened := make_sqlite_file_private(path):
             log.warning("message bus files were accessible to other users; their mode was set to 0600", files=opened)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, cached_statements=256)
     except (OSError, sqlite3.Error) as error:

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from evenkeel.cmd.controllers.private_files import read_private_file
 from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, authority_sections
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.kit.secret_files import decoded_secret
+from evenkeel.core.kit.secret_files import decode_base64_secret
 from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
 from evenkeel.core.tls.certificates import Secret
 
@@ -60,7 +60,7 @@ def read_hmac_key(options: AuthorityOptions) -> Secret | None:
     about, file = f"{options.section}.eab_key_file", options.eab_key_file
     text = read_private_file(about, file)
     bare = text.rstrip(b"=")
-    if not decoded_secret(bare + b"=" * (-len(bare) % 4), url_safe=True):
+    if not decode_base64_secret(bare + b"=" * (-len(bare) % 4), url_safe=True):
         raise ValueError(f"{about}: {file}: one line in base64url is allowed")
     return Secret(bare)
 

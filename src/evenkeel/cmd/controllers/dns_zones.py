@@ -12,7 +12,7 @@ from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE, RFC2136, check
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.controller.acme import UsedZone
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.kit.secret_files import decoded_secret
+from evenkeel.core.kit.secret_files import decode_base64_secret
 from evenkeel.core.tls.acme.names import is_zone_name
 from evenkeel.core.tls.acme.zones import ZoneScope
 from evenkeel.core.tls.certificates import Secret
@@ -124,7 +124,7 @@ def read_tsig_key(options: ZoneOptions) -> "TsigKey":
     algorithm, secret = found["algorithm"].lower().rstrip("."), "".join(found["secret"].split())
     if algorithm not in ALGORITHMS:
         raise ValueError(f"{about}: {file}: algorithm {algorithm}: {', '.join(ALGORITHMS)} are allowed")
-    if not decoded_secret(secret.encode("ascii")):
+    if not decode_base64_secret(secret.encode("ascii")):
         raise ValueError(f"{about}: {file}: the secret should be base64")
     return TsigKey(found["name"], algorithm, Secret(secret.encode("ascii")))
 

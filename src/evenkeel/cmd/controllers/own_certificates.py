@@ -10,7 +10,7 @@ from yarl import URL
 
 from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.bus.factory import AMQP
-from evenkeel.core.tls.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.tls.own_certificates import EXPIRY_CHECK_SECONDS, OwnCertificate
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_expiry, server_certificate_expiry
 from evenkeel.store.engine.database import host_and_port_of_url
 
@@ -56,12 +56,12 @@ class CertificateEndReader:
 
     async def __call__(self) -> Sequence[OwnCertificate]:
         """Return the certificates with their end dates: files are read at each call, and servers connected to
-        every :data:`LOOK_SECONDS` only, because each connection appears in their logs.
+        every :data:`EXPIRY_CHECK_SECONDS` only, because each connection appears in their logs.
         """
         now = self._now_seconds()
         if now >= self._due_at:
             # Set before the connections are made, so that servers that fail are not tried more often.
-            self._due_at = now + LOOK_SECONDS
+            self._due_at = now + EXPIRY_CHECK_SECONDS
             looks = (server_certificate_expiry(peer.host, peer.port, request=peer.request) for peer in self._peers)
             self._of_peers = _certificates_with_known_end(
                 zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenkeel.core.kit.secret_files import NotPrivate, read_secret_file
+from evenkeel.core.kit.secret_files import SecretFileNotPrivate, read_secret_file
 
 _BYTES_MAX = 4096
 
@@ -16,5 +16,5 @@ def read_private_file(option: str, file: str) -> bytes:
         return read_secret_file(path, bytes_max=_BYTES_MAX).strip()
     except OSError as error:
         raise ValueError(f"{option}: {path}: unreadable ({error.strerror})") from None
-    except NotPrivate:
+    except SecretFileNotPrivate:
         raise ValueError(f"{option}: {path}: others than its owner may use it; chmod 600 {path}") from None

@@ -2,13 +2,13 @@
 
 from oslo_config import cfg
 
-from evenkeel.core.resources.limits import CALLED, LoadBalancerLimits
+from evenkeel.core.resources.limits import PLURALS_OF_LIMITED_KINDS, LoadBalancerLimits
 
 _DEFAULTS = LoadBalancerLimits()
 
 
 def _option_name(kind: str) -> str:
-    return f"{CALLED[kind].lower().replace(' ', '_')}_per_load_balancer"
+    return f"{PLURALS_OF_LIMITED_KINDS[kind].lower().replace(' ', '_')}_per_load_balancer"
 
 
 LIMITS = [
@@ -18,10 +18,10 @@ LIMITS = [
         min=1,
         help=f"Maximum number of {called} of a load balancer.",
     )
-    for kind, called in CALLED.items()
+    for kind, called in PLURALS_OF_LIMITED_KINDS.items()
 ]
 
 
 def load_balancer_limits(conf: cfg.ConfigOpts) -> LoadBalancerLimits:
     """Read the limits of ``[limits]``, which must be the same on all controllers."""
-    return LoadBalancerLimits(**{kind: conf.limits[_option_name(kind)] for kind in CALLED})
+    return LoadBalancerLimits(**{kind: conf.limits[_option_name(kind)] for kind in PLURALS_OF_LIMITED_KINDS})

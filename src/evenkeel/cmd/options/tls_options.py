@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from evenkeel.core.tls.tls import NEWEST, TLS_VERSIONS, TlsRules
+from evenkeel.core.tls.tls import NEWEST_TLS_VERSION, TLS_VERSIONS, TlsRules
 
 API_SETTINGS = [
     cfg.StrOpt(
@@ -27,7 +27,7 @@ def tls_rules(conf: cfg.ConfigOpts) -> TlsRules:
         raise ValueError("api_settings.tls_cipher_prohibit_list: it prohibits all ciphers that are the default")
     if not rules.default_versions:
         raise ValueError(
-            f"api_settings.tls_cipher_prohibit_list: it prohibits all ciphers of {NEWEST}, which minimum_tls_version "
-            "demands"
+            f"api_settings.tls_cipher_prohibit_list: it prohibits all ciphers of {NEWEST_TLS_VERSION}, which "
+            "minimum_tls_version demands"
         )
     return rules

@@ -5,7 +5,7 @@ order is made, because authorities count refused orders.
 from collections.abc import Mapping
 
 from evenkeel.core.ports import NameResolver
-from evenkeel.core.tls.acme.caa import Issuer, caa_problem, names_to_ask
+from evenkeel.core.tls.acme.caa import Issuer, caa_lookup_names, caa_problem
 from evenkeel.core.tls.acme.names import WILDCARD, without_wildcard
 from evenkeel.core.tls.acme.values import ChallengeMethod
 
@@ -18,12 +18,12 @@ class AuthorizationRecords:
 
     async def issuance_problem(self, methods: Mapping[str, ChallengeMethod], issuer: Issuer) -> str:
         """Return why CAA records forbid the authority to issue; empty if they do not, or if the authority names no CAA
-        identity. ``methods``: how each name is proven. Raises :class:`ResolverUnavailable`.
+        identity. ``methods``: how each name is proven. Raises :class:`DnsResolverUnavailable`.
         """
         if not issuer.identities:
             return ""
         for name, method in methods.items():
-            for asked in names_to_ask(without_wildcard(name)):
+            for asked in caa_lookup_names(without_wildcard(name)):
                 records = await self._resolver.caa(asked)
                 if not records:
                     continue

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import structlog
 
 from evenkeel.controller.loops import for_each
-from evenkeel.core.kit.errors import StoreUnavailable, Unavailable, ZoneUnavailable
+from evenkeel.core.kit.errors import DnsZoneUnavailable, StoreUnavailable, Unavailable
 from evenkeel.core.ports import AcmeStore, DnsZone
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, TxtRecord
 from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record, challenge_record_name, find_zones
@@ -51,7 +51,7 @@ class DnsProof:
         return find_zones(certificate.project_id, certificate.names, self._scopes)
 
     async def check_zones(self, certificate: AcmeCertificate) -> None:
-        """Check that the servers of the certificate's zones accept changes. Raises :class:`ZoneUnavailable`
+        """Check that the servers of the certificate's zones accept changes. Raises :class:`DnsZoneUnavailable`
         if one does not, or if that takes longer than the time limit.
         """
         zones = self.zones_by_name(certificate)
@@ -63,13 +63,13 @@ class DnsProof:
     async def set_records(self, certificate: AcmeCertificate, authorizations: Sequence[Authorization]) -> str:
         """Store the records of the authorizations and set them in their zones. Returns why they are not
         complete yet (a name server lacks one, or another controller continues the order); empty if they
-        are. Raises :class:`ZoneUnavailable`, :class:`StoreUnavailable`.
+        are. Raises :class:`DnsZoneUnavailable`, :class:`StoreUnavailable`.
         """
         zones = self.zones_by_name(certificate)
         wanted = [challenge_record(each, zones[each.name]) for each in authorizations]
         kept = tuple(dict.fromkeys([*certificate.records, *wanted]))
         if len(kept) > RECORDS_MAX:
-            raise ZoneUnavailable(f"{RECORDS_MAX} records of earlier orders could not be removed from DNS zones.")
+            raise DnsZoneUnavailable(f"{RECORDS_MAX} records of earlier orders could not be removed from DNS zones.")
         if kept != certificate.records and not await self._store.store_dns_records(certificate, kept):
             return "Another controller continues the order."
         async with self._limit_time():
@@ -124,7 +124,7 @@ class DnsProof:
             async with asyncio.timeout(self._step_seconds):
                 yield
         except TimeoutError as error:
-            raise ZoneUnavailable(
+            raise DnsZoneUnavailable(
                 f"The servers of DNS zones did not finish within {self._step_seconds:g} s."
             ) from error
 

@@ -22,10 +22,10 @@ from evenkeel.controller.loops import for_each
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.backoff import Uniform
 from evenkeel.core.kit.errors import (
-    AuthorityRateLimited,
-    AuthorityRefused,
-    AuthorityUnavailable,
-    OrderUnknown,
+    AcmeAuthorityUnavailable,
+    AcmeOrderUnknown,
+    AcmeRateLimited,
+    AcmeRequestRefused,
     RequestError,
     StoreUnavailable,
     Unavailable,
@@ -46,7 +46,7 @@ from evenkeel.core.ports import (
 from evenkeel.core.tls.acme import progress as p
 from evenkeel.core.tls.acme.names import WILDCARD
 from evenkeel.core.tls.acme.rate_limits import RateLimits
-from evenkeel.core.tls.acme.references import references_to_request
+from evenkeel.core.tls.acme.references import references_for_request_name
 from evenkeel.core.tls.acme.values import (
     REVOCATION_REASONS,
     AcmeCertificate,
@@ -186,11 +186,11 @@ class AcmeIssuing:
             return await self._take_step(certificate)
         except StoreUnavailable:
             raise
-        except AuthorityRefused as error:
+        except AcmeRequestRefused as error:
             return p.OrderRefused(problem=str(error), retry_after_seconds=error.retry_after_seconds)
-        except OrderUnknown as error:
-            return p.OrderLost(reason=str(error))
-        except AuthorityUnavailable as error:
+        except AcmeOrderUnknown as error:
+            return p.OrderMissing(reason=str(error))
+        except AcmeAuthorityUnavailable as error:
             return p.StepInterrupted(problem=str(error), retry_after_seconds=error.retry_after_seconds)
         # The key manager does not take a certificate, or the name servers do not answer.
         except (Unavailable, RequestError) as error:
@@ -218,17 +218,17 @@ class AcmeIssuing:
                 for one in _open_authorizations(order):
                     if one.unanswered:
                         await authority.client.answer(account, one)
-                return p.Answered()
+                return p.ChallengesAnswered()
             case _:
                 return await self._collect_certificate(certificate, authority.client, account, order)
 
     def _used_authority(self, certificate: AcmeCertificate) -> UsedAuthority:
-        """Return the authority that the certificate names. Raises :class:`AuthorityUnavailable` if this
+        """Return the authority that the certificate names. Raises :class:`AcmeAuthorityUnavailable` if this
         controller has none of that name.
         """
         found = self._authorities.get(certificate.authority)
         if found is None:
-            raise AuthorityUnavailable(f"The authority {certificate.authority} is not configured.")
+            raise AcmeAuthorityUnavailable(f"The authority {certificate.authority} is not configured.")
         return found
 
     async def _check_and_order(self, certificate: AcmeCertificate) -> p.Event:
@@ -236,23 +236,23 @@ class AcmeIssuing:
         by_dns = self._dns.zones_by_name(certificate)
         by_http = [name for name in certificate.names if name not in by_dns]
         if wildcards := [name for name in by_http if name.startswith(WILDCARD)]:
-            return p.NamesUnproven(
+            return p.NamesNotProvable(
                 reason=f"{wildcards[0]} can be proven by dns-01 alone, and no DNS zone of the project has it."
             )
         targets = await self._readiness.find_targets(certificate.project_id, by_http)
         if isinstance(targets, str):
-            return p.NamesUnproven(reason=targets)
+            return p.NamesNotProvable(reason=targets)
         await self._dns.check_zones(certificate)
         account = await self._keys.account_key(authority.account)
         issuer = await authority.client.issuer(account)
         dns, http = ChallengeMethod.DNS_01, ChallengeMethod.HTTP_01
         methods = {name: dns if name in by_dns else http for name in certificate.names}
         if problem := await self._records.issuance_problem(methods, issuer):
-            return p.NamesUnproven(reason=problem)
+            return p.NamesNotProvable(reason=problem)
         settings = self.settings
-        if held_until := self._rate_limits.held_until(certificate.authority, at=self._now()):
-            until = datetime.fromtimestamp(held_until, tz=UTC).strftime("%H:%M:%S")
-            return p.NamesUnproven(
+        if rate_limited_until := self._rate_limits.rate_limited_until(certificate.authority, at=self._now()):
+            until = datetime.fromtimestamp(rate_limited_until, tz=UTC).strftime("%H:%M:%S")
+            return p.NamesNotProvable(
                 # Tenants see it, and the authority's name is the operators'.
                 reason="The authority has refused orders of several projects because of its rate limits: the next one"
                 f" is made after {until} UTC."
@@ -260,20 +260,20 @@ class AcmeIssuing:
         if not await self._store.reserve_order(
             certificate, orders_max=settings.orders_max, lease_seconds=settings.lease_seconds
         ):
-            return p.NamesUnproven(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
+            return p.NamesNotProvable(reason=f"{self.settings.orders_max} other orders are open, which is the most.")
         # Before the order, so that a key manager that does not work leaves no order behind.
         await self._keys.order_key(certificate)
         try:
             order = await authority.client.order(
                 account, certificate.names, replaces=certificate.progress.certificate_id
             )
-        except AuthorityRateLimited as error:
+        except AcmeRateLimited as error:
             at, delay = self._now(), error.retry_after_seconds or RATE_LIMITED_SECONDS
             self._rate_limits.refused(certificate.authority, certificate.project_id, until=at + delay, at=at)
             ACME_RESULTS.labels("rate_limited").inc()
             raise
         self._rate_limits.accepted(certificate.authority)
-        return p.OrderMade(url=order.url)
+        return p.OrderCreated(url=order.url)
 
     async def _read_renewal(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
         progress = certificate.progress
@@ -282,7 +282,7 @@ class AcmeIssuing:
         account = await self._keys.account_key(authority.account)
         try:
             window = await authority.client.renewal_window(account, progress.certificate_id)
-        except AuthorityRefused as error:  # no order is concerned
+        except AcmeRequestRefused as error:  # no order is concerned
             return p.StepInterrupted(problem=str(error), retry_after_seconds=error.retry_after_seconds)
         if window is None:  # it has none any more: the time known last stays
             window = RenewalWindow(start=progress.renew_at, end=progress.renew_at, retry_after_seconds=DAY_SECONDS)
@@ -293,9 +293,9 @@ class AcmeIssuing:
         leaf = await self._keys.issued_certificate(certificate)
         try:
             await authority.client.revoke(account, leaf, REVOCATION_REASONS[certificate.progress.revocation])
-        except AuthorityRefused as error:
+        except AcmeRequestRefused as error:
             return p.RevocationRefused(problem=str(error))
-        return p.Revoked()
+        return p.CertificateRevoked()
 
     async def _read_renewal_window(
         self, authority: OrderingAuthority, account: PrivateKey, certificate_id: str
@@ -307,7 +307,7 @@ class AcmeIssuing:
             return None
         try:
             return await authority.renewal_window(account, certificate_id)
-        except (AuthorityRefused, AuthorityUnavailable) as error:
+        except (AcmeRequestRefused, AcmeAuthorityUnavailable) as error:
             log.warning("renewal information not read", reason=str(error))
             return None
 
@@ -315,10 +315,12 @@ class AcmeIssuing:
         authorizations = _open_authorizations(order)
         for one in authorizations:
             if one.name not in certificate.names:
-                raise AuthorityRefused(f"The authority wants a validation of {one.name[:253]}, which was not ordered.")
+                raise AcmeRequestRefused(
+                    f"The authority wants a validation of {one.name[:253]}, which was not ordered."
+                )
         by_dns = [one for one in authorizations if one.method is ChallengeMethod.DNS_01]
         if by_dns and (missing := await self._dns.set_records(certificate, by_dns)):
-            return p.NotApplied(reason=missing)
+            return p.ChallengesNotApplied(reason=missing)
         by_http = [one for one in authorizations if one.method is ChallengeMethod.HTTP_01]
         return await self._place_on_load_balancers(certificate, by_http) if by_http else p.ChallengesApplied()
 
@@ -327,7 +329,7 @@ class AcmeIssuing:
     ) -> p.Event:
         targets = await self._readiness.find_targets(certificate.project_id, [one.name for one in authorizations])
         if isinstance(targets, str):
-            return p.NotApplied(reason=targets)
+            return p.ChallengesNotApplied(reason=targets)
         wanted: dict[LoadBalancerId, list[Authorization]] = {}
         for one in authorizations:
             for id_ in targets[one.name]:
@@ -337,7 +339,9 @@ class AcmeIssuing:
         if len(placed) == len(wanted) and not late:
             return p.ChallengesApplied()
         reasons = [f"{each.load_balancer_id}{f' ({each.reason})' if each.reason else ''}" for each in late]
-        return p.NotApplied(reason=f"Waiting for the devices of load balancer {', '.join(reasons) or 'none'}.")
+        return p.ChallengesNotApplied(
+            reason=f"Waiting for the devices of load balancer {', '.join(reasons) or 'none'}."
+        )
 
     async def _collect_certificate(
         self, certificate: AcmeCertificate, authority: OrderingAuthority, account: PrivateKey, order: AuthorityOrder
@@ -346,13 +350,13 @@ class AcmeIssuing:
             key = await self._keys.order_key(certificate)
             await authority.finalize(account, order, key, certificate.names)
         if order.status is not OrderStatus.VALID:
-            return p.OrderOpen(retry_after_seconds=order.retry_after_seconds)
+            return p.OrderPending(retry_after_seconds=order.retry_after_seconds)
         key = await self._keys.order_key(certificate)
         issued = await authority.download(account, order, key, certificate.names)
         kept = await self._keys.store_certificate(certificate, issued, key)
-        for reference in (kept.reference, *references_to_request(certificate.reference)):
+        for reference in (kept.reference, *references_for_request_name(certificate.reference)):
             await self._renewals.make_due(certificate.project_id, reference, CertificateKind.CERTIFICATE)
-        return p.Issued(
+        return p.CertificateIssued(
             not_before=issued.not_before.timestamp(),
             not_after=issued.not_after.timestamp(),
             certificate_id=issued.certificate_id,

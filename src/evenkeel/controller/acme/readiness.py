@@ -35,7 +35,7 @@ class NameProof:
 
     async def find_targets(self, project_id: ProjectId, names: Sequence[str]) -> Targets | str:
         """Return {name: load balancers to which it leads}, or the reason, a text, why a name cannot be proven
-        by http-01. Raises :class:`ResolverUnavailable`, :class:`StoreUnavailable` and
+        by http-01. Raises :class:`DnsResolverUnavailable`, :class:`StoreUnavailable` and
         :class:`NetworkUnavailable`.
         """
         resolved: dict[str, tuple[str, ...]] = {}

@@ -5,7 +5,7 @@ dashboard. The first clause of each is its summary.
 import re
 from collections.abc import Mapping
 
-EFFECTS: Mapping[str, str] = {
+OPERATOR_ACTION_EFFECTS: Mapping[str, str] = {
     "agent_drain": "Hand an agent's shards over to other agents; it gets none until it is undrained. Traffic goes on.",
     "agent_undrain": "Put a drained agent back into service; its shards come home.",
     "agent_failback": "Hand shards back to their home agent; needed where the environment's failback is manual.",
@@ -60,11 +60,11 @@ EFFECTS: Mapping[str, str] = {
 """{name of an act, ``<kind of object>_<what is done to the object>``: its effect in words}."""
 
 
-def act_summary(act: str) -> str:
+def operator_action_summary(act: str) -> str:
     """Return the summary of an operator's act: the first clause of its effect. ``act``: a key of
-    :data:`EFFECTS`.
+    :data:`OPERATOR_ACTION_EFFECTS`.
     """
-    return first_clause(EFFECTS[act])
+    return first_clause(OPERATOR_ACTION_EFFECTS[act])
 
 
 _CLAUSE_END = re.compile(r"[.;:](?=\s|$)")

@@ -51,7 +51,7 @@ def waiting_reason(agent: Agent) -> str:
         return ""
     match agent.waiting_blocker:
         case PlacementBlocker.HALTED:
-            return _halt_reason(agent)
+            return _reason_of_open_breaker(agent)
         case PlacementBlocker.BOUND:
             return f"load balancers of device driver {agent.device_driver} are bound to their host (mode never)"
         case PlacementBlocker.BOUND_UNTIL_FORCED_DOWN:
@@ -78,7 +78,7 @@ def away_reason(agent: Agent) -> str:
         case PlacementBlocker.HOME_NOT_UP:
             return f"the agent is {agent_state(agent).value}"
         case PlacementBlocker.HALTED:
-            return _halt_reason(agent)
+            return _reason_of_open_breaker(agent)
         case PlacementBlocker.BOUND | PlacementBlocker.BOUND_UNTIL_FORCED_DOWN:
             return (
                 f"load balancers of device driver {agent.device_driver} stay where they are (mode {agent.reschedule})"
@@ -93,5 +93,5 @@ def away_reason(agent: Agent) -> str:
             return ""
 
 
-def _halt_reason(agent: Agent) -> str:
+def _reason_of_open_breaker(agent: Agent) -> str:
     return f"the circuit breaker of environment {agent.environment} is open: {agent.halted_reason}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.vip_networks import VipNetworks
-from evenkeel.core.placement.reach import Reach
+from evenkeel.core.placement.reach import Reachability
 from evenkeel.core.resources.model import DataPath
 from evenkeel.core.resources.statuses import FailbackMode
 
@@ -41,12 +41,12 @@ class Environment(Value):
         return VipNetworks(allowed=self.vip_networks_allowed, denied=self.vip_networks_denied)
 
 
-class GroupReach(Value):
+class UnreachableGroup(Value):
     """A device group with unreachable devices, or without an agent that observes them."""
 
     environment: str
     number: int
-    reach: Reach
+    reach: Reachability
     tenants: int
     """Number of projects with a shard in the group."""
     device_driver: str = ""
@@ -59,7 +59,7 @@ class GroupReach(Value):
         return tuple(self.titles.get(name, name) for name in self.reach.away)
 
 
-class ServedBy(Value):
+class LoadBalancerProviderFacts(Value):
     """The environment of a load balancer, and other facts about it that never change, so that they may be cached."""
 
     load_balancer_id: LoadBalancerId

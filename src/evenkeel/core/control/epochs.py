@@ -23,7 +23,7 @@ much, so an honest database is at most a few jumps behind its device.
 """
 
 
-def is_plausible(epoch: int) -> bool:
+def is_epoch_in_range(epoch: int) -> bool:
     """Whether ``epoch`` is in the accepted range, 0 to :data:`EPOCH_MAX`. Epochs outside of the range are
     refused, not compared.
     """
@@ -35,20 +35,20 @@ def next_epoch(current: int, seen: int) -> int:
     both, but at most :data:`EPOCH_JUMP_MAX` above ``current``; then the caller finds ``seen`` again and
     repeats the call.
 
-    A result above :data:`EPOCH_MAX` is not :func:`is_plausible`: the range is used up, and the caller
+    A result above :data:`EPOCH_MAX` is not :func:`is_epoch_in_range`: the range is used up, and the caller
     refuses.
     """
     return min(max(current, seen) + 1, current + EPOCH_JUMP_MAX)
 
 
-def is_one_jump_away(current: int, wanted: int) -> bool:
+def is_within_epoch_jump(current: int, wanted: int) -> bool:
     """Whether ``wanted`` is at most :data:`EPOCH_JUMP_MAX` above ``current``, so that an owner may move there
     in one step. Another rule checks that ``wanted`` is not older.
     """
     return wanted - current <= EPOCH_JUMP_MAX
 
 
-__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "FIRST_EPOCH", "is_one_jump_away", "is_plausible", "next_epoch"]
+__all__ = ["EPOCH_JUMP_MAX", "EPOCH_MAX", "FIRST_EPOCH", "is_epoch_in_range", "is_within_epoch_jump", "next_epoch"]
 
 
 class ShardEpoch(Wire):

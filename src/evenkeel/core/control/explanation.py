@@ -73,7 +73,7 @@ def _explain_unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _explain_unserved(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_unserved_shard(hosting: Mapping[str, Any]) -> Explanation | None:
     acting, home = hosting["acting"], hosting["home"]
     if acting and acting["alive"]:
         return None
@@ -94,7 +94,7 @@ def _explain_error(hosting: Mapping[str, Any]) -> Explanation | None:
     )
 
 
-def _explain_held(hosting: Mapping[str, Any]) -> Explanation | None:
+def _explain_held_import(hosting: Mapping[str, Any]) -> Explanation | None:
     if not hosting.get("held") or hosting.get("provisioning_status") != "ACTIVE":
         return None
     return Explanation(hosting["status_reason"], f"evenkeel switch-over {hosting['load_balancer_id']}")
@@ -110,7 +110,7 @@ def _explain_waiting(hosting: Mapping[str, Any]) -> Explanation | None:
         return Explanation(
             f"waits for its agent: {reason}", f"{_remedy_or_default(hosting)}; it is retried automatically"
         )
-    # There is an acting agent: `_explain_unserved`, an earlier rule, matches without one.
+    # There is an acting agent: `_explain_unserved_shard`, an earlier rule, matches without one.
     return Explanation(
         f"waits for its agent, {hosting['acting']['host']}, behind {count_with_noun(hosting['ahead'], 'other')}",
         NOTHING,
@@ -140,9 +140,9 @@ RULES: tuple[Rule, ...] = (
     _explain_database_outage,
     _explain_unplaced,
     _explain_halt,
-    _explain_unserved,
+    _explain_unserved_shard,
     _explain_error,
-    _explain_held,
+    _explain_held_import,
     _explain_waiting,
     _explain_degradation,
     _explain_applied,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.attributes import CONTENT
+from evenkeel.core.resources.attributes import CONTENT_ATTRIBUTES
 from evenkeel.core.resources.model import (
     Child,
     HealthMonitor,
@@ -19,7 +19,7 @@ from evenkeel.core.resources.model import (
     RateLimitRule,
     Vip,
 )
-from evenkeel.core.resources.tree_changes import FIXED, children_of, tree_changes
+from evenkeel.core.resources.tree_changes import FIXED_LOAD_BALANCER_ATTRIBUTES, children_of, tree_changes
 
 Outcome = Literal["new", "imported", "present", "differs", "outdated", "updated"]
 """Result of an import. The load balancer: ``new``: would be created; ``imported``: was created now; ``present``: exists
@@ -41,7 +41,7 @@ _TITLES: dict[type[Child], str] = {
     RateLimitRule: "rate limit rule",
 }
 _VIP_ATTRIBUTES = ("vip", "additional_vips")
-_OF_CATALOGUE = ("flavor_id", "availability_zone")
+_CATALOGUE_ATTRIBUTES = ("flavor_id", "availability_zone")
 
 
 class StoredLoadBalancer(Value):
@@ -61,10 +61,14 @@ def difference_texts(stored: LoadBalancerTree, given: LoadBalancerTree) -> tuple
 
 def _difference_texts(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iterator[str]:
     before, after = stored.load_balancer, given.load_balancer
-    yield from (name for name in FIXED if name not in _VIP_ATTRIBUTES and getattr(before, name) != getattr(after, name))
-    yield from (name for name in _OF_CATALOGUE if getattr(before, name) != getattr(after, name))
+    yield from (
+        name
+        for name in FIXED_LOAD_BALANCER_ATTRIBUTES
+        if name not in _VIP_ATTRIBUTES and getattr(before, name) != getattr(after, name)
+    )
+    yield from (name for name in _CATALOGUE_ATTRIBUTES if getattr(before, name) != getattr(after, name))
     # A port that was recreated at the network service has another id.
-    if _vip_places(before) != _vip_places(after):
+    if _vip_addresses_with_subnets(before) != _vip_addresses_with_subnets(after):
         yield "vip_address"
     yield from tree_changes(stored, given).load_balancer
     wanted = children_of(given)
@@ -75,11 +79,13 @@ def _difference_texts(stored: LoadBalancerTree, given: LoadBalancerTree) -> Iter
         yield from (f"{title} {id_}: does not exist here" for id_ in sorted(by_id.keys() - there.keys()))
         yield from (f"{title} {id_}: exists only here" for id_ in sorted(there.keys() - by_id.keys()))
         for id_ in sorted(there.keys() & by_id.keys()):
-            names = [name for name in CONTENT[kind] if getattr(there[id_], name) != getattr(by_id[id_], name)]
+            names = [
+                name for name in CONTENT_ATTRIBUTES[kind] if getattr(there[id_], name) != getattr(by_id[id_], name)
+            ]
             if names:
                 yield f"{title} {id_}: {', '.join(sorted(names))}"
 
 
-def _vip_places(root: LoadBalancer) -> set[tuple[str, str]]:
+def _vip_addresses_with_subnets(root: LoadBalancer) -> set[tuple[str, str]]:
     vips: tuple[Vip, ...] = (*(() if root.vip is None else (root.vip,)), *root.additional_vips)
     return {(vip.subnet_id, vip.address) for vip in vips}

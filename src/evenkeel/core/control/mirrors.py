@@ -35,7 +35,7 @@ ADDRESS_TAKEN = "address_taken"
 """Code of a conflict: another load balancer has the VIP's address."""
 
 
-class MirrorMark(Value):
+class MirroredSourceState(Value):
     """The state of the other system's database that a mirrored load balancer shows."""
 
     provider: str
@@ -54,13 +54,13 @@ class StoredMirror(Value):
     the other system it shows.
     """
 
-    mark: MirrorMark
+    mark: MirroredSourceState
     tree: LoadBalancerTree
 
 
 class MirrorEntry(Value):
     """A mirrored load balancer in a list, without its children. ``snapshot``, ``digest``: see
-    :class:`MirrorMark`.
+    :class:`MirroredSourceState`.
     """
 
     id: LoadBalancerId
@@ -111,7 +111,7 @@ class ObjectStatus(Value):
 
 class MirrorStatus(Value):
     """Statuses of a mirrored load balancer and its children, also of children that devices still have to
-    remove. ``snapshot``, ``digest``: see :class:`MirrorMark`.
+    remove. ``snapshot``, ``digest``: see :class:`MirroredSourceState`.
     """
 
     id: LoadBalancerId

@@ -31,7 +31,7 @@ PREPARING_SECONDS = 600.0
 """Time for which the target's devices may fail to confirm the copy."""
 STOPPING_SECONDS = 120.0
 """Time for which the source's devices may fail to confirm that they stopped."""
-CLEANED = -1
+STANDBY_CLEANED = -1
 """Value of :attr:`Move.standby_revision`: the standby's devices hold nothing."""
 
 
@@ -62,7 +62,7 @@ class Move(Value):
     by_operator: bool
     """True: an operator routes the VIP's traffic, and confirms when that is done."""
     standby_revision: int = 0
-    """Newest revision of the copy that the standby shard's devices confirmed; :data:`CLEANED`: that they hold
+    """Newest revision of the copy that the standby shard's devices confirmed; :data:`STANDBY_CLEANED`: that they hold
     nothing.
     """
     reason: str = ""
@@ -118,7 +118,7 @@ def next_transition(move: Move, lb: MovingLoadBalancer, now: float) -> Transitio
         return None
     # Before the check for a deletion, which would begin the cleaning again each time.
     if move.step is MoveStep.CLEANING:
-        return _finish_move(move) if move.standby_revision == CLEANED or move.finish_asked else None
+        return _finish_move(move) if move.standby_revision == STANDBY_CLEANED or move.finish_asked else None
     if lb.deleted:
         return _begin_cleaning(move, "the load balancer was deleted")
     match move.step:

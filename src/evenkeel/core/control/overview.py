@@ -15,7 +15,7 @@ CONTROLLER_KEPT_SECONDS = 600.0
 """Seconds after its last heartbeat for which a controller is listed; then its row is deleted."""
 
 
-class SeenController(Value):
+class ControllerHeartbeat(Value):
     """A controller, a process that serves the API, as operators see it.
 
     ``message_broker``: why the process cannot send messages; empty: it can. ``started_at``, ``seen_at``:

@@ -18,7 +18,7 @@ class ChangeIndicator(Value):
     """Number of live sessions whose agents have missed keepalives."""
 
 
-class DueWork(Value):
+class DueSchedulingWork(Value):
     """Decisions that are due, as the scheduler's tick reads them."""
 
     now_seconds: float

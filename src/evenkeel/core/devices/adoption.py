@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.values import Value, Wire
-from evenkeel.core.networking.attachment import TakenAddress, WantedAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, WantedAddress
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
 
 ADDRESSES_MAX = 1000
@@ -57,7 +57,7 @@ class FoundNetworks(Value):
     """{network id: number of its route domain on the devices}, if there are several."""
 
 
-class TakenNetworks(Value):
+class AdoptedNetworks(Value):
     """The networks, addresses and ports that a shard takes over, or would take over."""
 
     route_domain: int
@@ -70,12 +70,12 @@ class TakenNetworks(Value):
     """{network id: number of its route domain} for the shard's networks, if ``route_domain`` is
     :data:`SEVERAL_ROUTE_DOMAINS`.
     """
-    ports: tuple[TakenAddress, ...] = ()
+    ports: tuple[DeviceAddressPort, ...] = ()
     """Ports at the network service that belong to the shard from now on."""
 
 
 def services_after_adoption(
-    services: Iterable[ServiceDefinition], adoption: TakenNetworks
+    services: Iterable[ServiceDefinition], adoption: AdoptedNetworks
 ) -> tuple[ServiceDefinition, ...]:
     """Return the service definitions as they will be after the adoption of the networks: with the adopted
     numbers of route domains and the adopted addresses. Networks that projects share stay as they are.
@@ -87,7 +87,7 @@ def services_after_adoption(
     def subnet(one: ServiceSubnet) -> ServiceSubnet:
         return replace(
             one,
-            addresses=tuple(_replace_by_adopted_address(address, taken.get(one.id, {})) for address in one.addresses),
+            addresses=tuple(_adopted_or_same_address(address, taken.get(one.id, {})) for address in one.addresses),
         )
 
     def network(one: ServiceNetwork) -> ServiceNetwork:
@@ -119,6 +119,6 @@ def services_with_irules(
     )
 
 
-def _replace_by_adopted_address(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
+def _adopted_or_same_address(address: DeviceAddress, taken: Mapping[WantedAddress, FoundAddress]) -> DeviceAddress:
     found = taken.get((address.use, address.owner, address.index))
     return address if found is None else replace(address, address=found.address)

@@ -35,7 +35,7 @@ from evenkeel.core.resources.model import (
     SessionPersistence,
     TlsVersion,
     Vip,
-    vip_of_one_family,
+    address_of_single_family,
 )
 from evenkeel.core.resources.patterns import PatternLimits, PatternRefused, limit_problems
 
@@ -200,7 +200,7 @@ class Capabilities(Value):
         return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
 
 
-EVERYTHING = Capabilities(carries_traffic=False, rate_limits=EVERY_RATE_LIMIT)
+ALL_CAPABILITIES = Capabilities(carries_traffic=False, rate_limits=EVERY_RATE_LIMIT)
 """Capabilities of a driver without a table: the renderer of such a driver refuses what it does not support."""
 
 
@@ -383,7 +383,7 @@ def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str 
     yield from data_path_problems(table, root.data_path)
     table = table.for_data_path(root.data_path)
     if vip_address is None and root.vip is not None:
-        vip_address = vip_of_one_family(root.vip.address, (vip.address for vip in root.additional_vips))
+        vip_address = address_of_single_family(root.vip.address, (vip.address for vip in root.additional_vips))
     yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
     pools = {pool.id: pool for pool in tree.pools}
     for pool in tree.pools:
@@ -425,7 +425,7 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
     yield from data_path_problems(table, service.data_path)
     table = table.for_data_path(service.data_path)
     yield from load_balancer_problems(table, service.additional_vips)
-    vip_address = vip_of_one_family(service.vip.address, (vip.address for vip in service.additional_vips))
+    vip_address = address_of_single_family(service.vip.address, (vip.address for vip in service.additional_vips))
     for pool in service.pools:
         found = [*pool_problems(table, asdict(pool))]
         found += ip_version_problems(table, vip_address, pool.protocol, pool.members)
@@ -448,12 +448,12 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
             yield from (f"l7policy {policy.id}: {problem}" for problem in found)
 
 
-def needs_check(attributes: Attributes) -> bool:
+def needs_capability_check(attributes: Attributes) -> bool:
     """Whether a table of capabilities may refuse these changes of attributes. Most changes (names, weights,
     ``admin_state_up``) need no check.
     """
     for name, value in attributes.items():
-        if name in RANGED or (name in _ALWAYS_CHECKED and value):
+        if name in MONITOR_ATTRIBUTES_WITH_BOUNDS or (name in _ATTRIBUTES_ALWAYS_CHECKED and value):
             return True
         for defaults in (LISTENER_DEFAULTS, POOL_DEFAULTS, MEMBER_DEFAULTS):
             if name in defaults and value != defaults[name]:
@@ -461,8 +461,8 @@ def needs_check(attributes: Attributes) -> bool:
     return False
 
 
-_ALWAYS_CHECKED = frozenset({"lb_algorithm", "session_persistence", "insert_headers", "default_pool_id"})
-RANGED = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
+_ATTRIBUTES_ALWAYS_CHECKED = frozenset({"lb_algorithm", "session_persistence", "insert_headers", "default_pool_id"})
+MONITOR_ATTRIBUTES_WITH_BOUNDS = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
 """Attributes of health monitors whose bounds a device type may narrow."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.networking.networks import NOT_ADJACENT, NetworkLayout
+from evenkeel.core.networking.networks import ROUTED_NETWORK_LAYOUT, NetworkLayout
 from evenkeel.core.resources.enhanced_services import EnhancedService
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.core.status.device_state import DeviceState
@@ -24,7 +24,7 @@ class DeviceFacts(Value):
     endpoints: tuple[str, ...]
     carries_traffic: bool = True
     """False: confirmed objects are not reported ONLINE."""
-    network_layout: NetworkLayout = NOT_ADJACENT
+    network_layout: NetworkLayout = ROUTED_NETWORK_LAYOUT
     """How the devices are attached to networks."""
     exclusive: bool = True
     """False: several device groups may have the same endpoints, because these are no network addresses."""
@@ -80,7 +80,7 @@ FINDING_CHARACTERS_MAX = 200
 class Repair(Value):
     """A difference on a device that a pass found and corrected, although no change had been requested.
     ``found``: human-readable texts, such as ``member 10.0.0.5:80 of pool p was missing; put back``; they
-    contain no values read from the device. Made by :func:`limited_repair`, which limits the size.
+    contain no values read from the device. Made by :func:`truncated_repair`, which limits the size.
     """
 
     load_balancer_id: LoadBalancerId
@@ -88,7 +88,7 @@ class Repair(Value):
     found: tuple[str, ...]
 
 
-def limited_repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
+def truncated_repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
     """Build a :class:`Repair` of limited size: at most :data:`FINDINGS_MAX` texts of at most
     :data:`FINDING_CHARACTERS_MAX` characters; the last one counts the rest.
     """
@@ -112,7 +112,7 @@ def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
     )
 
 
-class Retirement(Value):
+class PartitionRetirement(Value):
     """Result of :meth:`evenkeel.core.ports.Device.retire`: names of devices on which the partition was not removed."""
 
     left: tuple[str, ...] = ()
@@ -190,6 +190,6 @@ __all__ = [
     "PartitionBatch",
     "PartitionOutcome",
     "Repair",
-    "limited_repair",
     "service_outcome",
+    "truncated_repair",
 ]

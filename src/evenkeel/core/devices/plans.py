@@ -16,7 +16,7 @@ PLAN_BYTES_MAX = 48 * 1024
 """Maximum size in bytes of the plans of one answer, so that databases can store the answer in an ordinary text column.
 """
 ATTRIBUTES_MAX = 50
-LEFT_MAX = 50
+ORPHANS_LISTED_MAX = 50
 TEXT_CHARACTERS_MAX = 200
 ORPHAN = "load balancer"
 """Type of an operation that stands for all objects of an orphan, a load balancer that the database lacks; its note is
@@ -56,7 +56,7 @@ class DevicePlan(Wire):
     """Changes that the next pass would make on one device, in order of execution.
 
     ``more``: number of operations that are not listed. ``left``: objects that no load balancer needs and that are kept
-    because they lack our mark; at most :data:`LEFT_MAX`.
+    because they lack our mark; at most :data:`ORPHANS_LISTED_MAX`.
     """
 
     device: str
@@ -102,16 +102,16 @@ def value_text(name: str, value: Any) -> str:
     return text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"
 
 
-def limit_plans(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
+def truncate_plans(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
     """Return the plans with as many of their first operations as fit into ``max_bytes`` in JSON, which the
     devices share equally; ``more`` counts those left out.
     """
     every = tuple(plans)
     # Without plans the division is never evaluated.
-    return tuple(_limit_plan(plan, max_bytes // len(every)) for plan in every)
+    return tuple(_truncate_plan(plan, max_bytes // len(every)) for plan in every)
 
 
-def _limit_plan(plan: DevicePlan, max_bytes: int) -> DevicePlan:
+def _truncate_plan(plan: DevicePlan, max_bytes: int) -> DevicePlan:
     left = max_bytes - encoded_bytes(replace(plan, operations=()))
     kept = 0
     for operation in plan.operations:

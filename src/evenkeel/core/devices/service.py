@@ -208,7 +208,7 @@ def network_definition(
     )
 
 
-def definition_of(
+def service_definition_of_tree(
     tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = (), *, bare_tags: bool = False
 ) -> ServiceDefinition:
     """Build the service definition of a stored tree. Rows marked deleted are left out, and new listeners that
@@ -249,7 +249,7 @@ def definition_of(
                 row,
                 policies.get(row.id, ()),
                 live_pools,
-                enhanced_services_of(tree, row, bare=bare_tags),
+                enhanced_services_of_listener(tree, row, bare=bare_tags),
                 limits.get(row.id, ()),
                 tree.load_balancer.tags,
             )
@@ -317,14 +317,16 @@ def _service_listener(
     load_balancer_tags: Iterable[str],
 ) -> ServiceListener:
     parameters = select_parameters(enhanced_services, listener_tags=row.tags, load_balancer_tags=load_balancer_tags)
-    made = _drop_idle_references(_listener(row, tuple(policies), enhanced_services, parameters, tuple(rate_limits)))
+    made = _without_unused_references(
+        _listener(row, tuple(policies), enhanced_services, parameters, tuple(rate_limits))
+    )
     # pools marked deleted are not part of the definition, so the listener must not name one
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made
     return replace(made, default_pool_id=None)
 
 
-def _drop_idle_references(made: ServiceListener) -> ServiceListener:
+def _without_unused_references(made: ServiceListener) -> ServiceListener:
     # References of a listener without TLS have no effect: their certificates are not sent, so drivers must not look
     # for them.
     if made.protocol == TLS_PROTOCOL or not (made.default_tls_container_ref or made.sni_container_refs):
@@ -332,7 +334,7 @@ def _drop_idle_references(made: ServiceListener) -> ServiceListener:
     return replace(made, default_tls_container_ref=None, sni_container_refs=())
 
 
-def _drop_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
+def _without_unused_targets(made: ServiceL7Policy) -> ServiceL7Policy:
     # LBaaS v2 keeps targets that the policy's action does not use.
     needed = L7_TARGETS.get(made.action)
     idle = [name for name in L7_TARGETS.values() if name != needed and getattr(made, name) is not None]
@@ -349,7 +351,7 @@ def _policies_by_listener(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Pol
     for row in sorted(tree.l7policies, key=lambda policy: policy.position):
         if not row.deleted and not row.enhanced_service:
             policies.setdefault(row.listener_id, []).append(
-                _drop_idle_targets(_policy(row, tuple(rules.get(row.id, ()))))
+                _without_unused_targets(_policy(row, tuple(rules.get(row.id, ()))))
             )
     return policies
 
@@ -376,7 +378,7 @@ def rate_limit(policy: RateLimitPolicy, rules: Iterable[RateLimitRule]) -> Servi
     return _rate_limit(policy, tuple(replace(_rate_limit_rule(rule), urls=tuple(sorted(rule.urls))) for rule in rules))
 
 
-def enhanced_services_of(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
+def enhanced_services_of_listener(tree: LoadBalancerTree, listener: Listener, *, bare: bool) -> tuple[str, ...]:
     """Return the names of the enhanced services that apply to the listener, the first one with precedence: by
     its L7 policies, its tags, the load balancer's tags, and the flavor. An L7 policy that is marked
     deleted or admin down adds none.

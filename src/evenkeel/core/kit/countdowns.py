@@ -5,7 +5,7 @@
 from evenkeel.core.kit.values import Value
 
 
-class Countdowns(Value):
+class RemovalCountdowns(Value):
     """Automatic removals that the database is about to make: ports at the network service, the oldest events, and
     records of deleted load balancers.
     """

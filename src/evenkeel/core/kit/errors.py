@@ -53,7 +53,7 @@ class Conflict(RequestError):
     code = "conflict"
 
 
-class QuotaMet(RequestError):
+class QuotaReached(RequestError):
     """The project's quota does not allow more objects of some kind. ``resources``: names of these kinds."""
 
     code = "quota_met"
@@ -72,7 +72,7 @@ class Unsupported(RequestError):
 # -- what a certificate authority does not do ----------
 
 
-class AuthorityRefused(EvenKeelError):
+class AcmeRequestRefused(EvenKeelError):
     """The certificate authority refused a request, or returned another certificate than the ordered one.
     ``retry_after_seconds``: delay that the authority requests; 0: none is known.
     """
@@ -82,11 +82,11 @@ class AuthorityRefused(EvenKeelError):
         self.retry_after_seconds = retry_after_seconds
 
 
-class AuthorityRateLimited(AuthorityRefused):
+class AcmeRateLimited(AcmeRequestRefused):
     """The certificate authority refused a request because of a rate limit (RFC 8555, 6.6)."""
 
 
-class OrderUnknown(EvenKeelError):
+class AcmeOrderUnknown(EvenKeelError):
     """The certificate authority does not have the order, or another authority has it."""
 
 
@@ -172,7 +172,7 @@ class CertificateExpired(CertificateError):
     """The content has expired."""
 
 
-class AuthorityUnreadable(CertificateError):
+class CaCertificateUnreadable(CertificateError):
     """The CA certificate is invalid. It must be a valid x509 PEM format certificate."""
 
 
@@ -215,7 +215,7 @@ class CallTimeout(BusUnavailable):
     """A call over the bus got no answer in time. The receiver may still execute it."""
 
 
-class AuthorityUnavailable(Unavailable):
+class AcmeAuthorityUnavailable(Unavailable):
     """The certificate authority is out of reach or failing, or answers otherwise than RFC 8555 prescribes.
     ``retry_after_seconds``: delay that the authority requests; 0: none is known.
     """
@@ -225,11 +225,11 @@ class AuthorityUnavailable(Unavailable):
         self.retry_after_seconds = retry_after_seconds
 
 
-class ResolverUnavailable(Unavailable):
+class DnsResolverUnavailable(Unavailable):
     """The name servers are out of reach or failing, so it is unknown whether a name exists."""
 
 
-class ZoneUnavailable(Unavailable):
+class DnsZoneUnavailable(Unavailable):
     """The server of a DNS zone is out of reach, or does not accept a change. The change may have been made."""
 
 
@@ -282,7 +282,7 @@ class StaleOwner(EvenKeelError):
         self.seen_epoch = seen_epoch
 
 
-class GuardLost(EvenKeelError):
+class OwnershipGuardLost(EvenKeelError):
     """A device of the group holds neither the sender's guard (epoch and session of the owner) nor a newer
     one: the device lost its state, was restored or replaced; or it missed the takeover and has the guard
     only now.

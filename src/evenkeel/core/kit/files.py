@@ -8,7 +8,7 @@ FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
-def make_private(path: str) -> tuple[str, ...]:
+def make_sqlite_file_private(path: str) -> tuple[str, ...]:
     """Create the SQLite file ``path`` and its directory, if missing, accessible to their owner only. From an
     existing file, and SQLite's journal files beside it, permissions of others are removed. Returns the
     names of files that others could access before. Raises :class:`OSError`.

@@ -63,7 +63,7 @@ class _Request:
 
 
 _request: ContextVar[_Request | None] = ContextVar("request", default=None)
-_written: ContextVar[str] = ContextVar("written_request_ids", default="")
+_device_write_request_ids: ContextVar[str] = ContextVar("written_request_ids", default="")
 
 
 def begin_request() -> str:
@@ -74,7 +74,7 @@ def begin_request() -> str:
     return PREFIX + change_id
 
 
-def note_caller(*, name: str, user_id: str, project_id: str, address: str) -> None:
+def record_request_user(*, name: str, user_id: str, project_id: str, address: str) -> None:
     """Record the user and client of the current request, after authentication; long texts are cut. Does
     nothing outside of a request.
     """
@@ -116,14 +116,14 @@ def new_change_id() -> str:
     return change_id
 
 
-def note_statement() -> None:
+def count_sql_statement() -> None:
     """Count one SQL statement of the current request; nothing outside of a request."""
     request = _request.get()
     if request is not None:
         request.statements += 1
 
 
-def statement_count() -> int:
+def sql_statement_count() -> int:
     """Return the number of SQL statements of the current request; 0 outside of a request."""
     request = _request.get()
     return 0 if request is None else request.statements
@@ -145,16 +145,16 @@ def request_ids_for_devices(ids: str) -> Iterator[None]:
     """Set the text of request ids (see :func:`request_ids_text`) that accompanies requests to devices, for
     this task and tasks that it starts, until the block ends.
     """
-    token = _written.set(ids)
+    token = _device_write_request_ids.set(ids)
     try:
         yield
     finally:
-        _written.reset(token)
+        _device_write_request_ids.reset(token)
 
 
-def request_ids_of_write() -> str:
+def request_ids_of_device_write() -> str:
     """Return the text set by :func:`request_ids_for_devices`; empty outside of its block."""
-    return _written.get()
+    return _device_write_request_ids.get()
 
 
 def parse_request_ids(text: str) -> tuple[str, ...]:

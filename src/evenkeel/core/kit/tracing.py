@@ -90,7 +90,7 @@ class Tracer(Protocol):
         """Return a reference to the current span; None if there is none."""
         ...
 
-    def following_span(
+    def span_following_from(
         self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         """Begin a step that follows from the span ``origin``, which may have ended; nothing is traced if
@@ -98,7 +98,7 @@ class Tracer(Protocol):
         """
         ...
 
-    def received_span(
+    def span_for_received_request(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
         """Begin a step for a request of another process of this project; ``header``: the request's
@@ -113,10 +113,10 @@ class Tracer(Protocol):
         ...
 
 
-class _Nothing:
+class _NoSpan:
     """A span, or deferred span, that records nothing."""
 
-    def __enter__(self) -> "_Nothing":
+    def __enter__(self) -> "_NoSpan":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -132,7 +132,7 @@ class _Nothing:
         """Do nothing: the span is not recorded."""
 
 
-NOTHING = _Nothing()
+NOTHING = _NoSpan()
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -143,25 +143,27 @@ class NoTracer:
 
     def request_span(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
-    ) -> _Nothing:
+    ) -> _NoSpan:
         return NOTHING
 
     def start_linked_trace(self, change_id: str) -> None:
         """Do nothing: the change is not traced."""
 
-    def span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False) -> _Nothing:
+    def span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False) -> _NoSpan:
         return NOTHING
 
-    def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+    def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _NoSpan:
         return NOTHING
 
     def origin(self) -> Origin | None:
         return None
 
-    def following_span(self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+    def span_following_from(
+        self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> _NoSpan:
         return NOTHING
 
-    def received_span(self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+    def span_for_received_request(self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _NoSpan:
         return NOTHING
 
     def headers(self) -> Mapping[str, str]:

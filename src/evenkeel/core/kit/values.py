@@ -32,7 +32,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
     """
 
 
-def flattened_struct(cls: type[T]) -> type[T]:
+def flatten_struct_fields(cls: type[T]) -> type[T]:
     """Return a copy of the struct class whose inherited fields are its own, required fields first.
 
     A row then becomes a value by position, in a third of the time that keyword arguments take. At runtime the copy is

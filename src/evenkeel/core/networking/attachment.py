@@ -3,9 +3,9 @@ domains. Pure.
 
 The project's own networks of one load balancer are in one route domain. All of a project's networks are in its first
 route domain as long as their subnets do not overlap; a network stays in its route domain while a load balancer of the
-project uses it. Networks that projects share (*common* networks, :func:`is_common`) are in the common route domain.
-Their objects on the devices are made for the device group's common shard, which belongs to no project; a load balancer
-on such networks waits until that has been done.
+project uses it. Networks that projects share (*common* networks, :func:`is_network_shared_on_devices`) are in the
+common route domain. Their objects on the devices are made for the device group's common shard, which belongs to no
+project; a load balancer on such networks waits until that has been done.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,11 +33,11 @@ from evenkeel.core.networking.networks import (
 from evenkeel.core.resources.model import LoadBalancerTree, Subnet
 
 
-class NotAttachable(Exception):
+class NetworkNotAttachable(Exception):
     """Devices cannot be attached to the networks of a load balancer; the exception's text gives the reason."""
 
 
-class NotAllocated(Exception):
+class DeviceAddressNotAllocated(Exception):
     """A route domain or an address has to be allocated in the database before the definition of a load
     balancer can be built.
     """
@@ -77,7 +77,7 @@ class DevicePort(Value):
         return "-".join((self.use, self.owner, self.subnet_id))
 
 
-class TakenAddress(Value):
+class DeviceAddressPort(Value):
     """An address of devices whose port was created at the network service, with the claim on that port."""
 
     port: DevicePort
@@ -86,7 +86,7 @@ class TakenAddress(Value):
     claim: PortClaim
 
 
-class NetworkNeeds(Value):
+class NetworkRequestsNeeded(Value):
     """Requests to the network service that have to be answered before devices can be attached: facts to read
     and ports to create. False if there are none.
     """
@@ -112,7 +112,7 @@ class NetworkFacts(Value):
     """
 
 
-class DueFacts(Value):
+class NetworkToReread(Value):
     """A network whose facts are due to be read again."""
 
     network_id: str
@@ -204,13 +204,13 @@ def subnets_to_attach(
     which an operator attached the devices. ``known``: stored subnets by id. ``project_id``: project of the
     load balancer.
 
-    Raises :class:`NotAttachable` with the reason if a subnet is unknown, or one of them, or their
+    Raises :class:`NetworkNotAttachable` with the reason if a subnet is unknown, or one of them, or their
     combination, does not suit the layout.
     """
     found = []
     for subnet_id in sorted(uses.all):
         if subnet_id not in known:
-            raise NotAttachable(f"subnet {subnet_id} is not known to the network service")
+            raise NetworkNotAttachable(f"subnet {subnet_id} is not known to the network service")
         each = known[subnet_id]
         if each.subnet.network_id not in layout.common_network_ids:
             found.append(each)
@@ -224,61 +224,61 @@ def _check_network_combination(uses: SubnetsInUse, found: Sequence[KnownSubnet],
 
     It may be in the common route domain and in one of its project's, unless route domains are strict. It may not have
     members both in networks that an operator attached and in others: devices have no source addresses in the former.
-    Raises :class:`NotAttachable`.
+    Raises :class:`NetworkNotAttachable`.
     """
-    own = [each for each in found if not _is_in_common_partition(each, layout)]
-    shared = [each for each in found if _is_in_common_partition(each, layout)]
+    own = [each for each in found if not _belongs_in_common_partition(each, layout)]
+    shared = [each for each in found if _belongs_in_common_partition(each, layout)]
     _check_overlaps(own, shared)
-    if without_route_domains(layout) or not found:
+    if uses_only_common_route_domain(layout) or not found:
         return
     here = frozenset(each.subnet.id for each in found)
     if here != uses.all and (here & uses.vips or uses.members - here):
         names = ", ".join(sorted({each.subnet.network_id for each in found}))
-        raise NotAttachable(
+        raise NetworkNotAttachable(
             "with members in networks of common_network_ids, which are in the common route domain, it can have neither"
             f" its VIP nor other members elsewhere: {names}"
         )
     if own and layout.strict and (shared or here != uses.all):
         names = ", ".join(sorted({each.subnet.network_id for each in own}))
-        raise NotAttachable(
+        raise NetworkNotAttachable(
             f"it is in networks of the common route domain and in others ({names}): traffic does not pass between route"
             " domains, by f5_route_domain_strictness"
         )
 
 
 def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -> None:
-    """Raise :class:`NotAttachable` if a subnet in ``own`` (the project's networks) overlaps with one in
+    """Raise :class:`NetworkNotAttachable` if a subnet in ``own`` (the project's networks) overlaps with one in
     ``shared`` (networks that projects share): an address must identify its route domain.
     """
     cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
     for one, other in cidrs:
         if _cidrs_overlap(one, other):
-            raise NotAttachable(f"its subnets overlap: {one}, and {other} of a network that projects share")
+            raise NetworkNotAttachable(f"its subnets overlap: {one}, and {other} of a network that projects share")
 
 
-def _is_in_common_partition(each: KnownSubnet, layout: NetworkLayout) -> bool:
-    return each.network is not None and is_common(each.network, layout)
+def _belongs_in_common_partition(each: KnownSubnet, layout: NetworkLayout) -> bool:
+    return each.network is not None and is_network_shared_on_devices(each.network, layout)
 
 
 def _check_subnet(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:
     network = each.network
     if network is None:
-        raise NotAttachable(
+        raise NetworkNotAttachable(
             f"network {each.subnet.network_id} of subnet {each.subnet.id} is not declared, so its segment is not known;"
             " 'evenkeel network create' declares it"
         )
     if network.network_type not in layout.network_types:
         allowed = ", ".join(layout.network_types) or "none"
-        raise NotAttachable(
+        raise NetworkNotAttachable(
             f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
         )
     _check_segment(network)
     open_to_all = network.shared or network.external
     if not open_to_all and {network.project_id, each.subnet.project_id} - {None, project_id}:
         # tenants may name any subnet as a member's
-        raise NotAttachable(f"network {network.id} of subnet {each.subnet.id} belongs to another project")
-    if is_common(network, layout) and layout.floating and len(layout.traffic_groups) > 1:
-        raise NotAttachable(
+        raise NetworkNotAttachable(f"network {network.id} of subnet {each.subnet.id} belongs to another project")
+    if is_network_shared_on_devices(network, layout) and layout.floating and len(layout.traffic_groups) > 1:
+        raise NetworkNotAttachable(
             f"network {network.id} is shared by projects of several traffic groups, of which only one can have the"
             " members' gateway: f5_snat_mode True, or one of traffic_groups"
         )
@@ -286,18 +286,18 @@ def _check_subnet(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectI
 
 def _check_segment(network: DeclaredNetwork) -> None:
     """Check that the network has a segment, which a network service may not have chosen yet. Raises
-    :class:`NotAttachable`.
+    :class:`NetworkNotAttachable`.
     """
     highest, segment = SEGMENTS_MAX.get(network.network_type), network.segmentation_id
     if highest is None or (segment is not None and 1 <= segment <= highest):
         return
     what = "has no segment" if segment is None else f"has the segment {segment}"
-    raise NotAttachable(
+    raise NetworkNotAttachable(
         f"network {network.id} {what}: one of type {network.network_type} needs a number from 1 to {highest}"
     )
 
 
-def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
+def is_network_shared_on_devices(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
     """Whether projects share the network's objects on devices (its configuration belongs to the device
     group's common shard).
     """
@@ -313,7 +313,11 @@ def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) ->
     """Return the ids of those networks of these subnets that projects share, without networks to which an
     operator attached the devices manually.
     """
-    networks = {each.network.id for each in subnets if each.network is not None and is_common(each.network, layout)}
+    networks = {
+        each.network.id
+        for each in subnets
+        if each.network is not None and is_network_shared_on_devices(each.network, layout)
+    }
     return frozenset(networks).difference(layout.common_network_ids)
 
 
@@ -327,25 +331,29 @@ def service_networks(
     """Return the networks of a service definition, sorted by id, with the addresses of the devices and the
     hosts of members. ``members``: result of :func:`members_on_tunnels`.
 
-    Raises :class:`NotAllocated` if a route domain or address is missing in ``attached``,
-    :class:`NotAttachable` if the networks are in several route domains or a shared one failed,
+    Raises :class:`DeviceAddressNotAllocated` if a route domain or address is missing in ``attached``,
+    :class:`NetworkNotAttachable` if the networks are in several route domains or a shared one failed,
     :class:`NetworkNotReady` while devices are being attached to a shared one.
     """
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
     for each in subnets:
         if each.network is None or each.network.id not in attached.route_domains:
-            raise NotAllocated
-        if is_common(each.network, layout):
+            raise DeviceAddressNotAllocated
+        if is_network_shared_on_devices(each.network, layout):
             found = _shared_service_subnet(each, layout, attached, project_id)
         else:
             found = _service_subnet(each.subnet, layout, attached, project_id)
             found = replace(found, hosts=_member_hosts(each.subnet, attached, members))
         by_network.setdefault(each.network.id, []).append(found)
         networks[each.network.id] = each.network
-    own = {id_: attached.route_domains[id_] for id_, each in networks.items() if not is_common(each, layout)}
+    own = {
+        id_: attached.route_domains[id_]
+        for id_, each in networks.items()
+        if not is_network_shared_on_devices(each, layout)
+    }
     if len(set(own.values())) > 1:
-        raise NotAttachable(
+        raise NetworkNotAttachable(
             "its networks are in different route domains, because subnets of the project overlap: "
             + ", ".join(f"{id_} in {own[id_]}" for id_ in sorted(own))
         )
@@ -389,7 +397,7 @@ def service_network(
 
 
 def _check_shared_network_ready(network_id: str, attached: AttachedNetworks) -> None:
-    """Raise :class:`NetworkNotReady` or :class:`NotAttachable` unless the devices have everything that the
+    """Raise :class:`NetworkNotReady` or :class:`NetworkNotAttachable` unless the devices have everything that the
     shard needs of a shared network.
     """
     state = attached.common[network_id]
@@ -397,7 +405,7 @@ def _check_shared_network_ready(network_id: str, attached: AttachedNetworks) -> 
     if state.applied_revision >= attached.needed.get(network_id, state.revision):
         return
     if state.reason:
-        raise NotAttachable(f"network {network_id}, which projects share: {state.reason}")
+        raise NetworkNotAttachable(f"network {network_id}, which projects share: {state.reason}")
     raise NetworkNotReady(f"the devices are being attached to network {network_id}, which projects share")
 
 
@@ -405,16 +413,16 @@ def _shared_service_subnet(
     each: KnownSubnet, layout: NetworkLayout, attached: AttachedNetworks, project_id: ProjectId
 ) -> ServiceSubnet:
     """Return a subnet of a shared network, with the SNAT addresses of the project's traffic group only.
-    Raises :class:`NotAllocated` if the network is not in the common route domain, or an address is
+    Raises :class:`DeviceAddressNotAllocated` if the network is not in the common route domain, or an address is
     missing.
     """
     subnet = each.subnet
     # A network that has become common is in a route domain of its project until the store has moved it.
     if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
-        raise NotAllocated
+        raise DeviceAddressNotAllocated
     found = allocated_subnet(subnet, attached.common_addresses.get(subnet.id, ()), wanted_common_addresses(layout))
     if len(found.addresses) < len(tuple(wanted_common_addresses(layout))):
-        raise NotAllocated
+        raise DeviceAddressNotAllocated
     traffic_group = traffic_group_of(project_id, layout.traffic_groups)
     # The self IPs and floating addresses are objects of the common shard's own service definition.
     mine = (one for one in found.addresses if one.use is AddressUse.SNAT and one.owner == traffic_group)
@@ -427,7 +435,7 @@ def _service_subnet(
     wanted = tuple(wanted_addresses(layout, project_id))
     found = allocated_subnet(subnet, attached.addresses.get(subnet.id, ()), wanted)
     if len(found.addresses) < len(wanted):
-        raise NotAllocated
+        raise DeviceAddressNotAllocated
     return found
 
 
@@ -487,25 +495,25 @@ def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
 # -- allocation
 
 
-def chosen_route_domain(
+def route_domain_without_overlap(
     new: Collection[KnownSubnet], there: Mapping[int, Sequence[str]], layout: NetworkLayout
 ) -> int | None:
     """Return the number of the project's first route domain in which the subnets ``new`` overlap with none; None: a new
     one is needed.
 
-    ``there``: {route domain: CIDRs in it}, oldest first. Raises :class:`NotAttachable` if no more route domains are
-    allowed, or the subnets overlap among themselves.
+    ``there``: {route domain: CIDRs in it}, oldest first. Raises :class:`NetworkNotAttachable` if no more route domains
+    are allowed, or the subnets overlap among themselves.
     """
     cidrs = [each.subnet.cidr for each in new]
     if any(_cidrs_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
-        raise NotAttachable(f"its subnets overlap: {', '.join(sorted(cidrs))}")
+        raise NetworkNotAttachable(f"its subnets overlap: {', '.join(sorted(cidrs))}")
     # the oldest one that fits, so that a project's networks share a route domain as far as possible
     for number, others in there.items():
         if not any(_cidrs_overlap(one, other) for one in cidrs for other in others):
             return number
     if len(there) < layout.route_domains_max:
         return None
-    raise NotAttachable(
+    raise NetworkNotAttachable(
         f"{', '.join(sorted(cidrs))} overlaps another subnet of the project, which may have"
         f" {layout.route_domains_max} route domain(s): max_namespaces_per_tenant"
     )
@@ -513,7 +521,7 @@ def chosen_route_domain(
 
 def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> None:
     """Check that subnets of shared networks, which are all in one route domain, do not overlap among
-    themselves or with ``there``: CIDRs already in the route domain. Raises :class:`NotAttachable` naming
+    themselves or with ``there``: CIDRs already in the route domain. Raises :class:`NetworkNotAttachable` naming
     two that overlap.
     """
     cidrs = [each.subnet.cidr for each in new]
@@ -521,7 +529,7 @@ def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> No
     for place, one in enumerate(cidrs):
         found = next((other for other in others[: len(there) + place] if _cidrs_overlap(one, other)), None)
         if found is not None:
-            raise NotAttachable(f"{one} overlaps {found}, which is in the common route domain, too")
+            raise NetworkNotAttachable(f"{one} overlaps {found}, which is in the common route domain, too")
 
 
 def _cidrs_overlap(one: str, other: str) -> bool:
@@ -529,7 +537,7 @@ def _cidrs_overlap(one: str, other: str) -> bool:
     return first.version == second.version and first.overlaps(second)
 
 
-def without_route_domains(layout: NetworkLayout) -> bool:
+def uses_only_common_route_domain(layout: NetworkLayout) -> bool:
     """Whether the layout puts all networks into the common route domain, because a project may have no route
     domain of its own.
     """

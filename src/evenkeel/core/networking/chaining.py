@@ -7,7 +7,7 @@ from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.values import Value
 
 
-class PlacedAddress(Value):
+class AddressInSubnet(Value):
     """An address of a member or a VIP, with its subnet. ``subnet_id`` empty: in any network of the project."""
 
     address: str
@@ -24,8 +24,8 @@ class ChainQuery(Value):
     environment: str
     project_id: ProjectId
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
-    members: tuple[PlacedAddress, ...] = ()
-    vips: tuple[PlacedAddress, ...] = ()
+    members: tuple[AddressInSubnet, ...] = ()
+    vips: tuple[AddressInSubnet, ...] = ()
 
 
 class ChainedAddresses(Value):

@@ -11,7 +11,7 @@ RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
 """Delays between retries of calls to the network service."""
 
 
-class VipPort(Value):
+class PortMark(Value):
     """Name, owner and device id by which a port at the network service is recognised as that of a VIP or of a
     device address.
     """
@@ -21,38 +21,38 @@ class VipPort(Value):
     device_id: str
 
 
-def octavia_port(load_balancer_id: LoadBalancerId) -> VipPort:
+def octavia_port_mark(load_balancer_id: LoadBalancerId) -> PortMark:
     """Return name, owner and device id of a VIP's port as Octavia sets them."""
-    return VipPort(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
+    return PortMark(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
-def lbaas_v2_port(load_balancer_id: LoadBalancerId) -> VipPort:
+def lbaas_v2_port_mark(load_balancer_id: LoadBalancerId) -> PortMark:
     """Return name, owner and device id of a VIP's port as LBaaS v2 sets them."""
-    return VipPort(
+    return PortMark(
         name=f"loadbalancer-{load_balancer_id}", device_owner="neutron:LOADBALANCERV2", device_id=load_balancer_id
     )
 
 
-def lbaas_v1_port(vip_id: str) -> VipPort:
+def lbaas_v1_port_mark(vip_id: str) -> PortMark:
     """Return name, owner and device id of a VIP's port as LBaaS v1 sets them."""
-    return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
+    return PortMark(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
 
 
-def device_port(claim_id: str, name: str) -> VipPort:
+def device_port_mark(claim_id: str, name: str) -> PortMark:
     """Return name, owner and device id of the port of a device address.
 
     Neutron trusts ports whose owner begins with ``network:``: no security group applies to them, and tenants can
     neither make nor change such ports.
     """
-    return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
+    return PortMark(name=name, device_owner="network:evenkeel", device_id=claim_id)
 
 
-def port_mark(device_owner: str, device_id: str) -> VipPort:
+def port_mark_by_owner(device_owner: str, device_id: str) -> PortMark:
     """Return name, owner and device id of the port of a VIP that was created with this owner and device id;
     the name is that of Octavia, LBaaS v1 or LBaaS v2 (any other owner).
     """
     name = {"Octavia": f"octavia-{device_id}", "neutron:LOADBALANCER": f"vip-{device_id}"}
-    return VipPort(
+    return PortMark(
         name=name.get(device_owner, f"loadbalancer-{device_id}"), device_owner=device_owner, device_id=device_id
     )
 
@@ -88,14 +88,14 @@ class PortOptions(Value):
 NO_OPTIONS = PortOptions()
 
 
-class LostPort(Value):
+class MissingVipPort(Value):
     """A VIP's port that no longer exists at the network service, with the facts needed to recreate it."""
 
     project_id: ProjectId
     network_id: str
     addresses: tuple[tuple[str, str], ...]
     """Pairs (subnet id, address) of the VIP and of additional VIPs."""
-    mark: VipPort
+    mark: PortMark
 
 
 class VipPortId(Value):
@@ -105,7 +105,7 @@ class VipPortId(Value):
     port_id: str
 
 
-class DuePort(Value):
+class PortToUpdate(Value):
     """A port that has to be updated at the network service."""
 
     load_balancer_id: LoadBalancerId
@@ -113,11 +113,11 @@ class DuePort(Value):
     """Revision of the load balancer by which the port's options changed last."""
     port_id: str
     options: PortOptions
-    lost: LostPort | None = None
+    lost: MissingVipPort | None = None
     """The lost port that has to be recreated first; None: the port exists."""
 
 
-BEING_MADE = "port_being_made"
+PORT_BEING_CREATED = "port_being_made"
 """Code of the conflict if the claim exists already: the port was, or is being, created for another request."""
 
 

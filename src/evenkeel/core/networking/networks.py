@@ -74,7 +74,7 @@ class NetworkLayout(Wire):
     """``binding:host_id`` of ports of VIPs and of device addresses; empty: the home agent's host."""
 
 
-NOT_ADJACENT = NetworkLayout()
+ROUTED_NETWORK_LAYOUT = NetworkLayout()
 """Default layout: devices route to all networks."""
 
 

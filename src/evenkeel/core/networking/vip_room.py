@@ -12,7 +12,7 @@ FULL = "no_free_address"
 T = TypeVar("T")
 
 
-def no_free_address(plan: VipPlan) -> Conflict:
+def no_free_address_error(plan: VipPlan) -> Conflict:
     """Return the error for a subnet of which all addresses are allocated."""
     return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code=FULL)
 

@@ -29,9 +29,9 @@ from evenkeel.core.placement.shards import (
     PlacementBlocker,
     ended_handovers,
     plan_assignments,
+    plan_evacuation,
     plan_failover,
-    plan_handback,
-    plan_leaving,
+    plan_return_home,
 )
 from evenkeel.core.placement.views import (
     FULL_SCORE,
@@ -72,8 +72,8 @@ __all__ = [
     "may_start_handover",
     "plan_assignments",
     "plan_balance",
+    "plan_evacuation",
     "plan_failover",
-    "plan_handback",
-    "plan_leaving",
+    "plan_return_home",
     "skewed_homes",
 ]

@@ -31,7 +31,7 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
     return more and both_reported_at >= differ_since + REPORT_AGE_SECONDS
 
 
-def came_back_after(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
+def session_began_after_expiry_of(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
     """Whether ``agent`` is fresh, and its session began only after that of the agent ``silent`` expired: both
     may have been cut off together, and ``silent`` may be about to come back.
     """
@@ -58,7 +58,9 @@ class AgentLoads:
         together with it is not chosen: after an outage of the bus or the database the first agent back must
         not get all shards.
         """
-        barred = {id_ for id_, agent in self.fit.items() if silent and came_back_after(agent, silent)} | {other_than}
+        barred = {id_ for id_, agent in self.fit.items() if silent and session_began_after_expiry_of(agent, silent)} | {
+            other_than
+        }
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least_loaded(barred)
 

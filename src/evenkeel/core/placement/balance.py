@@ -6,7 +6,7 @@ several controllers from the same counts, and an agent that is added later is ho
 """
 
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.placement.shards import PlacementRule, agent_with_min_id, handover_step
+from evenkeel.core.placement.shards import PlacementRule, agent_with_smallest_id, handover_step
 from evenkeel.core.placement.views import GroupSnapshot, HandoverStep
 from evenkeel.core.resources.statuses import FailbackMode
 
@@ -24,7 +24,7 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
     on their way back. None, too, where shards do not return home automatically or may not move: an operator
     decides about homes there.
     """
-    rule = PlacementRule(group, agent_with_min_id)
+    rule = PlacementRule(group, agent_with_smallest_id)
     if rule.movement_blocker() is not None or group.failback is not FailbackMode.AUTO:
         return None
     # Sorted, so that of agents with equal numbers every controller chooses the same ones.

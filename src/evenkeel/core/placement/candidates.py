@@ -7,7 +7,7 @@ evaluates the rule for each shard found.
 """
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.placement.shards import PlacementRule, agent_with_min_id
+from evenkeel.core.placement.shards import PlacementRule, agent_with_smallest_id
 from evenkeel.core.placement.views import GroupSnapshot
 
 
@@ -32,7 +32,7 @@ def candidate_agents(group: GroupSnapshot) -> CandidateAgents:
     """Return the agents of a device group whose shards may need a step, by the group's agents and settings;
     ``group.shards`` is not used.
     """
-    rule = PlacementRule(group, agent_with_min_id)
+    rule = PlacementRule(group, agent_with_smallest_id)
     fit, movable = rule.loads.fit, rule.movement_blocker() is None and bool(rule.loads.fit)
     agents = rule.agents.values()
     return CandidateAgents(

@@ -22,7 +22,7 @@ devices go on without them.
 """
 
 
-class ReachKind(StrEnum):
+class ReachabilityKind(StrEnum):
     """Whether the agents of a device group reach its devices."""
 
     REACHED = "reached"  # an agent reaches a device of the group
@@ -30,10 +30,10 @@ class ReachKind(StrEnum):
     UNWATCHED = "unwatched"  # no agent is up that could report it
 
 
-class Reach(Value):
+class Reachability(Value):
     """Reachability of a device group: whether its agents reach any device, and which devices none reaches."""
 
-    kind: ReachKind = ReachKind.REACHED
+    kind: ReachabilityKind = ReachabilityKind.REACHED
     away: tuple[str, ...] = ()
     """Names of devices that no agent reaches, as far as agents report; sorted."""
 
@@ -42,38 +42,38 @@ class Reach(Value):
         (``<environment>/<number>``), by the kind of reachability; empty if the devices are reached.
         """
         match self.kind:
-            case ReachKind.NONE:
+            case ReachabilityKind.NONE:
                 return f"no device of device group {place} can be reached"
-            case ReachKind.UNWATCHED:
+            case ReachabilityKind.UNWATCHED:
                 return f"no agent of device group {place} is up, so its devices are not observed"
             case _:
                 return ""
 
 
-def group_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
+def group_reachability(known: Reachability, agents: Sequence[AgentSnapshot], now: float) -> Reachability:
     """Compute the reachability of a group's devices from its agents at the database's time ``now`` (seconds).
     ``known``: the recorded one, which is returned while the agents' reports do not suffice for another.
     """
     acting = [agent for agent in agents if agent.acts]
     if not acting:
-        return _unwatched_reach(known, agents, now)
+        return _reachability_without_agents(known, agents, now)
     reporting = [agent for agent in acting if agent.reachable_devices is not None]
     if not reporting:
         return known
     away = set.intersection(*(set(agent.unreachable_devices) for agent in reporting))
-    doubt = any(_may_reach(agent, now) for agent in agents)
+    doubt = any(_may_reach_devices(agent, now) for agent in agents)
     if doubt:  # which devices are unreachable depends on the silent agent's report, too
         away &= set(known.away)
     found = tuple(sorted(away))
     if any(agent.reachable_devices for agent in reporting):
-        return Reach(away=found)
+        return Reachability(away=found)
     # Counted from the latest change of any agent: all of them must have failed for the whole time.
     if doubt or now - max(agent.reachable_since for agent in reporting) < GRACE_SECONDS:
         return known
-    return Reach(kind=ReachKind.NONE, away=found)
+    return Reachability(kind=ReachabilityKind.NONE, away=found)
 
 
-def _may_reach(agent: AgentSnapshot, now: float) -> bool:
+def _may_reach_devices(agent: AgentSnapshot, now: float) -> bool:
     """Whether an agent may reach devices: it is live and has not reported yet; or it stopped recently, perhaps to
     restart, and reached devices.
     """
@@ -82,11 +82,15 @@ def _may_reach(agent: AgentSnapshot, now: float) -> bool:
     return not agent.forced_down and agent.reachable_devices != 0 and now - agent.live_until <= UNWATCHED_SECONDS
 
 
-def _unwatched_reach(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
+def _reachability_without_agents(known: Reachability, agents: Sequence[AgentSnapshot], now: float) -> Reachability:
     """Return the reachability of a group without live agents: UNWATCHED after :data:`UNWATCHED_SECONDS`.
     Until then, and if the last agent had reported all devices unreachable, the known one stays.
     """
-    if known.kind is ReachKind.NONE:
+    if known.kind is ReachabilityKind.NONE:
         return known
     last_live_at = max((agent.live_until for agent in agents), default=0.0)
-    return Reach(kind=ReachKind.UNWATCHED, away=known.away) if now - last_live_at > UNWATCHED_SECONDS else known
+    return (
+        Reachability(kind=ReachabilityKind.UNWATCHED, away=known.away)
+        if now - last_live_at > UNWATCHED_SECONDS
+        else known
+    )

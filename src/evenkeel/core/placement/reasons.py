@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.placement.shards import PlacementBlocker, PlacementRule, agent_with_min_id
+from evenkeel.core.placement.shards import PlacementBlocker, PlacementRule, agent_with_smallest_id
 from evenkeel.core.placement.views import AgentSnapshot, GroupSnapshot, ShardSnapshot
 
 _POSITIONS_OF_BLOCKERS = {blocker: position for position, blocker in enumerate(PlacementBlocker)}
@@ -21,7 +21,7 @@ class PlacementReasons:
     """
 
     def __init__(self, group: GroupSnapshot) -> None:
-        self._rule = PlacementRule(group_after_waiting(group), agent_with_min_id)
+        self._rule = PlacementRule(group_after_settling(group), agent_with_smallest_id)
         self._acted: dict[AgentId | None, list[ShardSnapshot]] = {}
         self._homed: dict[AgentId, list[ShardSnapshot]] = {}
         for shard in self._rule.group.shards:
@@ -77,7 +77,7 @@ class PlacementReasons:
         return (rule.agent_to_assign(alone) or rule.handover_target(alone) or rule.failback_target(alone)) == shard.home
 
 
-def group_after_waiting(group: GroupSnapshot) -> GroupSnapshot:
+def group_after_settling(group: GroupSnapshot) -> GroupSnapshot:
     """Return the group as it would be after all agents have been up, or silent, for long enough, and
     handovers to agents that are not eligible have been cancelled.
     """

@@ -45,7 +45,7 @@ def agent_snapshot_of_record(record: AgentRecord, *, now: float, settle_seconds:
     shards back.
     """
     live = is_live(record, now)
-    reachable_since = _past_or_zero(record.reachable_since, now)
+    reachable_since = _past_time_or_zero(record.reachable_since, now)
     eligible = live and record.admin_state_up and not record.forced_down
     return AgentSnapshot(
         id=record.id,
@@ -56,7 +56,7 @@ def agent_snapshot_of_record(record: AgentRecord, *, now: float, settle_seconds:
         fresh=_is_fresh(record, now),
         live_since=record.session_started_at or 0.0,
         live_until=record.session_expires_at or 0.0,
-        settled=eligible and _up_since(record, reachable_since) <= now - settle_seconds,
+        settled=eligible and _reaching_devices_since(record, reachable_since) <= now - settle_seconds,
         failback_asked=record.failback_asked,
         reachable_devices=record.reachable_devices,
         unreachable_devices=record.unreachable_devices,
@@ -78,12 +78,12 @@ def is_live(record: AgentRecord, now: float) -> bool:
     return now < expires_at <= now + SESSIONS_AHEAD_MAX * record.session_ttl_seconds
 
 
-def _past_or_zero(at: float | None, now: float) -> float:
+def _past_time_or_zero(at: float | None, now: float) -> float:
     """Return ``at`` if it is in the past; 0, which is long ago, for None and for times in the future."""
     return at if at is not None and at <= now else 0.0
 
 
-def _up_since(record: AgentRecord, reachable_since: float) -> float:
+def _reaching_devices_since(record: AgentRecord, reachable_since: float) -> float:
     """Return the time since which the agent has been live and has reached its present devices; infinite without a
     session.
     """

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from evenkeel.core.kit.ids import AgentId, ShardId
-from evenkeel.core.placement.agents import AgentLoads, came_back_after
+from evenkeel.core.placement.agents import AgentLoads, session_began_after_expiry_of
 from evenkeel.core.placement.views import (
     AgentSnapshot,
     AssignStep,
@@ -132,7 +132,11 @@ def _home_or_blocker(
     if home is None or not home.acts:
         return tied
     # After an outage the home may be back earlier than the silent owner, which would find its shard taken.
-    return PlacementBlocker.MAY_COME_BACK if silent is not None and came_back_after(home, silent) else home.id
+    return (
+        PlacementBlocker.MAY_COME_BACK
+        if silent is not None and session_began_after_expiry_of(home, silent)
+        else home.id
+    )
 
 
 # -- plans
@@ -160,12 +164,12 @@ def plan_assignments(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot]) -> li
     return plan
 
 
-def plan_leaving(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_once: int) -> list[HandoverStep]:
+def plan_evacuation(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_once: int) -> list[HandoverStep]:
     """Plan handovers of shards away from live agents that should not serve them (drained, or reaching fewer
     devices). ``at_once``: maximum number of handovers in progress in the group, with those planned.
     """
     rule = PlacementRule(group, tie)
-    free = _free_slots(group, at_once)
+    free = _free_handover_slots(group, at_once)
     plan: list[HandoverStep] = []
     for shard in group.shards:
         if len(plan) >= free:
@@ -177,16 +181,16 @@ def plan_leaving(group: GroupSnapshot, tie: TieBreaker[AgentSnapshot], *, at_onc
     return plan
 
 
-def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[HandoverStep]:
+def plan_return_home(group: GroupSnapshot, *, at_once: int) -> list[HandoverStep]:
     """Plan handovers of shards to their home once that agent has settled. ``at_once``: maximum number of
     handovers in progress in the group, with those planned. Empty in groups whose load balancers are bound
     to their host.
     """
-    rule = PlacementRule(group, agent_with_min_id)
+    rule = PlacementRule(group, agent_with_smallest_id)
     going = [handover_step(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
     # More than `at_once` may be in progress (operators' failovers have no limit), and a negative end would count from
     # the back.
-    return going[: max(0, _free_slots(group, at_once))]
+    return going[: max(0, _free_handover_slots(group, at_once))]
 
 
 def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: TieBreaker[AgentSnapshot]) -> HandoverStep | None:
@@ -212,12 +216,12 @@ def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
 
 
-def agent_with_min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
+def agent_with_smallest_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
     """Return the agent with the smallest id: a deterministic value for ``tie``."""
     return min(equals, key=lambda agent: agent.id)
 
 
-def _free_slots(group: GroupSnapshot, at_once: int) -> int:
+def _free_handover_slots(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 

@@ -145,61 +145,61 @@ class OrderingAuthority(Protocol):
     """Port to a certificate authority. ``account``: private key of the account, which is registered at the
     first use.
 
-    Every request raises :class:`AuthorityRefused` if the authority refuses it, and
-    :class:`AuthorityUnavailable` if the authority is out of reach or its answer is not as RFC 8555
+    Every request raises :class:`AcmeRequestRefused` if the authority refuses it, and
+    :class:`AcmeAuthorityUnavailable` if the authority is out of reach or its answer is not as RFC 8555
     prescribes.
     """
 
     async def issuer(self, account: PrivateKey) -> Issuer:
         """Return the domain names by which the authority is named in CAA records, with the URL of the
-        account. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        account. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
     async def order(self, account: PrivateKey, names: Sequence[str], *, replaces: str = "") -> AuthorityOrder:
         """Create an order for these DNS names at the authority; of the returned order only URL and status are
         set. ``replaces``: identifier of the certificate that the order renews; empty: none. Raises
-        :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
     async def renewal_window(self, account: PrivateKey, certificate_id: str) -> RenewalWindow | None:
         """Read when the authority suggests to renew the certificate with this identifier; None if it suggests
-        nothing. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        nothing. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
     async def revoke(self, account: PrivateKey, certificate: str, reason: int) -> None:
         """Revoke a certificate; does nothing if it is revoked already. ``certificate``: PEM. ``reason``:
-        reason code of RFC 5280. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        reason code of RFC 5280. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
     async def read(self, account: PrivateKey, url: str, *, dns_names: Collection[str] = ()) -> AuthorityOrder:
         """Read the order at ``url``, with its authorizations while it is pending or invalid. ``dns_names``: names that
-        are proven by dns-01; all others by http-01. Raises :class:`OrderUnknown` if the authority does not have the
-        order, or it was made at another one; :class:`AuthorityRefused` also if a name's challenge is not offered.
+        are proven by dns-01; all others by http-01. Raises :class:`AcmeOrderUnknown` if the authority does not have the
+        order, or it was made at another one; :class:`AcmeRequestRefused` also if a name's challenge is not offered.
         """
         ...
 
     async def answer(self, account: PrivateKey, authorization: Authorization) -> None:
         """Request that the authority validates the authorization, because its challenge is in place. Raises
-        :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
     async def finalize(self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]) -> None:
         """Request that a ready order's certificate is issued, for the public key of ``key`` and for
-        ``names``. Raises :class:`AuthorityRefused`, :class:`AuthorityUnavailable`.
+        ``names``. Raises :class:`AcmeRequestRefused`, :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
-        """Read the issued certificate chain of a finished order. Raises :class:`AuthorityRefused`, also if
+        """Read the issued certificate chain of a finished order. Raises :class:`AcmeRequestRefused`, also if
         the certificate is not of this key and these names, or not valid now;
-        :class:`AuthorityUnavailable`.
+        :class:`AcmeAuthorityUnavailable`.
         """
         ...
 
@@ -223,42 +223,42 @@ class NameResolver(Protocol):
 
     async def addresses(self, name: str) -> tuple[str, ...]:
         """Return the IPv4 and IPv6 addresses of a DNS name in canonical form; empty if the name does not
-        exist or has none. Raises :class:`ResolverUnavailable`.
+        exist or has none. Raises :class:`DnsResolverUnavailable`.
         """
         ...
 
     async def caa(self, name: str) -> tuple[CaaRecord, ...]:
         """Return the CAA records of a DNS name itself, not of its parents; empty if it has none. Raises
-        :class:`ResolverUnavailable`.
+        :class:`DnsResolverUnavailable`.
         """
         ...
 
 
 class DnsZone(Protocol):
-    """Port to the server of one DNS zone, whichever way it is changed. Every method raises :class:`ZoneUnavailable`
+    """Port to the server of one DNS zone, whichever way it is changed. Every method raises :class:`DnsZoneUnavailable`
     with the reason in words, and returns or raises in bounded time.
     """
 
     async def check(self, names: Sequence[str]) -> None:
         """Check that the zone's server accepts changes of records of these names, without changing any. Raises
-        :class:`ZoneUnavailable`.
+        :class:`DnsZoneUnavailable`.
         """
         ...
 
     async def add(self, records: Sequence[TxtRecord]) -> None:
         """Add TXT records to the zone, beside others of the same names; those that exist stay. Raises
-        :class:`ZoneUnavailable`.
+        :class:`DnsZoneUnavailable`.
         """
         ...
 
     async def remove(self, records: Sequence[TxtRecord]) -> None:
         """Remove exactly these TXT records from the zone; those that do not exist are no error. Raises
-        :class:`ZoneUnavailable`.
+        :class:`DnsZoneUnavailable`.
         """
         ...
 
     async def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:
         """Return which of the zone's authoritative servers does not answer with one of the records yet; empty if all
-        servers answer with all records. Raises :class:`ZoneUnavailable`.
+        servers answer with all records. Raises :class:`DnsZoneUnavailable`.
         """
         ...

@@ -6,7 +6,7 @@ from typing import Protocol
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import ShardId
-from evenkeel.core.networking.attachment import DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, KnownSubnet, NetworkToReread
 from evenkeel.core.networking.network import DeviceBinding
 from evenkeel.core.networking.networks import MemberHost
 
@@ -48,7 +48,7 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
         """Return at most ``limit`` networks that were read more than ``older_seconds`` ago, those read
         longest ago, sorted by id; mark them as read now, so that no other process gets them. Networks
         without attached devices are deleted instead.
@@ -83,7 +83,7 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
+    async def store_address(self, shard_id: ShardId, taken: DeviceAddressPort) -> bool:
         """Store the address of a port that was created for the shard's devices, and let it hold the port's
         claim. Returns False, and stores nothing, if the devices do not need the address any more, or got
         another one meanwhile.

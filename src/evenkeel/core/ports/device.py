@@ -12,7 +12,7 @@ from evenkeel.core.devices.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
-    Retirement,
+    PartitionRetirement,
 )
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.ids import ProjectId, SessionId
@@ -51,9 +51,10 @@ class Device(Protocol):
         """Apply the batch to the partition on every device of the group, guarded by its epoch. A load balancer that
         fails does not affect the others.
 
-        Raises :class:`StaleOwner`; :class:`GuardLost` if a reachable device holds neither this guard nor a newer one,
-        or has missed the takeover and accepts the guard only with this batch, which is not complete (nothing was
-        written to that device); :class:`DeviceUnavailable` (no device reachable; no write is known to have happened).
+        Raises :class:`StaleOwner`; :class:`OwnershipGuardLost` if a reachable device holds neither this guard nor a
+        newer one, or has missed the takeover and accepts the guard only with this batch, which is not complete
+        (nothing was written to that device); :class:`DeviceUnavailable` (no device reachable; no write is known to
+        have happened).
         """
         ...
 
@@ -74,7 +75,7 @@ class Device(Protocol):
         """
         ...
 
-    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> PartitionRetirement:
         """Remove the tenant's partition from every reachable device where it is empty, and its guard if that is this
         owner's and a complete batch has just left nothing there.
 

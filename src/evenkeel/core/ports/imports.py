@@ -31,7 +31,7 @@ class ImportStore(Protocol):
 
         Raises :class:`Conflict` for an id of another object, a VIP address in use, or objects that exclude
         each other; :class:`NotFound` for an object that the tree names but does not have; :class:`Invalid`
-        for protocols that do not match; :class:`LimitMet`.
+        for protocols that do not match; :class:`ObjectLimitReached`.
         """
         ...
 
@@ -62,7 +62,7 @@ class ImportStore(Protocol):
         Raises :class:`NotFound` for the load balancer, or an object that the tree names but does not have;
         :class:`Conflict` if it is not held, mirrored or marked deleted, an id is another object's, or objects
         exclude each other; :class:`Invalid` for an attribute that never changes, or protocols that do not
-        match; :class:`LimitMet`.
+        match; :class:`ObjectLimitReached`.
         """
         ...
 

@@ -32,9 +32,9 @@ class LbaasV1Store(Protocol):
         gets the persistence (None: none). ``unchained``: addresses that must not chain load balancers; None: no check.
 
         Raises :class:`NotFound`, :class:`Conflict` if the load balancer has a VIP, even one that its device has not
-        released yet, if the address is in use, or none is free; :class:`QuotaMet`, :class:`LimitMet`, :class:`Invalid`
-        for an address that is none; :class:`Unsupported` for an address in ``unchained``; :class:`NetworkUnavailable`
-        if the VIP's port is being deleted.
+        released yet, if the address is in use, or none is free; :class:`QuotaReached`, :class:`ObjectLimitReached`,
+        :class:`Invalid` for an address that is none; :class:`Unsupported` for an address in ``unchained``;
+        :class:`NetworkUnavailable` if the VIP's port is being deleted.
         """
         ...
 
@@ -67,14 +67,14 @@ class LbaasV1Store(Protocol):
         ...
 
     async def vips(self, query: ListQuery) -> Page:
-        """Return a page of :class:`PoolVip`, of listeners that have a default pool; the query is a query for listeners
-        that may also filter by ``vip_address``, ``vip_subnet_id`` and ``vip_port_id``. Constant number of queries.
-        Raises :class:`Invalid` like :meth:`~evenkeel.core.ports.tenants.TenantStore.list`.
+        """Return a page of :class:`LbaasV1Vip`, of listeners that have a default pool; the query is a query for
+        listeners that may also filter by ``vip_address``, ``vip_subnet_id`` and ``vip_port_id``. Constant number of
+        queries. Raises :class:`Invalid` like :meth:`~evenkeel.core.ports.tenants.TenantStore.list`.
         """
         ...
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
-        """Return a page of :class:`RootedPool`; the query is a query for pools that may also filter by
+        """Return a page of :class:`LbaasV1Pool`; the query is a query for pools that may also filter by
         ``vip_id``. ``agent_id``: only pools of load balancers that the agent acts for or is home to; None:
         all.
 
@@ -96,7 +96,7 @@ class LbaasV1Store(Protocol):
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
         """Store a shared monitor that no pool has yet, and return it with its time of creation. Raises
-        :class:`QuotaMet` for the project's quota of health monitors.
+        :class:`QuotaReached` for the project's quota of health monitors.
         """
         ...
 

@@ -6,8 +6,8 @@ from typing import Protocol
 from evenkeel.core.control.mirrors import (
     ListenerTotals,
     MirrorChanges,
+    MirroredSourceState,
     MirrorEntry,
-    MirrorMark,
     MirrorStatus,
     StoredMirror,
     WriterLease,
@@ -38,7 +38,7 @@ class MirrorStore(Protocol):
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
-        mark: MirrorMark,
+        mark: MirroredSourceState,
         certificates: Sequence[CheckedCertificate] = (),
         *,
         unchained: ChainQuery | None = None,
@@ -50,9 +50,9 @@ class MirrorStore(Protocol):
         Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is another
         provider's or no mirror, it or one with a wanted address is being deleted, or an id is another object's;
         :class:`Conflict` for a VIP address in use, or objects of the tree that exclude each other; :class:`NotFound`
-        for an object that the tree names but does not have; :class:`LimitMet`; :class:`Invalid` for a change of an
-        attribute that is fixed, or protocols that do not match; :class:`Unsupported` for an address in ``unchained``;
-        :class:`NetworkUnavailable` while a port of the VIP is being deleted.
+        for an object that the tree names but does not have; :class:`ObjectLimitReached`; :class:`Invalid` for a change
+        of an attribute that is fixed, or protocols that do not match; :class:`Unsupported` for an address in
+        ``unchained``; :class:`NetworkUnavailable` while a port of the VIP is being deleted.
         """
         ...
 

@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol
 
 from evenkeel.core.devices.adoption import FoundAddress
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
-from evenkeel.core.networking.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.networking.attachment import DeviceAddressPort, DevicePort, NetworkFacts
+from evenkeel.core.networking.network import NO_OPTIONS, MissingVipPort, PortClaim, PortMark, PortOptions, WantedVip
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
@@ -34,7 +34,7 @@ class Network(Protocol):
         network_id: str | None,
         port_id: str | None,
         address: str | None,
-        marked: VipPort | None = None,
+        marked: PortMark | None = None,
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
@@ -107,7 +107,7 @@ class Network(Protocol):
         """Return which of the ports exist at the network service, by id. Raises :class:`NetworkUnavailable`."""
         ...
 
-    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: MissingVipPort, options: PortOptions) -> str:
         """Recreate the lost port of a VIP, with the same addresses and marks; return its id. A repetition
         finds the port that an earlier attempt created.
 
@@ -128,14 +128,14 @@ class Network(Protocol):
         """
         ...
 
-    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+    async def take_address(self, wanted: DevicePort) -> DeviceAddressPort:
         """Create a port for an address of devices, and return the address with the port's claim. Raises
         :class:`Conflict` with the reason (no free address, no such subnet any more),
         :class:`NetworkUnavailable`; then nothing stays allocated.
         """
         ...
 
-    async def abandon_address(self, taken: TakenAddress) -> None:
+    async def abandon_address(self, taken: DeviceAddressPort) -> None:
         """Request that the port of a device address that was not stored is deleted soon. Never raises;
         without this call the port is deleted later.
         """
@@ -150,7 +150,7 @@ class Network(Protocol):
         """
         ...
 
-    async def adopt_port(self, taken: TakenAddress) -> None:
+    async def adopt_port(self, taken: DeviceAddressPort) -> None:
         """Mark a port that another program made as ours (name, owner, device id and host), so that its claim
         finds it. A repetition is harmless. Raises :class:`NetworkUnavailable`; :class:`Conflict` if the
         network service refuses.

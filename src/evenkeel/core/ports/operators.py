@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from evenkeel.core.control.agents import Agent, AgentEnhancedServices, AgentLiveness
-from evenkeel.core.control.environments import Environment, GroupReach
+from evenkeel.core.control.environments import Environment, UnreachableGroup
 from evenkeel.core.control.events import Event
 from evenkeel.core.control.histories import History
 from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummary, Page
 from evenkeel.core.control.move_requests import MovableLoadBalancer, MoveProgress, MoveRequest, MoveTargetGroup
 from evenkeel.core.control.orphans import OrphanedLoadBalancer, OrphanedPartition, OrphanSummary
-from evenkeel.core.control.overview import OwnershipOverview, Revision, SeenController
+from evenkeel.core.control.overview import ControllerHeartbeat, OwnershipOverview, Revision
 from evenkeel.core.control.shards import Shard, ShardCount, ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.plans import PlanAnswer
-from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.core.resources.model import Subnet
@@ -118,7 +118,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def countdowns(self) -> Countdowns:
+    async def countdowns(self) -> RemovalCountdowns:
         """Return what is removed automatically when its grace time is over, and in how many seconds: unused
         ports at the network service, the oldest events, and records of deleted load balancers. One query.
         """
@@ -266,7 +266,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def controllers(self) -> tuple[SeenController, ...]:
+    async def controllers(self) -> tuple[ControllerHeartbeat, ...]:
         """Return the controllers with a heartbeat within the last ten minutes, sorted by host and start. One
         query.
         """
@@ -299,7 +299,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def record_act(
+    async def record_operator_action(
         self,
         *,
         kind: str,
@@ -338,7 +338,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def out_of_reach(self) -> tuple[GroupReach, ...]:
+    async def out_of_reach(self) -> tuple[UnreachableGroup, ...]:
         """Return device groups with unreachable devices, or without an agent that observes them, sorted by
         environment and number; at most two queries.
         """

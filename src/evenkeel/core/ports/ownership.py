@@ -5,10 +5,10 @@ from typing import Protocol
 
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
-from evenkeel.core.devices.adoption import FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import AdoptedNetworks, FoundAddress
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.networking.attachment import NetworkNeeds
+from evenkeel.core.networking.attachment import NetworkRequestsNeeded
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.core.protocol.messages import (
     AdoptNetworks,
@@ -30,7 +30,7 @@ class FoundServices(Value):
     """
 
     page: ServiceDefinitions
-    needs: NetworkNeeds = NetworkNeeds()
+    needs: NetworkRequestsNeeded = NetworkRequestsNeeded()
     awaited: tuple[Change, ...] = ()
     """Changes of networks that projects share, for which load balancers of the page wait; the group's common shard has
     to serve them first.
@@ -146,7 +146,7 @@ class OwnershipStore(Protocol):
         """
         ...
 
-    async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
+    async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> AdoptedNetworks:
         """Reserve the route domains in ``call`` for the shard, and assign the addresses to it; without
         ``call.apply`` only return what would be taken over. A repetition changes nothing. Another shard of
         the group that has the number, and whose load balancers no device has had yet, gets another number.

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from evenkeel.core.control.agents import SessionRef
 from evenkeel.core.control.events import Event
-from evenkeel.core.control.overview import SeenController
-from evenkeel.core.control.scheduling import ChangeIndicator, DueWork
+from evenkeel.core.control.overview import ControllerHeartbeat
+from evenkeel.core.control.scheduling import ChangeIndicator, DueSchedulingWork
 from evenkeel.core.control.shards import PlacedLoadBalancers, Placement, ShardOwner, ShardWithCapacity
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId, LoadBalancerId, ProjectId, ShardId
@@ -97,7 +97,9 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
+    async def read_due_work(
+        self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool
+    ) -> DueSchedulingWork:
         """Return the groups that have a shard without a live acting agent that another agent can take, a
         shard that must move, a handover to cancel, or (only if ``homes``) a shard to hand back to its
         home; whether :meth:`note_silence` is due; and the groups for which :meth:`note_reach` is due.
@@ -213,7 +215,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def note_controller(self, seen: SeenController) -> None:
+    async def note_controller(self, seen: ControllerHeartbeat) -> None:
         """Record a controller's heartbeat, and forget controllers without one for ten minutes."""
         ...
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.environments import LoadBalancerProviderFacts
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -42,7 +42,7 @@ class TenantStore(Protocol):
     :class:`NotFound`.
 
     ``certificates``: contents that were read for references new to the listeners and pools; they are stored
-    and used from then on. More references than a load balancer may have raise :class:`LimitMet`. Constant
+    and used from then on. More references than a load balancer may have raise :class:`ObjectLimitReached`. Constant
     number of queries whatever the size of the tree. ``unchained``: addresses that raise :class:`Unsupported`
     if they would chain load balancers (a member of one is another's VIP); writes with one address wait for
     each other, so that of two at the same time the later one finds the earlier.
@@ -60,11 +60,11 @@ class TenantStore(Protocol):
         because it is made for a pool of LBaaS v1. A health monitor that names a shared one copies its attributes.
 
         Raises :class:`Conflict` for a VIP address in use, a subnet without a free one, an id that exists, objects of
-        the tree that exclude each other, or a shared monitor that has as many pools as it may; :class:`QuotaMet` for a
-        quota of the project, :class:`LimitMet` for a limit of one load balancer, :class:`Invalid` without a project,
-        for a provider that is not enabled, for protocols that do not match, and for a flavor or availability zone that
-        is gone; :class:`NotFound` for a shared monitor, or an object that the tree names but does not have;
-        :class:`NetworkUnavailable` if the VIP's port is being deleted.
+        the tree that exclude each other, or a shared monitor that has as many pools as it may; :class:`QuotaReached`
+        for a quota of the project, :class:`ObjectLimitReached` for a limit of one load balancer, :class:`Invalid`
+        without a project, for a provider that is not enabled, for protocols that do not match, and for a flavor or
+        availability zone that is gone; :class:`NotFound` for a shared monitor, or an object that the tree names but
+        does not have; :class:`NetworkUnavailable` if the VIP's port is being deleted.
         """
         ...
 
@@ -143,8 +143,8 @@ class TenantStore(Protocol):
 
         Raises :class:`NotFound` for the load balancer and for a pool that is not its own, :class:`Invalid` for a pool
         with the wrong protocol, :class:`Conflict` if the load balancer has a listener on the port or has no VIP, an id
-        exists, or a policy has too many rules; :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an
-        address in ``unchained``.
+        exists, or a policy has too many rules; :class:`QuotaReached`, :class:`ObjectLimitReached`,
+        :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -163,28 +163,28 @@ class TenantStore(Protocol):
         ``unchained``: addresses of new members that must not be VIPs of other load balancers; None: no check.
 
         Raises :class:`NotFound` for the listener and for a pool of another load balancer, :class:`Invalid` for a pool
-        with the wrong protocol, :class:`Conflict`, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an
-        address in ``unchained``.
+        with the wrong protocol, :class:`Conflict`, :class:`QuotaReached`, :class:`ObjectLimitReached`,
+        :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         """Add a rule to the policy ``row.l7policy_id``. Raises :class:`NotFound` for the policy,
-        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`QuotaMet`,
-        :class:`LimitMet`.
+        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`QuotaReached`,
+        :class:`ObjectLimitReached`.
         """
         ...
 
     async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
         """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`NotFound`
         for the listener, :class:`Conflict` if it has the maximum number of policies or is marked deleted,
-        :class:`LimitMet`.
+        :class:`ObjectLimitReached`.
         """
         ...
 
     async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
         """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`NotFound` for the policy,
-        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`LimitMet`.
+        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`ObjectLimitReached`.
         """
         ...
 
@@ -205,7 +205,7 @@ class TenantStore(Protocol):
 
         Raises :class:`NotFound`, also for a listener of another load balancer; :class:`Invalid` if the listener's
         protocol does not match the pool's; :class:`Conflict` if the listener has a default pool, or two members have
-        one address and port; :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in
+        one address and port; :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an address in
         ``unchained``.
         """
         ...
@@ -218,14 +218,14 @@ class TenantStore(Protocol):
         must not be VIPs of other load balancers; None: no check.
 
         Raises :class:`NotFound` for the pool, :class:`Conflict` if two members have one address and port, or
-        the pool has such a member, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address
-        in ``unchained``.
+        the pool has such a member, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an
+        address in ``unchained``.
         """
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
         """Add a health monitor to the pool ``row.pool_id``. Raises :class:`NotFound` for the pool,
-        :class:`Conflict` if it has a monitor or is marked deleted, :class:`QuotaMet`.
+        :class:`Conflict` if it has a monitor or is marked deleted, :class:`QuotaReached`.
         """
         ...
 
@@ -243,7 +243,7 @@ class TenantStore(Protocol):
         ``unchained``: addresses of members that must not be VIPs of other load balancers; None: no check.
 
         Raises :class:`NotFound` for the pool, :class:`Conflict` if two of ``members`` have one address and
-        port, :class:`QuotaMet`, :class:`LimitMet`, :class:`Unsupported` for an address in ``unchained``.
+        port, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -265,7 +265,7 @@ class TenantStore(Protocol):
         An L7 policy with a new position moves there; the policies in between move, too. Raises
         :class:`NotFound`, also for a pool of another load balancer; :class:`Conflict` if the child is marked
         deleted; :class:`Invalid` for an attribute that cannot be changed, or a pool with the wrong protocol;
-        :class:`LimitMet` for too many references.
+        :class:`ObjectLimitReached` for too many references.
         """
         ...
 
@@ -306,7 +306,9 @@ class TenantStore(Protocol):
         """
         ...
 
-    async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
+    async def served_by(
+        self, kind: type[Any], object_id: str, *, project_id: ProjectId | None
+    ) -> LoadBalancerProviderFacts:
         """Return the facts that never change about the load balancer that the object is or belongs to: its
         id, project, environment and others; one query. ``project_id``: the project that must have the
         object; None: any. Raises :class:`NotFound`, also for an object of another project.

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import DueClaim, DuePort, PortClaim, VipPortId
+from evenkeel.core.networking.network import DueClaim, PortClaim, PortToUpdate, VipPortId
 
 
 class ClaimStore(Protocol):
@@ -17,7 +17,7 @@ class ClaimStore(Protocol):
         """Store a claim, before its port is created at the network service. The port is due to be deleted
         ``grace_seconds`` later, unless the user of the port (a load balancer, an address of devices) holds
         the claim by then; and as soon as that user's row is removed. Raises :class:`Conflict` with code
-        :data:`BEING_MADE` if the claim exists.
+        :data:`PORT_BEING_CREATED` if the claim exists.
         """
         ...
 
@@ -48,13 +48,13 @@ class PortStore(Protocol):
     change stores them. Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def find_due_port(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
+    async def find_due_port(self, load_balancer_id: LoadBalancerId) -> PortToUpdate | None:
         """Return the port of the load balancer's VIP with its wanted options; None: the load balancer is
         gone, or no change of its port is pending.
         """
         ...
 
-    async def record_port_updated(self, port: DuePort) -> bool:
+    async def record_port_updated(self, port: PortToUpdate) -> bool:
         """Record that the port was updated, so that no change of it is pending any more. Returns False, and
         changes nothing, if the wanted options changed, or the port was placed or lost, meanwhile; or if no
         change was pending any more.
@@ -99,13 +99,13 @@ class LostPortStore(Protocol):
         """
         ...
 
-    async def record_found_port(self, port: DuePort) -> None:
+    async def record_found_port(self, port: PortToUpdate) -> None:
         """Record that a port noted as lost exists after all: it was missing from the network service's
         answers for a while. The port is due to be bound again.
         """
         ...
 
-    async def record_new_port(self, port: DuePort, port_id: str) -> bool:
+    async def record_new_port(self, port: PortToUpdate, port_id: str) -> bool:
         """Record that the lost port was recreated with the id ``port_id``, and has to be bound. Returns
         False, and changes nothing, if the load balancer was deleted or has another port meanwhile.
         """

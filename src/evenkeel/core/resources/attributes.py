@@ -37,7 +37,7 @@ _SYSTEM_ATTRIBUTES = frozenset(
 """Attributes that no update sets, for every object below a load balancer."""
 _OPERATOR_ATTRIBUTES = frozenset({"operator_irules"})
 """Attributes that only operators set, and no request of a tenant."""
-LINKS: dict[type[Any], tuple[str, ...]] = {
+LINK_ATTRIBUTES: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
     Listener: ("l7policy_ids", "rate_limit_policy_ids"),
     Pool: ("listener_ids", "l7_listener_ids", "member_ids", "health_monitor_id"),
@@ -102,29 +102,29 @@ def defaults_of(kind: type[Any]) -> dict[str, Any]:
     }
 
 
-CHANGEABLE: dict[type[Any], frozenset[str]] = {
+CHANGEABLE_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset({"name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"}),
     **{
-        kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - fixed - set(LINKS[kind])
+        kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - fixed - set(LINK_ATTRIBUTES[kind])
         for kind, fixed in _FIXED_ATTRIBUTES.items()
     },
 }
 """{class: attributes that an update may set} (Octavia API reference). A new attribute can be changed unless this module
 lists it as fixed.
 """
-CONTENT: dict[type[Any], frozenset[str]] = {
-    kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - _OPERATOR_ATTRIBUTES - set(LINKS[kind])
+CONTENT_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
+    kind: frozenset(fields_of(kind)) - _SYSTEM_ATTRIBUTES - _OPERATOR_ATTRIBUTES - set(LINK_ATTRIBUTES[kind])
     for kind in _FIXED_ATTRIBUTES
 }
 """{class: attributes that requests set, when the object is created or later}, for objects below a load balancer."""
-STORABLE = CHANGEABLE | {
-    Member: CHANGEABLE[Member] | {"given_monitor_address"},
-    Listener: CHANGEABLE[Listener] | _OPERATOR_ATTRIBUTES,
+STORABLE_ATTRIBUTES = CHANGEABLE_ATTRIBUTES | {
+    Member: CHANGEABLE_ATTRIBUTES[Member] | {"given_monitor_address"},
+    Listener: CHANGEABLE_ATTRIBUTES[Listener] | _OPERATOR_ATTRIBUTES,
 }
-"""Attributes that an update may store, by class: :data:`CHANGEABLE`, the spelling in which a request gave an address,
-and what operators set.
+"""Attributes that an update may store, by class: :data:`CHANGEABLE_ATTRIBUTES`, the spelling in which a request gave
+an address, and what operators set.
 """
-HIDDEN: dict[type[Any], frozenset[str]] = {
+HIDDEN_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset(
         {
             "revision",

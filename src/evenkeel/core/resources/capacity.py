@@ -121,5 +121,5 @@ def amounts_of_new_load_balancer(addresses: int, *, new_tenant: bool) -> dict[st
     return {name: amount for name, amount in counted.items() if amount}
 
 
-COUNTABLE = frozenset({Metric.TENANT_COUNT.value, Metric.NODE_COUNT.value, Metric.CLIENTSSL_PROFILE_COUNT.value})
+COUNTED_METRICS = frozenset({Metric.TENANT_COUNT.value, Metric.NODE_COUNT.value, Metric.CLIENTSSL_PROFILE_COUNT.value})
 """Metrics that grow when a load balancer is placed: counts of objects rather than load."""

@@ -11,7 +11,7 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.values import Value
 
-CALLED: dict[str, str] = {
+PLURALS_OF_LIMITED_KINDS: dict[str, str] = {
     "listener": "listeners",
     "pool": "pools",
     "member": "members",
@@ -42,31 +42,31 @@ class LoadBalancerLimits(Value):
     """
 
 
-class LimitMet(Conflict):
+class ObjectLimitReached(Conflict):
     """The limits of one load balancer do not allow more objects of some kind."""
 
     code = "limit_met"
 
 
-def growing_kinds(wanted: Mapping[str, int]) -> tuple[str, ...]:
+def limited_kinds_with_additions(wanted: Mapping[str, int]) -> tuple[str, ...]:
     """Return the limited kinds of which ``wanted`` ({kind: number}) adds objects, in the order of
-    :data:`CALLED`.
+    :data:`PLURALS_OF_LIMITED_KINDS`.
     """
-    return tuple(kind for kind in CALLED if wanted.get(kind, 0) > 0)
+    return tuple(kind for kind in PLURALS_OF_LIMITED_KINDS if wanted.get(kind, 0) > 0)
 
 
 def check_limits(
     load_balancer_id: LoadBalancerId, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
 ) -> None:
     """Check that ``used`` and ``wanted`` objects ({kind: number}) together exceed no limit of the load
-    balancer. Raises :class:`LimitMet` for the first kind that does.
+    balancer. Raises :class:`ObjectLimitReached` for the first kind that does.
 
     A change that adds nothing is never refused, even where a limit was lowered below what exists.
     """
-    for kind in growing_kinds(wanted):
+    for kind in limited_kinds_with_additions(wanted):
         there, more, limit = used.get(kind, 0), wanted[kind], getattr(limits, kind)
         if there + more > limit:
-            raise LimitMet(
-                f"Load balancer {load_balancer_id} may have at most {limit} {CALLED[kind]}: it has {there}, and {more} "
-                "more were requested."
+            raise ObjectLimitReached(
+                f"Load balancer {load_balancer_id} may have at most {limit} {PLURALS_OF_LIMITED_KINDS[kind]}: "
+                f"it has {there}, and {more} more were requested."
             )

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.kit.values import Spec, Value, Wire, flattened_struct
+from evenkeel.core.kit.values import Spec, Value, Wire, flatten_struct_fields
 from evenkeel.core.resources.http_challenges import HttpChallenge
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
@@ -62,7 +62,7 @@ DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
 """Protocols that do not use TCP; each has a port space of its own."""
 COOKIE_PERSISTENCE = frozenset({"HTTP_COOKIE", "APP_COOKIE"})
 """Types of session persistence that use a cookie."""
-CHILDLESS_PROTOCOL = "PROMETHEUS"
+PROMETHEUS_PROTOCOL = "PROMETHEUS"
 """Protocol of listeners that serve metrics of the load balancer itself; they have neither pools nor policies."""
 L7_TARGETS = {
     "REDIRECT_TO_POOL": "redirect_pool_id",
@@ -100,7 +100,7 @@ class Vip(Wire):
     port_id: str
 
 
-def vip_of_one_family(address: str | None, more: Iterable[str]) -> str | None:
+def address_of_single_family(address: str | None, more: Iterable[str]) -> str | None:
     """Return the VIP's ``address`` if all additional addresses in ``more`` are of its family (IPv4 or IPv6),
     else None; None, too, if ``address`` is None.
     """
@@ -243,7 +243,7 @@ class ListenerSpec(Spec):
     """
 
 
-@flattened_struct
+@flatten_struct_fields
 class Listener(Value, ListenerSpec, kw_only=True):
     """A listener, a port of the VIP, as stored: with its parents, statuses and the ids of its children."""
 
@@ -287,7 +287,7 @@ class PoolSpec(Spec):
     alpn_protocols: tuple[AlpnProtocol, ...] = ()
 
 
-@flattened_struct
+@flatten_struct_fields
 class Pool(Value, PoolSpec, kw_only=True):
     """A pool, a group of members to which listeners send, as stored: with its parents, statuses and the ids
     of related objects.
@@ -329,7 +329,7 @@ class MemberSpec(Spec):
     """VNIC type of the member's port: ``direct`` if ``request_sriov`` was set."""
 
 
-@flattened_struct
+@flatten_struct_fields
 class Member(Value, MemberSpec, kw_only=True):
     """A member, one server of a pool, as stored: with its parents and statuses."""
 
@@ -370,7 +370,7 @@ class HealthMonitorSpec(Spec):
     admin_state_up: bool = True
 
 
-@flattened_struct
+@flatten_struct_fields
 class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
     """Health check of the members of one pool, as stored: with its parents and statuses."""
 
@@ -404,7 +404,7 @@ class L7PolicySpec(Spec):
     admin_state_up: bool = True
 
 
-@flattened_struct
+@flatten_struct_fields
 class L7Policy(Value, L7PolicySpec, kw_only=True):
     """An L7 policy as stored: an action of a listener for requests that match all of the policy's rules. The
     first policy that matches applies. A policy without enabled rules matches nothing.
@@ -443,7 +443,7 @@ class L7RuleSpec(Spec):
     admin_state_up: bool = True
 
 
-@flattened_struct
+@flatten_struct_fields
 class L7Rule(Value, L7RuleSpec, kw_only=True):
     """An L7 rule, one condition on a request, as stored: with its parents and statuses."""
 
@@ -467,7 +467,7 @@ class RateLimitPolicySpec(Spec):
     enabled: bool = True
 
 
-@flattened_struct
+@flatten_struct_fields
 class RateLimitPolicy(Value, RateLimitPolicySpec, kw_only=True):
     """A rate limit policy as stored: an action of a listener for clients that exceed all of the policy's
     rules; several policies apply independently. A policy without rules limits nothing. Attributes are
@@ -503,7 +503,7 @@ class RateLimitRuleSpec(Spec):
     """Paths to which REQUESTS_PER_URL applies; without effect for other metrics."""
 
 
-@flattened_struct
+@flatten_struct_fields
 class RateLimitRule(Value, RateLimitRuleSpec, kw_only=True):
     """A rate limit rule, a threshold of one metric, as stored: with its parents and statuses."""
 

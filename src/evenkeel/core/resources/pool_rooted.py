@@ -56,7 +56,7 @@ class SharedMonitor(Value):
     uses: tuple[MonitorUse, ...] = ()
 
 
-class PoolVip(Value):
+class LbaasV1Vip(Value):
     """A vip of LBaaS v1: the listener, the load balancer that has the VIP, and the pool to which the listener sends."""
 
     listener: Listener
@@ -69,7 +69,7 @@ class PoolVip(Value):
         return self.listener.id
 
 
-class RootedPool(Value):
+class LbaasV1Pool(Value):
     """A pool with its load balancer and monitor, in the form of LBaaS v1."""
 
     pool: Pool

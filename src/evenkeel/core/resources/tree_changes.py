@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from evenkeel.core.kit.values import Value
-from evenkeel.core.resources.attributes import CHANGEABLE, CONTENT
+from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES, CONTENT_ATTRIBUTES
 from evenkeel.core.resources.model import (
     Child,
     HealthMonitor,
@@ -27,7 +27,7 @@ from evenkeel.core.resources.model import (
 
 ChildKind = type[Child]
 
-FIXED = (
+FIXED_LOAD_BALANCER_ATTRIBUTES = (
     "project_id",
     "provider",
     "vip",
@@ -95,14 +95,14 @@ class OverwriteObjects(Value):
     rows: tuple[Child, ...]
 
 
-class TouchObjects(Value):
+class MarkObjectsChanged(Value):
     """Step: mark objects of one kind as changed, because their children change."""
 
     kind: ChildKind
     ids: tuple[str, ...]
 
 
-Step = RemoveObjects | InsertObjects | OverwriteObjects | TouchObjects
+Step = RemoveObjects | InsertObjects | OverwriteObjects | MarkObjectsChanged
 
 
 class TreeChanges(Value):
@@ -119,16 +119,22 @@ class TreeChanges(Value):
 
 
 def first_fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | None:
-    """Return the name of the first attribute in :data:`FIXED` whose values differ; None if there is none."""
-    return next((name for name in FIXED if getattr(stored, name) != getattr(wanted, name)), None)
+    """Return the name of the first attribute in :data:`FIXED_LOAD_BALANCER_ATTRIBUTES` whose values differ; None if
+    there is none.
+    """
+    return next(
+        (name for name in FIXED_LOAD_BALANCER_ATTRIBUTES if getattr(stored, name) != getattr(wanted, name)), None
+    )
 
 
 def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChanges:
     """Return the changes from the stored tree, which may have objects marked deleted, to the wanted tree,
-    which has none. Differences of :data:`FIXED` attributes are not among them.
+    which has none. Differences of :data:`FIXED_LOAD_BALANCER_ATTRIBUTES` attributes are not among them.
     """
     before, after = stored.load_balancer, wanted.load_balancer
-    changed = sorted(name for name in CHANGEABLE[LoadBalancer] if getattr(before, name) != getattr(after, name))
+    changed = sorted(
+        name for name in CHANGEABLE_ATTRIBUTES[LoadBalancer] if getattr(before, name) != getattr(after, name)
+    )
     return TreeChanges(
         load_balancer={name: getattr(after, name) for name in changed},
         steps=tuple(_change_steps(_compare_children(stored, wanted), wanted)),
@@ -198,7 +204,9 @@ def _compared_kind(
         gone=tuple(row for id_, row in known.items() if id_ not in by_id and not row.deleted),
         new=tuple(row for id_, row in by_id.items() if id_ not in known),
         changed=tuple(
-            row for was, row in kept if row.id in moved or was.deleted or _has_difference(CONTENT[kind], was, row)
+            row
+            for was, row in kept
+            if row.id in moved or was.deleted or _has_difference(CONTENT_ATTRIBUTES[kind], was, row)
         ),
         moved=moved,
     )
@@ -220,7 +228,7 @@ def _change_steps(compared: Mapping[ChildKind, _ComparedObjects], wanted: LoadBa
             yield OverwriteObjects(kind=kind, rows=rows)
     # Last, because listeners and policies sent to these pools until they were overwritten.
     yield from _removal_steps(Pool, (row.id for row in compared[Pool].gone))
-    yield from _touched_parents(compared, wanted)
+    yield from _steps_for_unchanged_parents(compared, wanted)
 
 
 def _removal_steps(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
@@ -228,7 +236,9 @@ def _removal_steps(kind: ChildKind, ids: Iterable[str]) -> Iterator[Step]:
         yield RemoveObjects(kind=kind, ids=found)
 
 
-def _touched_parents(compared: Mapping[ChildKind, _ComparedObjects], wanted: LoadBalancerTree) -> Iterator[Step]:
+def _steps_for_unchanged_parents(
+    compared: Mapping[ChildKind, _ComparedObjects], wanted: LoadBalancerTree
+) -> Iterator[Step]:
     """Yield steps that touch the parents of changed objects, for parents that do not change themselves."""
     written = {row.id for each in compared.values() for row in (*each.new, *each.changed)}
     pools = {row.pool_id for kind in (Member, HealthMonitor) for row in compared[kind].differing}  # type: ignore[union-attr]
@@ -250,4 +260,4 @@ def _touched_parents(compared: Mapping[ChildKind, _ComparedObjects], wanted: Loa
     for kind, touched in ids.items():
         there = {row.id for row in children_of(wanted)[kind]}
         if found := tuple(sorted((touched & there) - written)):
-            yield TouchObjects(kind=kind, ids=found)
+            yield MarkObjectsChanged(kind=kind, ids=found)

@@ -16,7 +16,7 @@ HEAD_CHARACTERS = 8
 """Leading characters of each change id that a row stores; 32 random bits."""
 
 
-def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
+def is_change_in_history(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
     """Whether the outcome is of a change that the load balancer's row has, or had: at its newest ``revision``
     that of ``change_id``, at an earlier one an entry of ``earlier_changes``; False for a later revision. Of
     an outcome without a change id its revision alone counts.
@@ -40,7 +40,7 @@ def contradicts_database(outcome: Applied, *, revision: int, change_id: str) -> 
     return outcome.revision > revision or (outcome.revision == revision and outcome.change_id != change_id)
 
 
-def entries_since(earlier_changes: str, revision: int) -> str:
+def change_entries_since(earlier_changes: str, revision: int) -> str:
     """Return the entries of ``earlier_changes`` to keep when ``revision`` is confirmed: that of this revision
     and later ones, each followed by a space; truncated entries are dropped.
     """

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from evenkeel.core.resources.statuses import OperatingStatus
 
 S = OperatingStatus
-_TAKES_TRAFFIC = frozenset({S.ONLINE, S.NO_MONITOR})
+_STATUSES_TAKING_TRAFFIC = frozenset({S.ONLINE, S.NO_MONITOR})
 
 
 def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -> OperatingStatus:
@@ -38,7 +38,7 @@ def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> O
     statuses = tuple(members)
     if not in_use:
         return S.OFFLINE
-    if statuses and not _TAKES_TRAFFIC & set(statuses):
+    if statuses and not _STATUSES_TAKING_TRAFFIC & set(statuses):
         return S.ERROR
     return S.DEGRADED if S.ERROR in statuses else S.ONLINE
 

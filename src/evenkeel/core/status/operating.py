@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from evenkeel.core.resources.statuses import OperatingStatus
 
 S = OperatingStatus
-_UNSEEN_STATUSES = frozenset({S.OFFLINE, S.NO_MONITOR})
+_STATUSES_WITHOUT_OBSERVATION = frozenset({S.OFFLINE, S.NO_MONITOR})
 
-KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
+STATUSES_CHILDREN_KEEP = frozenset({S.OFFLINE, S.NO_MONITOR})
 """Statuses that a child keeps when the status of its whole load balancer is set: neither of them means that the child
 works.
 """
-UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
+STATUS_WHEN_UNOBSERVED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
 """New status of a load balancer whose devices are not observed: it may still serve. Other statuses stay."""
-WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
-"""Reverse of :data:`UNWATCHED`, for devices that are observed again."""
+STATUS_WHEN_OBSERVED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
+"""Reverse of :data:`STATUS_WHEN_UNOBSERVED`, for devices that are observed again."""
 
 
 def status_after_confirmation(
@@ -39,7 +39,7 @@ def member_status_after_confirmation(
     was confirmed for the first time (``new``) and not observed before: to OFFLINE if it is not
     ``enabled``, else to NO_MONITOR unless its pool has a health monitor.
     """
-    if not new or was not in _UNSEEN_STATUSES:
+    if not new or was not in _STATUSES_WITHOUT_OBSERVATION:
         return was
     if not enabled:
         return S.OFFLINE
@@ -53,8 +53,8 @@ def unobserved_status(*, enabled: bool) -> OperatingStatus:
     return S.ONLINE if enabled else S.OFFLINE
 
 
-def child_status(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
+def child_status_from_load_balancer(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
     """Return the operating status of a listener, pool or member after the status of its whole load balancer
-    was set to ``whole``: that one, unless ``was`` is in :data:`KEPT_BELOW`.
+    was set to ``whole``: that one, unless ``was`` is in :data:`STATUSES_CHILDREN_KEEP`.
     """
-    return was if was in KEPT_BELOW else whole
+    return was if was in STATUSES_CHILDREN_KEEP else whole

@@ -12,7 +12,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus, ProvisioningStatus
-from evenkeel.core.status.changes import entries_since, is_known
+from evenkeel.core.status.changes import change_entries_since, is_change_in_history
 from evenkeel.core.status.operating import status_after_confirmation
 from evenkeel.core.status.outcomes import Applied
 
@@ -74,15 +74,17 @@ def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: b
     it belongs to another history of the database. ``carries_traffic``: whether the device type carries
     traffic; then objects that it confirms are ONLINE until observed otherwise.
     """
-    if not _is_of_this_history(was, outcome):
+    if not _is_of_current_history(was, outcome):
         return None
     if outcome.error:
         return _waiting_change(was, outcome) if outcome.waiting else _failure_change(was, outcome)
     return _confirmed_change(was, outcome.revision, carries_traffic)
 
 
-def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
-    return is_known(outcome, revision=was.revision, change_id=was.change_id, earlier_changes=was.earlier_changes)
+def _is_of_current_history(was: LoadBalancerState, outcome: Applied) -> bool:
+    return is_change_in_history(
+        outcome, revision=was.revision, change_id=was.change_id, earlier_changes=was.earlier_changes
+    )
 
 
 def _waiting_change(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
@@ -110,7 +112,7 @@ def _confirmed_change(was: LoadBalancerState, revision: int, carries_traffic: bo
     now = replace(
         was,
         applied_revision=revision,
-        earlier_changes=entries_since(was.earlier_changes, revision),
+        earlier_changes=change_entries_since(was.earlier_changes, revision),
         operating_status=status_after_confirmation(
             was.operating_status,
             new=was.applied_revision == 0,
@@ -122,7 +124,7 @@ def _confirmed_change(was: LoadBalancerState, revision: int, carries_traffic: bo
     if vip_left:
         now = replace(now, vip_leaving_revision=None)
     if revision < was.revision:
-        now = replace(now, provisioning_status=_status_behind(was.provisioning_status))
+        now = replace(now, provisioning_status=_status_with_newer_revision_pending(was.provisioning_status))
     elif was.deleted:
         # The row is deleted with its children, so no other column is written.
         return StatusChange(was=was, now=was, removed=True)
@@ -141,7 +143,7 @@ def _confirmed_held_change(was: LoadBalancerState, revision: int) -> StatusChang
         return None
     now = replace(
         was,
-        earlier_changes=entries_since(was.earlier_changes, revision),
+        earlier_changes=change_entries_since(was.earlier_changes, revision),
         provisioning_status=ProvisioningStatus.ACTIVE,
         operating_status=OperatingStatus.OFFLINE,
         status_reason=HELD_REASON,
@@ -150,7 +152,7 @@ def _confirmed_held_change(was: LoadBalancerState, revision: int) -> StatusChang
     return None if now == was else StatusChange(was=was, now=now, confirmed_revision=revision)
 
 
-def _status_behind(status: ProvisioningStatus) -> ProvisioningStatus:
+def _status_with_newer_revision_pending(status: ProvisioningStatus) -> ProvisioningStatus:
     """Return the status of a load balancer that is on the device and has a newer revision pending."""
     return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
 

@@ -19,7 +19,10 @@ REFERENCES: dict[str, CertificateKind] = {
     "crl_container_ref": CertificateKind.REVOCATION_LIST,
 }
 """{attribute with a reference or a list of references: kind of content}; listeners' attributes first, then pools'."""
-SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_container_ref": "ca_tls_container_ref"}
+CA_ATTRIBUTE_OF_REVOCATION_LIST = {
+    "client_crl_container_ref": "client_ca_tls_container_ref",
+    "crl_container_ref": "ca_tls_container_ref",
+}
 """{attribute with the reference of a revocation list: attribute with the reference of the CA that has to sign it}."""
 
 

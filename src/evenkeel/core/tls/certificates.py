@@ -174,7 +174,7 @@ class CheckedCertificate(Value):
         return not self.sha256
 
 
-def awaited_certificate(reference: str) -> CheckedCertificate:
+def certificate_awaiting_issue(reference: str) -> CheckedCertificate:
     """Return the content of a reference to a certificate that is requested and not issued yet: without
     identity and facts.
     """

@@ -7,7 +7,7 @@ from evenkeel.core.tls.certificates import DAY_SECONDS, expiry_stages, expiry_te
 
 DEVICE = "device "
 """Prefix of the names of certificates of devices' management addresses."""
-LOOK_SECONDS = 3600.0
+EXPIRY_CHECK_SECONDS = 3600.0
 """Interval at which a process checks the expiry of a certificate."""
 
 

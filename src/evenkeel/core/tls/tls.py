@@ -17,13 +17,13 @@ DEFAULT_CIPHERS = (
     "DHE-RSA-CHACHA20-POLY1305"
 )
 """Default cipher string: OWASP's suite B, like in Octavia 19."""
-NEWEST: TlsVersion = "TLSv1.3"
-NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+NEWEST_TLS_VERSION: TlsVersion = "TLSv1.3"
+TLS13_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
 """Cipher suites of TLS 1.3; devices use all of them if a cipher string names none of them."""
-_MORE_OF_NEWEST = frozenset({"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
-_OF_OTHER_LIBRARIES = frozenset({"DES-CBC3-SHA", "ECDHE-RSA-DES-CBC3-SHA"})
+_OPTIONAL_TLS13_CIPHERS = frozenset({"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
+_CIPHERS_MISSING_IN_OPENSSL = frozenset({"DES-CBC3-SHA", "ECDHE-RSA-DES-CBC3-SHA"})
 """Cipher suites that a BIG-IP has, but that distributions do not build into OpenSSL 3."""
-DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
+DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST_TLS_VERSION)
 
 
 class TlsRules(Value):
@@ -55,16 +55,16 @@ class TlsRules(Value):
 
     def _versions_without_cipher(self) -> tuple[TlsVersion, ...]:
         names = self.default_ciphers.split(":")
-        return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
+        return () if TLS13_CIPHERS & set(names) else (NEWEST_TLS_VERSION,)
 
-    def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
+    def implicitly_used_prohibited_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
         """Return the prohibited TLS 1.3 ciphers that would be used although the cipher string does not name
         them, sorted: a string that names only ciphers of older versions does not limit TLS 1.3. Empty if
         ``versions`` does not contain TLS 1.3.
         """
-        if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
+        if NEWEST_TLS_VERSION not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
             return ()
-        return tuple(sorted(self.prohibited_ciphers & NEWEST_CIPHERS))
+        return tuple(sorted(self.prohibited_ciphers & TLS13_CIPHERS))
 
     def forbidden_ciphers(self, ciphers: str) -> tuple[str, ...]:
         """Return the prohibited ciphers that the OpenSSL cipher string names or that its groups (such as ``HIGH``)
@@ -73,7 +73,7 @@ class TlsRules(Value):
         return tuple(sorted(self.prohibited_ciphers & enabled_ciphers(ciphers))) if self.prohibited_ciphers else ()
 
 
-ANY_TLS = TlsRules()
+UNRESTRICTED_TLS = TlsRules()
 """Rules that forbid nothing."""
 
 
@@ -89,8 +89,8 @@ def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
 
 def _is_known(name: str, context: ssl.SSLContext) -> bool:
     if name.startswith("TLS_"):
-        return name in NEWEST_CIPHERS | _MORE_OF_NEWEST
-    if name in _OF_OTHER_LIBRARIES:
+        return name in TLS13_CIPHERS | _OPTIONAL_TLS13_CIPHERS
+    if name in _CIPHERS_MISSING_IN_OPENSSL:
         return True
     try:
         # at level 0: at its default level OpenSSL refuses weak ciphers that it has

@@ -147,7 +147,7 @@ class AttachmentOptions(Value):
         return self.interfaces.get((physical_network, device)) or self.interfaces.get((physical_network, ""))
 
 
-NOT_ADJACENT = AttachmentOptions()
+ROUTED_NETWORK_LAYOUT = AttachmentOptions()
 """Attachment options in F5's global routed mode: devices are attached to no tenant network."""
 
 

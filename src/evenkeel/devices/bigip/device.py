@@ -224,7 +224,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         first.
 
         ``has_peers``: the agent writes the same objects to other devices of the group. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
+        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
         read is refused or the partition is another owner's.
         """
         mine = build_guard(batch.epoch, batch.session_id)

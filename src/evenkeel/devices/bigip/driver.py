@@ -19,7 +19,7 @@ from evenkeel.core.devices.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
-    Retirement,
+    PartitionRetirement,
 )
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.devices.service import ServiceDefinition
@@ -139,7 +139,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """
         await self._run_on_reachable_devices(lambda device: device.take_over(project_id, epoch, session_id))
 
-    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> PartitionRetirement:
         """Remove the partition if it is empty, in sync mode from all devices of a unit or from none; the
         result names the devices that keep it. Raises :class:`DeviceUnavailable` if no device is reachable,
         :class:`DeviceRejected`, and in sync mode :class:`StaleOwner`.
@@ -150,7 +150,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
                 PartitionBatch(project_id=project_id, epoch=epoch, session_id=session_id, services=())
             )
         done, lost = await run_on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
-        return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
+        return PartitionRetirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as Even Keel's (adoption) on all devices. Raises :class:`DeviceRejected` if
@@ -256,7 +256,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Apply the batch on every reachable device, or in sync mode on one device of each unit.
 
         The outcome names devices that do not have the result yet as ``lagging``. Raises :class:`StaleOwner`,
-        :class:`GuardLost`, :class:`DeviceRejected` if a read is refused or the partition is another owner's,
+        :class:`OwnershipGuardLost`, :class:`DeviceRejected` if a read is refused or the partition is another owner's,
         and :class:`DeviceUnavailable` if no device is reachable or the cluster must not be written.
         """
         self._refuse_unfit()
@@ -413,7 +413,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         _raise_unless_done(failures, len(results))
         return done, lagging
 
-    async def _retire_batch(self, batch: PartitionBatch) -> Retirement:
+    async def _retire_batch(self, batch: PartitionBatch) -> PartitionRetirement:
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.retire(batch) for unit in found), return_exceptions=True)
         known = {device.host for unit in found for device in unit.devices}
@@ -422,7 +422,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         failures: list[BaseException] = []
         for unit, result in zip(found, results, strict=True):
             hosts = [device.host for device in unit.devices]
-            if isinstance(result, Retirement):
+            if isinstance(result, PartitionRetirement):
                 left += result.left
                 lagging += result.lagging
             elif isinstance(result, PartitionUnavailable):
@@ -433,7 +433,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
                 failures.append(result)
                 lagging += hosts
         _raise_unless_done(failures, len(results))
-        return Retirement(left=tuple(left), lagging=tuple(lagging))
+        return PartitionRetirement(left=tuple(left), lagging=tuple(lagging))
 
     async def _render_batch(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
         if batch.project_id == COMMON_PROJECT:  # networks: each device renders its own objects

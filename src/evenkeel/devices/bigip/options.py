@@ -204,7 +204,7 @@ class BigIpOptions(Value):
     cookie_secret: CookieSecret | None = None
     move_nodes: bool = True
     """Whether pool members are moved from nodes in the tenant's partition to nodes in /Common."""
-    attachment: AttachmentOptions = attachment.NOT_ADJACENT
+    attachment: AttachmentOptions = attachment.ROUTED_NETWORK_LAYOUT
     vcmp_hosts: tuple[str, ...] = ()
     """``host:port`` of the vCMP hosts; empty: the devices are no guests."""
 

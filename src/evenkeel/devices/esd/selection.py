@@ -10,7 +10,7 @@ from evenkeel.config.esd.parameters import set_parameters
 from evenkeel.config.esd.parts import PARTS, MemberConnectionLimit, Parts
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.enhanced_services import OPTIONAL, PER_LISTENER_MAX
-from evenkeel.core.resources.model import CHILDLESS_PROTOCOL, DATAGRAM_PROTOCOLS, L7_PROTOCOLS
+from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS, L7_PROTOCOLS, PROMETHEUS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 
 Definitions = Mapping[str, Definition]
@@ -98,10 +98,10 @@ def _check_protocol(listener: ServiceListener, definition: Definition, part: str
         raise Unrenderable(f"{where}: listener {listener.id} has protocol {listener.protocol}; no part is possible")
     times = definition.parts.timeouts
     of_http = part == "timeouts" and times is not None and (times.request or times.keep_alive)
-    is_http = listener.protocol in (*L7_PROTOCOLS, CHILDLESS_PROTOCOL)
+    is_http = listener.protocol in (*L7_PROTOCOLS, PROMETHEUS_PROTOCOL)
     if not is_http and (part not in _IN_ANY_MODE or of_http):
         raise Unrenderable(f"{where}: listener {listener.id} has protocol {listener.protocol}; HTTP is needed")
-    if listener.protocol == CHILDLESS_PROTOCOL and part not in ("allow", "deny"):
+    if listener.protocol == PROMETHEUS_PROTOCOL and part not in ("allow", "deny"):
         raise Unrenderable(
             f"{where}: listener {listener.id} has protocol {listener.protocol}; allow and deny are possible"
         )

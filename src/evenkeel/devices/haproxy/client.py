@@ -2,8 +2,8 @@
 
 Gives the guarantees of :mod:`evenkeel.devices.https`. A request sent on a connection that turns out to be closed is
 retried once; all requests are idempotent. Errors are :class:`StaleOwner`, :class:`DeviceUnavailable` (state unknown;
-:class:`PartitionUnavailable` if that concerns one partition only), :class:`GuardLost` and :class:`DeviceRejected`
-(understood and refused).
+:class:`PartitionUnavailable` if that concerns one partition only), :class:`OwnershipGuardLost` and
+:class:`DeviceRejected` (understood and refused).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, OwnershipGuardLost, StaleOwner
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.https import HttpsTransport
@@ -119,7 +119,7 @@ class DaemonClient:
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """Replace the partition's whole contents by those in ``change``.
 
-        Raises :class:`StaleOwner` or :class:`GuardLost` if the sender does not hold the guard,
+        Raises :class:`StaleOwner` or :class:`OwnershipGuardLost` if the sender does not hold the guard,
         :class:`DeviceRejected` if the daemon refuses the change as a whole, and :class:`DeviceUnavailable`.
         """
         return await self._write_document("PUT", partition, change, wire.Receipt, partition)
@@ -127,7 +127,7 @@ class DaemonClient:
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """Change only the load balancers that ``change`` names.
 
-        Raises :class:`StaleOwner` or :class:`GuardLost` if the sender does not hold the guard,
+        Raises :class:`StaleOwner` or :class:`OwnershipGuardLost` if the sender does not hold the guard,
         :class:`DeviceRejected` if the daemon refuses the change as a whole, and :class:`DeviceUnavailable`.
         """
         return await self._write_document("PATCH", partition, change, wire.Receipt, partition)
@@ -188,7 +188,7 @@ def _basic_auth_header(username: str, password: str) -> str:
 def response_error(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
     """Build the error for a response with a status other than 200, by the code in its body.
 
-    Codes ``stale_owner`` and ``not_guarded`` give :class:`StaleOwner` and :class:`GuardLost`; refusals give
+    Codes ``stale_owner`` and ``not_guarded`` give :class:`StaleOwner` and :class:`OwnershipGuardLost`; refusals give
     :class:`DeviceRejected`; everything else gives :class:`DeviceUnavailable`, which for ``failed`` with a
     partition is :class:`PartitionUnavailable`.
     """
@@ -197,7 +197,7 @@ def response_error(host: str, username: str, partition: str, status: int, body: 
     if refusal.code == "stale_owner":
         return StaleOwner(partition, refusal.epoch)
     if refusal.code == "not_guarded":
-        return GuardLost(host, partition, refusal.epoch)
+        return OwnershipGuardLost(host, partition, refusal.epoch)
     if refusal.code == "too_far" and refusal.epoch is not None:
         return EpochJumpRefused(host, reason, refusal.epoch)
     # Refused credentials concern every request, so they are no refusal of a load balancer.

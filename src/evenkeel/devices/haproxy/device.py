@@ -174,7 +174,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Apply the batch to this device's partition; a takeover that missed this device is made up for
         first.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and
         :class:`DeviceRejected` if the daemon refuses this owner. A request that is refused as a whole is
         split; a :class:`PartitionUnavailable` fails the whole batch, because splitting would not help.
         """
@@ -209,7 +209,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Send the partition's HAProxy the peers (HAProxys of the other devices) with which it shares stick
         tables.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceRejected` or :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceRejected` or :class:`DeviceUnavailable`.
         """
         async with self.required_reachable():
             await self.daemon.patch(
@@ -285,7 +285,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """Send the changes in one request; if the daemon refuses the request as a whole, retry each half,
         down to the load balancer at fault, whose reason is in the result's ``errors``.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`.
         """
         self._empty.discard(partition)
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
@@ -313,7 +313,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         Load balancers with problems keep their current configuration, and so do all that are not in
         ``named``; ``named`` None: these are removed. If the daemon refuses the request as a whole (it is too
         large), changes and then removals are sent in parts; load balancers at fault are kept, and the rest is
-        sent as a complete request again. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        sent as a complete request again. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`,
         :class:`DeviceUnavailable`.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.

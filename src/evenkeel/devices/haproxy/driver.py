@@ -84,7 +84,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Apply the batch on every reachable device; the outcome names the others as ``lagging``. If all were
         reached, also make their HAProxys peers.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceRejected` if a daemon refuses this
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceRejected` if a daemon refuses this
         owner, or :class:`DeviceUnavailable` if no device is reachable.
         """
         partition = self._names.partition_name(batch.project_id)
@@ -164,7 +164,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
         Lost persistence after a failover does not justify refusing a load balancer, so an unreachable or
         refusing device is only logged, and retried with the next batch. Raises :class:`StaleOwner` and
-        :class:`GuardLost`.
+        :class:`OwnershipGuardLost`.
         """
         receipts = {host: one.receipt for host, one in done.items() if one.receipt is not None}
         wanted = {host: _peers_for_host(receipts, host) for host, one in receipts.items() if one.peer is not None}

@@ -18,7 +18,7 @@ from evenkeel.core.devices.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
-    Retirement,
+    PartitionRetirement,
     service_outcome,
 )
 from evenkeel.core.devices.plans import DevicePlan
@@ -95,7 +95,7 @@ class NoopGroup:
         refused one by one.
 
         A complete batch also removes orphans, unless it keeps them; networks in use stay and are returned as
-        ``left``. Raises :class:`StaleOwner` or :class:`GuardLost` without the current guard, and
+        ``left``. Raises :class:`StaleOwner` or :class:`OwnershipGuardLost` without the current guard, and
         :class:`DeviceUnavailable`.
         """
         partition = self._reachable_memory().guarded_partition(batch.project_id, batch.epoch, batch.session_id)
@@ -162,11 +162,13 @@ class NoopGroup:
     async def adopt(self, project_id: ProjectId) -> None:
         """Do nothing: no other program uses this device."""
 
-    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> PartitionRetirement:
         """Remove the partition if it is empty and has this owner's guard; else the result names the device as
         ``left``. Raises :class:`DeviceUnavailable`.
         """
-        return Retirement(left=() if self._reachable_memory().retire(project_id, epoch, session_id) else (NAME,))
+        return PartitionRetirement(
+            left=() if self._reachable_memory().retire(project_id, epoch, session_id) else (NAME,)
+        )
 
     async def observe(self) -> Observation:
         """Return the state of the device, and digests of its load balancers unless the memory is this agent's

@@ -3,10 +3,10 @@ availability zones that Octavia's no-op driver lists, and takes any."""
 
 from msgspec.structs import replace
 
-from evenkeel.core.devices.capabilities import EVERYTHING
+from evenkeel.core.devices.capabilities import ALL_CAPABILITIES
 
 CAPABILITIES = replace(
-    EVERYTHING,
+    ALL_CAPABILITIES,
     standby="silent",
     flavor_metadata={"amp_image_tag": "The glance image tag to use for this load balancer."},
     availability_zone_metadata={

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.core.kit.errors import GuardLost, StaleOwner
+from evenkeel.core.kit.errors import OwnershipGuardLost, StaleOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.resources.capacity import Metric
 from evenkeel.core.resources.model import Vip
@@ -59,13 +59,13 @@ class NoopMemory:
 
     def guarded_partition(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Return the partition that this owner guards. Raises :class:`StaleOwner` if the guard has a newer
-        epoch, or the same epoch and another session; :class:`GuardLost` if it has an older epoch or is
+        epoch, or the same epoch and another session; :class:`OwnershipGuardLost` if it has an older epoch or is
         absent.
         """
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
         if partition.epoch != epoch:
-            raise GuardLost("noop", project_id, partition.epoch)
+            raise OwnershipGuardLost("noop", project_id, partition.epoch)
         return partition
 
     def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:

@@ -185,7 +185,7 @@ class Handlers:
         self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool
     ) -> wire.Receipt:
         attributes: Attributes = {"evenkeel.partition": name, "evenkeel.shard.epoch": change.epoch}
-        with tracer().received_span(trace, "write partition", attributes=attributes) as span:
+        with tracer().span_for_received_request(trace, "write partition", attributes=attributes) as span:
             receipt = await self._operations.change(name, change, complete=complete)
             span.set("evenkeel.how", receipt.how)
             return receipt

@@ -9,7 +9,7 @@ import asyncio
 import msgspec
 import structlog
 
-from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, is_one_jump_away, is_plausible
+from evenkeel.core.control.epochs import EPOCH_JUMP_MAX, is_epoch_in_range, is_within_epoch_jump
 from evenkeel.core.kit.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
@@ -112,7 +112,7 @@ class PartitionGuard:
         :class:`~evenkeel.haproxyd.disk.files.StorageBroken` if the guard file cannot be read.
         """
         found = self._storage.read_guard() or self._file
-        if found.epoch != UNGUARDED and not is_plausible(found.epoch):
+        if found.epoch != UNGUARDED and not is_epoch_in_range(found.epoch):
             guard_log = log.bind(partition=self._partition, epoch=found.epoch)
             guard_log.error("guard file holds an epoch out of range; ignoring it")
             found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
@@ -168,7 +168,7 @@ class PartitionGuard:
                 raise ForeignPartition(self._partition, held.owner, wanted.owner)
             self.refuse_stale(wanted.epoch, wanted.session_id)
             seen_epoch = max(0, held.epoch)  # a first epoch near the maximum would lock out all later owners
-            if not is_one_jump_away(seen_epoch, wanted.epoch):
+            if not is_within_epoch_jump(seen_epoch, wanted.epoch):
                 raise EpochJumpTooLarge(self._partition, seen_epoch, wanted.epoch)
             # An agent that sends no owner does not clear the recorded one.
             await self._replace_file(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)

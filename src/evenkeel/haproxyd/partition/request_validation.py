@@ -5,7 +5,7 @@ Load balancers are validated one by one (:mod:`partition.validation`).
 
 from collections import Counter
 
-from evenkeel.core.control.epochs import EPOCH_MAX, is_plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, is_epoch_in_range
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_keys import certificate_problem
@@ -44,7 +44,7 @@ def check_change(change: wire.PartitionChange, *, complete: bool, settings: Daem
 
 def check_guard(guard: wire.GuardState) -> None:
     """Raise :class:`InvalidChange` if epoch, session id or owner of the guard is not allowed."""
-    if not is_plausible(guard.epoch):
+    if not is_epoch_in_range(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
     check_name("session_id", guard.session_id)
     if len(guard.owner) > OWNER_CHARS_MAX or CONTROL.search(guard.owner):

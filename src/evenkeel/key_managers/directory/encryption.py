@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from evenkeel.core.kit.secret_files import NotPrivate, decoded_secret, read_secret_file
+from evenkeel.core.kit.secret_files import SecretFileNotPrivate, decode_base64_secret, read_secret_file
 
 KEY_BYTES = 32
 KEYS_MAX = 16
@@ -58,9 +58,9 @@ def read_key_file(path: Path) -> Encryption:
         text = read_secret_file(path, bytes_max=_FILE_BYTES_MAX)
     except OSError as error:
         raise ValueError(f"{path}: unreadable ({error.strerror})") from None
-    except NotPrivate:
+    except SecretFileNotPrivate:
         raise ValueError(f"{path}: others than its owner may use it; chmod 600 {path}") from None
-    keys = [decoded_secret(line) for line in text.split()]
+    keys = [decode_base64_secret(line) for line in text.split()]
     if not 1 <= len(keys) <= KEYS_MAX or any(len(key) != KEY_BYTES for key in keys):
         raise ValueError(f"{path}: 1 to {KEYS_MAX} lines of {KEY_BYTES} bytes in base64 are allowed")
     return Encryption(keys)

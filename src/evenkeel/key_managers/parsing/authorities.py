@@ -4,7 +4,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from evenkeel.core.kit.errors import (
-    AuthorityUnreadable,
+    CaCertificateUnreadable,
     CertificateTooLarge,
     RevocationListMismatch,
     RevocationListUnreadable,
@@ -44,14 +44,14 @@ def authority_bundle(
     check_size(authority, AUTHORITY_BYTES_MAX, reference)
     blocks = split_pem(authority).certificates
     if not blocks:
-        raise AuthorityUnreadable(reference)
+        raise CaCertificateUnreadable(reference)
     if len(blocks) > AUTHORITY_CERTIFICATES_MAX:
         raise CertificateTooLarge(reference, f"There may be {AUTHORITY_CERTIFICATES_MAX} certificates.")
     certificates = [_load_authority(block, reference, number) for number, block in enumerate(blocks, start=1)]
     try:
         facts = certificate_facts(certificates[0])
     except UnusableCertificate as error:
-        raise AuthorityUnreadable(reference, str(error)) from None
+        raise CaCertificateUnreadable(reference, str(error)) from None
     revoked = [] if revocation_list is None else [_load_signed_revocation_list(certificates[0], *revocation_list)]
     return AuthorityBundle(
         certificates=tuple(map(certificate_pem, certificates)),
@@ -63,7 +63,7 @@ def authority_bundle(
 
 def _load_authority(block: bytes, reference: str, number: int) -> x509.Certificate:
     """Parse a PEM block with a certificate that may issue others, or a self-signed server certificate, which
-    verifies itself. ``number``: position in the file, for errors. Raises :class:`AuthorityUnreadable` for
+    verifies itself. ``number``: position in the file, for errors. Raises :class:`CaCertificateUnreadable` for
     any other.
     """
     try:
@@ -72,7 +72,7 @@ def _load_authority(block: bytes, reference: str, number: int) -> x509.Certifica
         if not is_authority(certificate) and not is_self_signed(certificate):
             raise UnusableCertificate("It is not an authority's.")
     except UnusableCertificate as error:
-        raise AuthorityUnreadable(reference, f"Number {number}: {error}" if str(error) else "") from None
+        raise CaCertificateUnreadable(reference, f"Number {number}: {error}" if str(error) else "") from None
     return certificate
 
 

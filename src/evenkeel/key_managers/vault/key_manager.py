@@ -2,7 +2,7 @@
 
 from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import (
-    AuthorityUnreadable,
+    CaCertificateUnreadable,
     CertificateError,
     KeyManagerUnavailable,
     RevocationListUnreadable,
@@ -38,7 +38,7 @@ class VaultKeyManager:
         """
 
         def read_file() -> AuthorityBundle:
-            certificates = self._read_file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
+            certificates = self._read_file(reference, project_id, CERTIFICATE, CaCertificateUnreadable)
             if revocation_list is None:
                 return authority_bundle(reference, certificates)
             revoked = self._read_file(revocation_list, project_id, REVOCATION_LIST, RevocationListUnreadable)

@@ -14,7 +14,7 @@ from openstack.connection import Connection
 
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
-from evenkeel.core.networking.network import PortOptions, VipPort
+from evenkeel.core.networking.network import PortMark, PortOptions
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Subnet
 
@@ -136,7 +136,7 @@ class NeutronClient:
         row = _get_or_none(self._network_proxy.get_port, port_id)
         return None if row is None else _convert_port(row)
 
-    def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
+    def create_port(self, plan: VipPlan, mark: PortMark, project_id: ProjectId, options: PortOptions) -> NeutronPort:
         """Create a port for a VIP and its additional VIPs, with the addresses in the plan; Neutron chooses
         those that are None.
 
@@ -220,7 +220,7 @@ class NeutronClient:
                 changes["binding:host_id"] = options.binding_host
         return not changes or self._change_port(port, changes)
 
-    def mark_port(self, port: PortState, mark: VipPort, binding_host: str) -> bool:
+    def mark_port(self, port: PortState, mark: PortMark, binding_host: str) -> bool:
         """Set the port's name, device owner and device id and, unless ``binding_host`` is empty, the host
         that the port is bound to.
 
@@ -269,7 +269,7 @@ class NeutronClient:
             return False
         return True
 
-    def create_device_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
+    def create_device_port(self, network_id: str, subnet_id: str, mark: PortMark, binding_host: str) -> NeutronPort:
         """Create a port with one address of the subnet, which Neutron chooses, for an address of a device.
         ``binding_host``: host that the port is bound to; empty: none. Raises the SDK's errors
         (``errors.FOREIGN``).

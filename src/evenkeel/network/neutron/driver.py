@@ -12,24 +12,24 @@ from msgspec.structs import replace
 from evenkeel.core.devices.adoption import FoundAddress
 from evenkeel.core.kit.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.attachment import DevicePort, NetworkFacts, TakenAddress
+from evenkeel.core.networking.attachment import DeviceAddressPort, DevicePort, NetworkFacts
 from evenkeel.core.networking.network import (
     ADDITIONAL_ADDRESS,
     ADDITIONAL_SUBNET,
     NO_OPTIONS,
-    LostPort,
+    MissingVipPort,
     PortClaim,
+    PortMark,
     PortOptions,
-    VipPort,
     WantedVip,
     borrowed_port_claim,
-    device_port,
-    octavia_port,
+    device_port_mark,
+    octavia_port_mark,
 )
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address
+from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address_error
 from evenkeel.core.ports import LookUp
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
@@ -120,7 +120,7 @@ class NeutronNetwork:
         network_id: str | None,
         port_id: str | None,
         address: str | None,
-        marked: VipPort | None = None,
+        marked: PortMark | None = None,
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
@@ -158,7 +158,7 @@ class NeutronNetwork:
             replace(plan_on_subnet(subnet, wanted), additional=more)
             for subnet in prefer_unused_subnets(subnets, (other for other, _ in others))
         ]
-        mark = marked or octavia_port(load_balancer_id)
+        mark = marked or octavia_port_mark(load_balancer_id)
         return await first_with_free_address(
             plans, lambda plan: self._create_port(plan, mark, project_id, load_balancer_id, options)
         )
@@ -265,7 +265,7 @@ class NeutronNetwork:
         """Return those of the port ids whose ports exist. Raises :class:`NetworkUnavailable`."""
         return frozenset(await self._run_read(lambda: find_existing_ports(self._client, port_ids)))
 
-    async def recreate_vip_port(self, lost: LostPort, options: PortOptions) -> str:
+    async def recreate_vip_port(self, lost: MissingVipPort, options: PortOptions) -> str:
         """Recreate a lost port with its marks and addresses, and return the port's id; a port that an earlier
         attempt has created is returned instead.
 
@@ -305,14 +305,14 @@ class NeutronNetwork:
         """
         return await self._run_read(lambda: find_member_hosts(self._client, network_id, addresses))
 
-    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+    async def take_address(self, wanted: DevicePort) -> DeviceAddressPort:
         """Store a claim, create a port for an address of a device, and return the address that Neutron chose.
 
         Raises :class:`Conflict` if the subnet has no free address or Neutron refuses the port,
         :class:`NetworkUnavailable`, :class:`StoreUnavailable`.
         """
         claim_id = str(uuid.uuid4())
-        mark = device_port(claim_id, wanted.name)
+        mark = device_port_mark(claim_id, wanted.name)
         claim = PortClaim(claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id)
 
         def create_port() -> NeutronPort:
@@ -324,9 +324,9 @@ class NeutronNetwork:
             if error.kind == "IpAddressGenerationFailure":
                 raise Conflict(f"subnet {wanted.subnet_id} has no free address for devices") from error
             raise Conflict(f"Neutron refuses a port for devices in subnet {wanted.subnet_id}: {error}") from error
-        return TakenAddress(port=wanted, address=port.addresses[0][1], port_id=port.id, claim=claim)
+        return DeviceAddressPort(port=wanted, address=port.addresses[0][1], port_id=port.id, claim=claim)
 
-    async def abandon_address(self, taken: TakenAddress) -> None:
+    async def abandon_address(self, taken: DeviceAddressPort) -> None:
         """Make the claim on the address's port due, so that the port is deleted soon, because the address was
         not stored. Never raises; a failure is logged.
         """
@@ -346,18 +346,18 @@ class NeutronNetwork:
         for each in wanted:
             if (port_id := found.get((each.name, each.subnet_id, each.address))) is not None:
                 claim_id = str(uuid.uuid4())
-                mark = device_port(claim_id, each.name)
+                mark = device_port_mark(claim_id, each.name)
                 claims[each] = PortClaim(
                     claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id, port_id=port_id
                 )
         return claims
 
-    async def adopt_port(self, taken: TakenAddress) -> None:
+    async def adopt_port(self, taken: DeviceAddressPort) -> None:
         """Set the adopted port's name, device owner, device id and host to those of this installation. Does
         nothing if the port has them or is gone. Raises :class:`Conflict` if Neutron refuses,
         :class:`NetworkUnavailable`.
         """
-        mark, host = device_port(taken.claim.claim_id, taken.port.name), taken.port.binding_host
+        mark, host = device_port_mark(taken.claim.claim_id, taken.port.name), taken.port.binding_host
 
         def mark_unless_marked(port: PortState) -> bool:
             # an earlier attempt whose response was lost may have marked it
@@ -468,7 +468,7 @@ class NeutronNetwork:
     async def _create_port(
         self,
         plan: VipPlan,
-        mark: VipPort,
+        mark: PortMark,
         project_id: ProjectId,
         load_balancer_id: LoadBalancerId,
         options: PortOptions,
@@ -527,7 +527,7 @@ def _raise_refusal(error: NeutronRefused, plan: VipPlan) -> NoReturn:
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."
         raise Conflict(taken, code="address_taken") from error
     if error.kind == "IpAddressGenerationFailure":
-        raise no_free_address(plan) from error
+        raise no_free_address_error(plan) from error
     if error.status == 409:
         raise Conflict(f"Neutron refuses the VIP's port: {error}") from error
     raise Invalid(f"Neutron refuses the VIP's port: {error}") from error

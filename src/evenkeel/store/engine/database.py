@@ -24,7 +24,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from evenkeel.core.kit.errors import StoreUnavailable
-from evenkeel.core.kit.files import make_private
+from evenkeel.core.kit.files import make_sqlite_file_private
 from evenkeel.core.networking.addresses import is_loopback
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.mariadb import MariadbDatabase
@@ -216,7 +216,7 @@ class _PermanentConnection:
 
     def _open_connection(self) -> Connection:
         if self._connection is None:
-            if self._file and (opened := make_private(self._file)):
+            if self._file and (opened := make_sqlite_file_private(self._file)):
                 log.warning("database files were accessible to other users; their mode was set to 0600", files=opened)
             self._connection = self.engine.connect()
         return self._connection

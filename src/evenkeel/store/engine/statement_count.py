@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from evenkeel.core.kit.request_context import note_statement
+from evenkeel.core.kit.request_context import count_sql_statement
 from evenkeel.store.engine.base import Database
 
 HOOK = "before_cursor_execute"
@@ -22,4 +22,4 @@ def count_statements(database: Database, *, enabled: bool) -> None:
 
 
 def _count_statement(*_: Any) -> None:
-    note_statement()
+    count_sql_statement()

@@ -52,7 +52,7 @@ def update_held_load_balancer(
     as one change, without touching its VIP's port; the operation returns None if nothing differs.
 
     Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's,
-    :class:`Invalid` for an attribute that never changes, :class:`LimitMet`.
+    :class:`Invalid` for an attribute that never changes, :class:`ObjectLimitReached`.
     """
     check_new_tree(tree)
     root = tree.load_balancer

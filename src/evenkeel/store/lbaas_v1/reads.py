@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, String, cast, false, func, nul
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import AgentId
 from evenkeel.core.resources.model import HealthMonitor, ListenerStatistics, Pool
-from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
+from evenkeel.core.resources.pool_rooted import LbaasV1Pool, LbaasV1Vip, MonitorUse, SharedMonitor
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import is_in_list, storable_text
@@ -42,7 +42,7 @@ def list_vips(query: ListQuery) -> Op[Page]:
         roots = _objects_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
         pools = _objects_by_id(connection, POOL, [row.default_pool_id for row in page.items])
         items = tuple(
-            PoolVip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
+            LbaasV1Vip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
             for row in page.items
             if row.load_balancer_id in roots and row.default_pool_id in pools
         )
@@ -73,7 +73,7 @@ def list_v1_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
         roots = _objects_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
         monitors = _monitors_by_pool(connection, page.items)
         items = tuple(
-            RootedPool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
+            LbaasV1Pool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
             for row in page.items
             if row.load_balancer_id in roots
         )

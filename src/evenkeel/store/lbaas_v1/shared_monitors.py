@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Update, and_, bindparam, 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.resources.attributes import CHANGEABLE
+from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES
 from evenkeel.core.resources.model import HealthMonitor, Pool
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.base import Op
@@ -57,7 +57,7 @@ SHARED_MONITOR_CHANGES = frozenset(
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
     """Return an operation that stores a shared monitor, not associated with a pool yet, and returns it as
-    stored. Raises :class:`QuotaMet` for the project's quota of health monitors.
+    stored. Raises :class:`QuotaReached` for the project's quota of health monitors.
     """
     defaults = writes.options.default_quotas
 
@@ -134,7 +134,7 @@ def set_pool_monitor(
     :class:`NotFound` for pool or monitor, :class:`Conflict` if as many pools share the monitor as may,
     :class:`Invalid` for an attribute that cannot be changed.
     """
-    check_changeable(changes, CHANGEABLE[Pool])
+    check_changeable(changes, CHANGEABLE_ATTRIBUTES[Pool])
 
     def op(connection: Connection) -> Change:
         held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)

@@ -11,7 +11,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.resources.attributes import CHANGEABLE
+from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES
 from evenkeel.core.resources.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
@@ -67,7 +67,7 @@ def add_vip(
 ) -> Op[Change]:
     """Return an operation that adds a listener, and by the plan a VIP to the load balancer of its default
     pool. Raises :class:`NotFound` for the pool, :class:`Conflict` if the pool has a vip already or the
-    subnet has no free address, :class:`QuotaMet`, :class:`LimitMet`, :class:`NetworkUnavailable` if the
+    subnet has no free address, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`NetworkUnavailable` if the
     VIP's port is being deleted.
     """
     target = WriteTarget(POOL, row.default_pool_id or "", project_id)
@@ -100,7 +100,7 @@ def update_vip(
     revision. Raises :class:`NotFound` for the listener or a new pool, :class:`Invalid` for an attribute
     that cannot be changed, :class:`Conflict` if one of them is marked deleted.
     """
-    check_changeable(changes, CHANGEABLE[Listener])
+    check_changeable(changes, CHANGEABLE_ATTRIBUTES[Listener])
     target = WriteTarget(LISTENER, listener_id, project_id)
 
     def op(connection: Connection) -> Change:

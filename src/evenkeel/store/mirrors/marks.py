@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
-from evenkeel.core.control.mirrors import ID_TAKEN, STALE_SNAPSHOT, MirrorConflict, MirrorMark
+from evenkeel.core.control.mirrors import ID_TAKEN, STALE_SNAPSHOT, MirrorConflict, MirroredSourceState
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
@@ -35,7 +35,7 @@ _UPDATE_MARK = (
 )
 
 
-def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark) -> Any:
+def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState) -> Any:
     """Lock the mark's row and return it as it was before; None if there was none and ``mark`` was stored.
 
     Raises :class:`MirrorConflict` if the row belongs to another provider, or its snapshot is newer.
@@ -60,7 +60,9 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
     return row
 
 
-def write_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirrorMark, stored_row: Any) -> None:
+def write_mark(
+    connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState, stored_row: Any
+) -> None:
     """Store the mark in its locked row; a mark without a change key keeps the stored one. ``stored_row``: the row as
     :func:`lock_mark` returned it.
     """
@@ -83,12 +85,12 @@ def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId,
     connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - KEPT_SECONDS, ~there))
 
 
-def mark_from_row(row: Any) -> MirrorMark:
+def mark_from_row(row: Any) -> MirroredSourceState:
     """Return the mark that a row of the table of marks contains."""
-    return MirrorMark(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
+    return MirroredSourceState(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
 
 
-def _mark_values(mark: MirrorMark) -> dict[str, Any]:
+def _mark_values(mark: MirroredSourceState) -> dict[str, Any]:
     return {
         "provider": mark.provider,
         "snapshot": mark.snapshot,

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
-from evenkeel.core.control.mirrors import BEING_DELETED, ID_TAKEN, MirrorConflict, MirrorMark
+from evenkeel.core.control.mirrors import BEING_DELETED, ID_TAKEN, MirrorConflict, MirroredSourceState
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -57,7 +57,7 @@ def put_mirrored(
     options: StoreOptions,
     tree: LoadBalancerTree,
     plan: VipPlan,
-    mark: MirrorMark,
+    mark: MirroredSourceState,
     random: Random,
     certificates: Sequence[CheckedCertificate],
 ) -> Op[Change | None]:
@@ -66,7 +66,7 @@ def put_mirrored(
 
     Raises :class:`MirrorConflict` if the stored snapshot is newer, the load balancer is being deleted, or an
     id is another object's; :class:`NotFound`, :class:`Conflict` and :class:`Invalid` for a tree that
-    contradicts itself; :class:`Invalid` for an attribute that never changes; :class:`LimitMet`;
+    contradicts itself; :class:`Invalid` for an attribute that never changes; :class:`ObjectLimitReached`;
     :class:`NetworkUnavailable` if its port is being deleted.
     """
     check_new_tree(tree)
@@ -100,7 +100,7 @@ def remove_mirrored(
     """
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, None)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
-    mark = MirrorMark(provider=provider, snapshot=snapshot, digest="")
+    mark = MirroredSourceState(provider=provider, snapshot=snapshot, digest="")
 
     def op(connection: Connection) -> Change | None:
         lock_mark(connection, load_balancer_id, mark)

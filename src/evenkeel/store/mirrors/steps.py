@@ -13,10 +13,10 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.resources.tree_changes import (
     ChildKind,
     InsertObjects,
+    MarkObjectsChanged,
     OverwriteObjects,
     RemoveObjects,
     Step,
-    TouchObjects,
     children_of,
 )
 from evenkeel.core.tls.certificate_references import references_of
@@ -43,7 +43,7 @@ def apply_steps(
     certificates: Sequence[CheckedCertificate],
 ) -> None:
     """Write the steps to a locked load balancer, then update which listeners and pools use which
-    certificates. Raises :class:`LimitMet` and :class:`Conflict` for references, ``IntegrityError`` for an
+    certificates. Raises :class:`ObjectLimitReached` and :class:`Conflict` for references, ``IntegrityError`` for an
     id that exists elsewhere.
     """
     before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
@@ -63,7 +63,7 @@ def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child],
         case OverwriteObjects():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
             connection.execute(_overwrite_statement(kind), rows)
-        case TouchObjects():
+        case MarkObjectsChanged():
             touched = update(kind.table).where(is_in_list(kind.table.c.id, step.ids), kind.table.c.deleted == false())
             values = {
                 "revision": locked.revision,
@@ -113,7 +113,7 @@ def _update_certificate_uses(
     certificates: Sequence[CheckedCertificate],
 ) -> None:
     """Update which listeners and pools use which certificates; no statement if none of them has references.
-    Raises :class:`LimitMet`, and :class:`Conflict` for an awaited certificate that is not available.
+    Raises :class:`ObjectLimitReached`, and :class:`Conflict` for an awaited certificate that is not available.
     """
     using = [step for step in steps if step.kind in (Listener, Pool)]
     add_certificate_uses(connection, options, locked, _rows_of_steps(using, InsertObjects), certificates)

@@ -5,7 +5,7 @@ from random import Random
 
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control.mirrors import ADDRESS_TAKEN, BEING_DELETED, MirrorConflict, MirrorMark
+from evenkeel.core.control.mirrors import ADDRESS_TAKEN, BEING_DELETED, MirrorConflict, MirroredSourceState
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, RequestError
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -53,7 +53,7 @@ class SqlMirrors:
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
-        mark: MirrorMark,
+        mark: MirroredSourceState,
         certificates: Sequence[CheckedCertificate] = (),
         *,
         unchained: ChainQuery | None = None,

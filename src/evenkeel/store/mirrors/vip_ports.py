@@ -8,7 +8,7 @@ claims are abandoned. A load balancer that is put holds its claim like any other
 from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, exists, select, update
 
-from evenkeel.core.control.mirrors import IDS_MAX, MirrorMark
+from evenkeel.core.control.mirrors import IDS_MAX, MirroredSourceState
 from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
@@ -28,7 +28,7 @@ def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, pro
     :class:`MirrorConflict` if the load balancer is another provider's, or has a newer snapshot because it
     was put or deleted already.
     """
-    lock_mark(connection, load_balancer_id, MirrorMark(provider=provider, snapshot=0.0, digest=""))
+    lock_mark(connection, load_balancer_id, MirroredSourceState(provider=provider, snapshot=0.0, digest=""))
     statement = (
         update(_claim)
         # An attempt means that some controller may be deleting the port; AT_ONCE, that it was given back.

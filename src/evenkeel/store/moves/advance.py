@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, select, update
 
-from evenkeel.core.control.moves import CLEANED, Move, MoveStep, MovingLoadBalancer, Transition, next_transition
+from evenkeel.core.control.moves import STANDBY_CLEANED, Move, MoveStep, MovingLoadBalancer, Transition, next_transition
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.kit.names import name_and_id
@@ -82,7 +82,7 @@ def advance_reported_moves(
             moves[outcome.load_balancer_id] = (reported, pair[1])
             if reported.step is MoveStep.PREPARING and reported.standby_revision:
                 confirm_reservations(connection, [reported.load_balancer_id])
-    cleaned = any(moves[id_][0].standby_revision == CLEANED for id_ in copies)
+    cleaned = any(moves[id_][0].standby_revision == STANDBY_CLEANED for id_ in copies)
     return AdvancedMoves(_advance_locked_moves(connection, moves, deadline_seconds), frozenset(copies), cleaned)
 
 
@@ -105,7 +105,7 @@ def advance_moves(
 
 def _is_copy_behind(move: Move, row: Any) -> bool:
     if move.step is MoveStep.CLEANING:
-        return move.standby_revision != CLEANED
+        return move.standby_revision != STANDBY_CLEANED
     return bool(move.standby_revision != row.revision)
 
 
@@ -152,7 +152,7 @@ def _move_after_report(move: Move, row: Any, outcome: Applied) -> Move:
         return replace(move, reason=outcome.error[:MAX_REASON_CHARACTERS], refused=move.refused or final)
     if move.step is MoveStep.CLEANING:
         # Only a removal has no revision: a late report of the copy is of an earlier step.
-        return replace(move, standby_revision=CLEANED) if not outcome.revision else move
+        return replace(move, standby_revision=STANDBY_CLEANED) if not outcome.revision else move
     if not _is_newest_outcome(row, outcome):
         return move
     # The error of an earlier attempt is over; the reason for going back is not.

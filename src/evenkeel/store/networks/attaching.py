@@ -14,16 +14,16 @@ from sqlalchemy import Connection, Select, delete, exists, false, select, union,
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
 from evenkeel.core.networking.attachment import (
     AttachedNetworks,
+    DeviceAddressPort,
     DevicePort,
     KnownSubnet,
-    NotAttachable,
+    NetworkNotAttachable,
     SubnetsInUse,
-    TakenAddress,
-    chosen_route_domain,
-    is_common,
+    is_network_shared_on_devices,
+    route_domain_without_overlap,
     subnets_to_attach,
+    uses_only_common_route_domain,
     wanted_addresses,
-    without_route_domains,
 )
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import is_in_list
@@ -110,7 +110,7 @@ def allocate_addresses(
             # A savepoint: a load balancer that cannot be attached leaves nothing allocated, and the others keep theirs.
             with connection.begin_nested():
                 ports = tuple(_attach_devices(connection, place, subnets))
-        except NotAttachable as error:
+        except NetworkNotAttachable as error:
             lacks.problems[load_balancer_id] = str(error)
             continue
         if ports:
@@ -137,10 +137,14 @@ def lock_group_of_shard(connection: Connection, shard_id: ShardId) -> None:
 
 def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
     """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to
-    ports. Raises :class:`NotAttachable` if another project has one of the networks, subnets overlap, or no
+    ports. Raises :class:`NetworkNotAttachable` if another project has one of the networks, subnets overlap, or no
     route domain or too few addresses are free.
     """
-    shared = [each for each in subnets if each.network is not None and is_common(each.network, place.layout)]
+    shared = [
+        each
+        for each in subnets
+        if each.network is not None and is_network_shared_on_devices(each.network, place.layout)
+    ]
     yield from _attach_tenant_subnets(connection, place, [each for each in subnets if each not in shared])
     yield from common.attach_common_subnets(connection, place, shared)
 
@@ -169,7 +173,7 @@ def _attach_tenant_subnets(
 
 def _check_no_other_network(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
     """Check that the group's devices are not attached to one of the networks for another project, because a
-    segment can be in only one partition of a device. Raises :class:`NotAttachable` if the devices are.
+    segment can be in only one partition of a device. Raises :class:`NetworkNotAttachable` if the devices are.
     """
     shard = schema.shard
     other = connection.execute(
@@ -183,7 +187,7 @@ def _check_no_other_network(connection: Connection, place: ShardPlace, networks:
         )
     ).first()
     if other is not None:
-        raise NotAttachable(
+        raise NetworkNotAttachable(
             f"network {other.network_id} is used by project {other.project_id} too, so it has to be declared as shared"
         )
 
@@ -193,10 +197,10 @@ def _choose_route_domain(
 ) -> int:
     """Return the number of the route domain for these subnets: one of the shard's in which they fit, else a
     new one, which is stored. ``required_domains``: route domains of the load balancer's other networks, which must
-    all be the same one. Raises :class:`NotAttachable` if they differ, the subnets do not fit there, or no
+    all be the same one. Raises :class:`NetworkNotAttachable` if they differ, the subnets do not fit there, or no
     number is free.
     """
-    if without_route_domains(place.layout):
+    if uses_only_common_route_domain(place.layout):
         return COMMON_ROUTE_DOMAIN
     there: dict[int, list[str]] = {
         number: []
@@ -212,14 +216,14 @@ def _choose_route_domain(
     for row in rows:
         there.setdefault(row.route_domain, []).append(row.cidr)
     # First those beside which the new ones have to be: the tenant may have several, in which they would fit, too.
-    chosen = chosen_route_domain(
+    chosen = route_domain_without_overlap(
         new, dict(sorted(there.items(), key=lambda one: one[0] not in required_domains)), place.layout
     )
     return _new_route_domain(connection, place) if chosen is None else chosen
 
 
 def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
-    """Store the lowest free route domain number for the shard, and return it. Raises :class:`NotAttachable`
+    """Store the lowest free route domain number for the shard, and return it. Raises :class:`NetworkNotAttachable`
     if there is none.
     """
     number = free_route_domain(connection, place)
@@ -235,17 +239,17 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
 
 def free_route_domain(connection: Connection, place: ShardPlace, excluded: Collection[int] = ()) -> int:
     """Return the lowest number, from 1, of a route domain that no shard of the device group has, except for
-    those in ``excluded``. Raises :class:`NotAttachable` if there is none.
+    those in ``excluded``. Raises :class:`NetworkNotAttachable` if there is none.
     """
     here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
     taken = {*connection.scalars(select(_domain.c.number).where(*here)), *excluded}
     number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
     if number is None:
-        raise NotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")
+        raise NetworkNotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")
     return number
 
 
-def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress) -> bool:
+def store_address(connection: Connection, shard_id: ShardId, taken: DeviceAddressPort) -> bool:
     """Store the address of a port that was created for the shard's devices; True if it was stored. False: the
     devices do not need it any more, or have got another address meanwhile. Raises
     :class:`NetworkUnavailable` if deleting the port has begun.

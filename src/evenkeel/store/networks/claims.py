@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import BEING_MADE, DueClaim, PortClaim
+from evenkeel.core.networking.network import PORT_BEING_CREATED, DueClaim, PortClaim
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
@@ -58,7 +58,9 @@ class SqlClaims:
         try:
             await self._db.write(lambda connection: _insert_claim(connection, self._table, claim, grace_seconds))
         except IntegrityError as error:
-            raise Conflict(f"The port of {claim.claim_id} is being allocated already.", code=BEING_MADE) from error
+            raise Conflict(
+                f"The port of {claim.claim_id} is being allocated already.", code=PORT_BEING_CREATED
+            ) from error
 
     async def abandon_vip(self, claim: PortClaim) -> None:
         with suppress(IntegrityError):  # another process stored it again

@@ -119,7 +119,7 @@ def attach_common_subnets(
 ) -> Iterator[DevicePort]:
     """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to
     create, where devices' addresses belong to ports. Nothing happens before the group has a common shard.
-    Raises :class:`NotAttachable` for overlapping subnets or too few free addresses.
+    Raises :class:`NetworkNotAttachable` for overlapping subnets or too few free addresses.
     """
     if not subnets:
         return
@@ -144,7 +144,7 @@ def _store_network_use(
     connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
     """Record that a tenant's shard uses the common network. True: the common shard does not have the network
-    yet. Raises :class:`NotAttachable` if its subnets overlap with others of the common shard.
+    yet. Raises :class:`NetworkNotAttachable` if its subnets overlap with others of the common shard.
     """
     mine = {"shard_id": place.shard_id, "network_id": network_id}
     is_mine = [_attached.c[name] == value for name, value in mine.items()]
@@ -168,7 +168,7 @@ def _store_network_use(
 
 def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> None:
     """Check that new subnets of the common shard do not overlap with its other subnets. Raises
-    :class:`NotAttachable` if they do.
+    :class:`NetworkNotAttachable` if they do.
     """
     ids = [each.subnet.id for each in subnets]
     there = (

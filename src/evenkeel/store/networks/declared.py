@@ -15,7 +15,7 @@ from evenkeel.store.networks.common import raise_revisions_for_changed_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
@@ -37,7 +37,9 @@ def add_network(connection: Connection, network: DeclaredNetwork) -> None:
     segment exists.
     """
     insert_rows(connection, _network, [network_row(network)])
-    record_act(connection, kind="network_added", done=f"network {name_and_id(network.name, network.id)} was added")
+    record_operator_action(
+        connection, kind="network_added", done=f"network {name_and_id(network.name, network.id)} was added"
+    )
 
 
 def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
@@ -53,7 +55,9 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
         raise Conflict(f"Network {network.id}: its facts come from the network service.")
     if known == network:
         return ()
-    record_act(connection, kind="network_updated", done=f"network {name_and_id(network.name, network.id)} was changed")
+    record_operator_action(
+        connection, kind="network_updated", done=f"network {name_and_id(network.name, network.id)} was changed"
+    )
     return replace_network_facts(connection, network, options)
 
 
@@ -98,4 +102,4 @@ def delete_network(connection: Connection, network_id: str) -> None:
         raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
     if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:
         raise NotFound("Network", network_id)
-    record_act(connection, kind="network_deleted", done=f"network {network_id} was deleted")
+    record_operator_action(connection, kind="network_deleted", done=f"network {network_id} was deleted")

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, delete, exists, false, select, union, update
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import AgentId
-from evenkeel.core.networking.attachment import DueFacts, KnownSubnet
+from evenkeel.core.networking.attachment import KnownSubnet, NetworkToReread
 from evenkeel.core.networking.networks import TUNNELS, MemberHost
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.clock import db_now, is_past
@@ -67,7 +67,7 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
     return changed
 
 
-def take_due_facts(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+def take_due_facts(connection: Connection, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
     """Return at most ``limit`` networks, sorted by id, that were read more than ``older_seconds`` ago; no
     other process gets them meanwhile. Of the networks found, those to which no device is attached are
     deleted.
@@ -130,7 +130,7 @@ def _delete_networks(connection: Connection, network_ids: Collection[str]) -> No
         connection.execute(delete(column.table).where(is_in_list(column, network_ids)))
 
 
-def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
+def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[NetworkToReread, ...]:
     """Return the given networks, in order, each with its subnets and the members whose hosts devices need.
     Stored hosts of deleted members are removed first, which raises the revisions of their networks.
     """
@@ -147,7 +147,9 @@ def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[Du
         subnets.setdefault(row.network_id, []).append(row.id)
     members = _member_addresses(connection, network_ids)
     return tuple(
-        DueFacts(network_id=id_, subnets=frozenset(subnets.get(id_, ())), members=frozenset(members.get(id_, ())))
+        NetworkToReread(
+            network_id=id_, subnets=frozenset(subnets.get(id_, ())), members=frozenset(members.get(id_, ()))
+        )
         for id_ in network_ids
     )
 

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, select
 
 from evenkeel.core.kit.ids import ShardId
-from evenkeel.core.networking.attachment import DevicePort, KnownSubnet, NotAttachable, WantedAddress, free_addresses
+from evenkeel.core.networking.attachment import (
+    DevicePort,
+    KnownSubnet,
+    NetworkNotAttachable,
+    WantedAddress,
+    free_addresses,
+)
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.places import ShardPlace
@@ -51,7 +57,7 @@ def take_addresses(
     connection: Connection, shard_id: ShardId, known: KnownSubnet, lacking: Sequence[WantedAddress]
 ) -> None:
     """Allocate the addresses ``lacking`` of a subnet to the shard: the lowest free ones of those reserved for
-    devices. Raises :class:`NotAttachable` if too few are free.
+    devices. Raises :class:`NetworkNotAttachable` if too few are free.
     """
     subnet = known.subnet
     # Those of all shards, because an address is unique in its network.
@@ -61,7 +67,7 @@ def take_addresses(
     for use, owner, index in lacking:
         address = next(free, None)
         if address is None:
-            raise NotAttachable(
+            raise NetworkNotAttachable(
                 f"subnet {subnet.id} has too few addresses for devices: {len(lacking)} more needed,"
                 f" {len(rows)} free of {', '.join(subnet.device_addresses) or 'none'} (device_addresses)"
             )

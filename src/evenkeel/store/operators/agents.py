@@ -18,7 +18,7 @@ from evenkeel.store.ownership.agent_views import agent_snapshot
 from evenkeel.store.ownership.agent_views import read_seen_agents as read_seen
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 _environment, _group = schema.environment, schema.device_group
@@ -58,7 +58,7 @@ def _set_agent_flag(
     agent = read_agent(connection, agent_id)
     # A repeated request changes nothing, and is no second act.
     if changed.rowcount:
-        record_act(
+        record_operator_action(
             connection,
             kind=kind,
             done=f"{agent.title} was {done_text}",

@@ -33,7 +33,7 @@ from evenkeel.store.engine.operations import query_operation
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 
 
 def _catalogue_kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
@@ -130,7 +130,7 @@ def _delete_entry(connection: Connection, stored: Kind, key: str) -> None:
 
 
 def _record_event(connection: Connection, stored: Kind, key: str, verb: str, name: str = "", details: str = "") -> None:
-    record_act(
+    record_operator_action(
         connection,
         kind=f"{stored.title.lower().replace(' ', '_')}_{verb}",
         done=f"{stored.title.lower()} {name_and_id(name, key)} was {verb}",

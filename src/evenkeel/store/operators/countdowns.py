@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, or_, select, union_all
 
-from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_removal_halted
@@ -18,7 +18,7 @@ _event = schema.event
 _removed = schema.removed_load_balancer
 
 
-def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
+def read_countdowns(connection: Connection, events_kept: int) -> RemovalCountdowns:
     """Return how many ports, events and ids of removed load balancers will be deleted automatically, and when
     the first of them. ``events_kept``: number of events that are kept. One query.
     """
@@ -40,7 +40,7 @@ def read_countdowns(connection: Connection, events_kept: int) -> Countdowns:
             select(func.min(forgets_at) - db_now()).where(soon).scalar_subquery().label("forgotten_in"),
         )
     ).one()
-    return Countdowns(
+    return RemovalCountdowns(
         ports=row.ports,
         ports_deleted_in_seconds=None if row.halted or row.due is None else max(0.0, float(row.due)),
         port_device_id=row.device_id or "",

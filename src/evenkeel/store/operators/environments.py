@@ -11,14 +11,14 @@ from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_column, environment_of
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 
 _environment = schema.environment
 _agent, _root = schema.agent, schema.load_balancer
 
 IDS_SHOWN = 5
 """Maximum number of ids that an event or error lists."""
-CHANGEABLE = (
+CHANGEABLE_ATTRIBUTES = (
     "description",
     "failback",
     "breaker_share",
@@ -26,7 +26,7 @@ CHANGEABLE = (
     "vip_networks_allowed",
     "vip_networks_denied",
 )
-_STATED_ATTRIBUTES = ("device_driver", *CHANGEABLE)
+_STATED_ATTRIBUTES = ("device_driver", *CHANGEABLE_ATTRIBUTES)
 """The attributes of an environment that operators set."""
 
 
@@ -63,7 +63,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
         return _check_equal_environment(stored, wanted)
     values = {field: environment_column(getattr(wanted, field)) for field in _STATED_ATTRIBUTES}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
-    record_act(
+    record_operator_action(
         connection,
         kind="environment_added",
         done=f"environment {wanted.name} was added",
@@ -89,8 +89,8 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     or a value that is not allowed.
     """
     for field in changes:
-        if field not in CHANGEABLE:
-            raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
+        if field not in CHANGEABLE_ATTRIBUTES:
+            raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE_ATTRIBUTES)}.")
     before = _lock_environment(connection, name)
     wanted = _environment_with_changes(before, changes)
     differing = {
@@ -105,7 +105,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
         f"{field} from {_value_text(getattr(before, field))} to {_value_text(getattr(wanted, field))}"
         for field in differing
     )
-    record_act(
+    record_operator_action(
         connection,
         kind="environment_changed",
         done=f"environment {name} was changed",
@@ -142,7 +142,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
         # The time keeps the breaker from opening again at once for the agents that are still silent.
         .values(halted_at=None, halted_reason="", resumed_at=db_now())
     )
-    record_act(
+    record_operator_action(
         connection,
         kind="environment_resumed",
         done=f"environment {name} was resumed",
@@ -168,7 +168,7 @@ def delete_environment(connection: Connection, name: str) -> None:
     for table in (schema.shard, schema.device_group):
         connection.execute(delete(table).where(table.c.environment == name))
     connection.execute(delete(_environment).where(_environment.c.name == name))
-    record_act(
+    record_operator_action(
         connection,
         kind="environment_deleted",
         done=f"environment {name} was deleted",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, and_, func, or_, select
 
-from evenkeel.core.control.overview import AgentShards, OwnershipOverview, Revision, SeenController
+from evenkeel.core.control.overview import AgentShards, ControllerHeartbeat, OwnershipOverview, Revision
 from evenkeel.core.kit.errors import NotFound
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.store.engine.clock import db_now
@@ -21,7 +21,7 @@ _controller, _shard = schema.controller, schema.shard
 _root, _revision = schema.load_balancer, schema.load_balancer_revision
 
 
-def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
+def read_controllers(connection: Connection) -> tuple[ControllerHeartbeat, ...]:
     """Return all controllers with a stored heartbeat, sorted by host and start; heartbeats older than
     :data:`CONTROLLER_KEPT_SECONDS` are deleted by the next heartbeat of any controller. One query.
     """
@@ -30,7 +30,7 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
             _controller.c.host, _controller.c.started_at, _controller.c.id
         )
     )
-    return tuple(SeenController(**row._mapping) for row in rows)
+    return tuple(ControllerHeartbeat(**row._mapping) for row in rows)
 
 
 def read_ownership(

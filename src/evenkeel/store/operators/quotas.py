@@ -15,7 +15,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 
 _quota = schema.quota
 _LIMITS = tuple(_quota.c[name] for name in TITLES)
@@ -66,7 +66,7 @@ def _set_limits(connection: Connection, project_id: ProjectId, limits: Limits) -
     insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
     connection.execute(update(_quota).where(_quota.c.project_id == project_id).values(dict(limits)))
     told = ", ".join(f"{name} {'default' if limit is None else limit}" for name, limit in sorted(limits.items()))
-    record_act(
+    record_operator_action(
         connection,
         kind="quota_changed",
         done=f"quotas of project {project_id} were set",

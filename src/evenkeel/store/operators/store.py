@@ -10,7 +10,7 @@ from evenkeel.core.control.lists import FoundPage, ListQuery, LoadBalancerSummar
 from evenkeel.core.control.orphans import OrphanSummary
 from evenkeel.core.control.overview import OwnershipOverview
 from evenkeel.core.control.writes import Change
-from evenkeel.core.kit.countdowns import Countdowns
+from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import DeclaredNetwork
@@ -153,7 +153,7 @@ class SqlOperators:
 
     events = read_operation(reads.read_events)
 
-    record_act = write_operation(acts.record_act)
+    record_operator_action = write_operation(acts.record_operator_action)
 
     find_ids_by_prefix = read_operation(reads.find_ids_by_prefix)
 
@@ -182,7 +182,7 @@ class SqlOperators:
         grace_seconds = self._options.orphan_grace_seconds
         return await self._db.read(lambda connection: read_orphan_summary(connection, grace_seconds))
 
-    async def countdowns(self) -> Countdowns:
+    async def countdowns(self) -> RemovalCountdowns:
         kept = self._options.events_kept
         return await self._db.query(lambda connection: read_countdowns(connection, kept))
 

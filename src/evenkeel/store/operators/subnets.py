@@ -10,7 +10,7 @@ from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of, subnet_row
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 
 _table = schema.subnet
 
@@ -31,7 +31,7 @@ def subnet_with_name(subnet: Subnet) -> Subnet:
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
     """Store a subnet, and record the operator's act. Raises ``IntegrityError`` if the id or name exists."""
     insert_rows(connection, _table, [subnet_row(subnet)])
-    record_act(
+    record_operator_action(
         connection,
         kind="subnet_added",
         done=f"subnet {name_and_id(subnet.name, subnet.id)} was added",
@@ -53,7 +53,7 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
             if any(each.holds(parsed_address(address)) for each in ranges) is forbidden:
                 what = "a load balancer has it" if forbidden else "a device has it"
                 raise Conflict(f"Subnet {subnet.id}, device_addresses: address {address} is in use: {what}.")
-    record_act(
+    record_operator_action(
         connection,
         kind="subnet_changed",
         done=f"the addresses for devices of subnet {name_and_id(subnet.name, subnet.id)} were set",
@@ -71,4 +71,4 @@ def delete_subnet(connection: Connection, subnet_id: str) -> None:
         raise Conflict(f"Subnet {subnet_id} is in use by a load balancer.")
     if connection.execute(delete(_table).where(_table.c.id == subnet_id)).rowcount == 0:
         raise NotFound("Subnet", subnet_id)
-    record_act(connection, kind="subnet_deleted", done=f"subnet {subnet_id} was deleted")
+    record_operator_action(connection, kind="subnet_deleted", done=f"subnet {subnet_id} was deleted")

@@ -14,9 +14,9 @@ from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.attachment import (
     KnownSubnet,
-    NotAttachable,
-    chosen_route_domain,
-    without_route_domains,
+    NetworkNotAttachable,
+    route_domain_without_overlap,
+    uses_only_common_route_domain,
 )
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.core.protocol.messages import AdoptNetworks
@@ -105,7 +105,7 @@ def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> 
             f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
             f" /Common cannot be adopted: {', '.join(shared)}"
         )
-    if without_route_domains(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
+    if uses_only_common_route_domain(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
         raise Conflict(f"route domain {wanted}: use_namespaces says otherwise; it has to be as it was for that program")
     numbers = dict(read_attachments(connection, place.shard_id).route_domains)
     if not numbers:
@@ -144,8 +144,10 @@ def _wanted_numbers(
         for each in sorted(set(wanted.values()), key=lambda one: (one != number, one)):
             there[each] = [one.subnet.cidr for id_, some in subnets.items() if wanted.get(id_) == each for one in some]
         try:
-            chosen = chosen_route_domain([one for id_ in ids for one in subnets.get(id_, ())], there, place.layout)
-        except NotAttachable as reason:
+            chosen = route_domain_without_overlap(
+                [one for id_ in ids for one in subnets.get(id_, ())], there, place.layout
+            )
+        except NetworkNotAttachable as reason:
             raise Conflict(str(reason)) from reason
         if chosen is None:
             chosen = number if number not in there else _free_route_domain_number(connection, place, there)
@@ -165,7 +167,7 @@ def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict
 def _free_route_domain_number(connection: Connection, place: ShardPlace, excluded: Collection[int] = ()) -> int:
     try:
         return free_route_domain(connection, place, excluded)
-    except NotAttachable as reason:
+    except NetworkNotAttachable as reason:
         raise Conflict(str(reason)) from reason
 
 

@@ -11,14 +11,14 @@ from ipaddress import ip_address
 import structlog
 from sqlalchemy import Connection, and_, delete, or_, select
 
-from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, FoundAddress, TakenNetworks
+from evenkeel.core.devices.adoption import ADDRESSES_MAX, SEVERAL_ROUTE_DOMAINS, AdoptedNetworks, FoundAddress
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import ShardId
 from evenkeel.core.kit.words import count_with_noun
 from evenkeel.core.networking.addresses import parsed_range
 from evenkeel.core.networking.attachment import (
+    DeviceAddressPort,
     KnownSubnet,
-    TakenAddress,
     WantedAddress,
     wanted_addresses,
 )
@@ -66,7 +66,7 @@ def find_addresses_needing_ports(connection: Connection, call: AdoptNetworks) ->
 
 def adopt_networks(
     connection: Connection, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]
-) -> TakenNetworks:
+) -> AdoptedNetworks:
     """Reserve the route domain numbers and the addresses for the shard, record an event, and return them;
     without ``call.apply`` only check, and return what would be reserved.
 
@@ -82,14 +82,14 @@ def adopt_networks(
     addresses = tuple(_adoptable_addresses(connection, place, known, call.addresses, ports))
     # A preview makes the same checks under the same lock, and writes nothing.
     if not call.apply:
-        return TakenNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
+        return AdoptedNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
     numbers.store_numbers(connection)
     _store_adopted(connection, place, known, addresses, ports)
     with_addresses = count_with_noun(len(addresses), "address", "addresses")
     text = f"route domain {numbers.numbers_text} and {with_addresses} were taken over from another program"
     record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
     log.warning("networks adopted", shard=place.shard_id, route_domain=numbers.numbers_text, addresses=len(addresses))
-    return TakenNetworks(
+    return AdoptedNetworks(
         route_domain=call.route_domain,
         addresses=addresses,
         ports=_taken_addresses(connection, place, known, addresses),
@@ -236,12 +236,12 @@ def _taken_addresses(
     place: ShardPlace,
     known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
-) -> tuple[TakenAddress, ...]:
+) -> tuple[DeviceAddressPort, ...]:
     rows = _stored_addresses(connection, place, addresses)
     found = []
     for each in addresses:
         claim = rows[each.subnet_id, *each.wanted, each.address]
         if claim is not None and claim.port_id:
             port = port_for_device_address(place, known[each.subnet_id], *each.wanted)
-            found.append(TakenAddress(port=port, address=each.address, port_id=claim.port_id, claim=claim))
+            found.append(DeviceAddressPort(port=port, address=each.address, port_id=claim.port_id, claim=claim))
     return tuple(found)

@@ -142,7 +142,7 @@ def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, s
     if known.score >= FULL_SCORE:  # filled since the decision, by another placement or a report
         raise ConcurrentUpdate
     # Metrics that cannot be computed from a load balancer change only with the next measurement.
-    counted = capacity.COUNTABLE & known.figures.keys()
+    counted = capacity.COUNTED_METRICS & known.figures.keys()
     wanted = _needed_amounts(connection, load_balancer_id, shard.id) if counted else {}
     amounts = {name: amount for name, amount in wanted.items() if name in counted}
     if not amounts:

@@ -24,7 +24,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 from evenkeel.store.writing.events import record_event
 
 FORMER = "former"
@@ -124,7 +124,7 @@ def accept_history(connection: Connection, history_id: str) -> None:
     here = _other.c.id == history_id
     changed = connection.execute(update(_other).where(here, _other.c.kind == UNKNOWN).values(kind=ACCEPTED)).rowcount
     if changed:
-        record_act(
+        record_operator_action(
             connection,
             kind="history_accepted",
             done=f"history {history_id}, which this database never had, was accepted",

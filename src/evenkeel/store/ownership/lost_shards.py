@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from evenkeel.core.control.epochs import is_plausible, next_epoch
+from evenkeel.core.control.epochs import is_epoch_in_range, next_epoch
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, ProjectId, SessionId, ShardId
 from evenkeel.core.protocol.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
@@ -62,7 +62,7 @@ def restore_shards(
     made: dict[ShardId, ProjectId] = {}
     # Sorted, because rows of one table are inserted in one order by all: two agents may name the same projects.
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
-        if len(made) < may_make and lost.project_id != COMMON_PROJECT and is_plausible(lost.epoch):
+        if len(made) < may_make and lost.project_id != COMMON_PROJECT and is_epoch_in_range(lost.epoch):
             made |= _restore_shard(connection, agent_id, agent, lost)
     if not made:
         return True

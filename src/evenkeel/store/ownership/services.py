@@ -11,18 +11,18 @@ from evenkeel.core.control.moves import Move, MoveStep
 from evenkeel.core.devices.service import (
     ServiceCertificate,
     ServiceDefinition,
-    definition_of,
     refers_to_certificates,
     rejected_definition,
     removal_definition,
+    service_definition_of_tree,
 )
 from evenkeel.core.kit.errors import SessionLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.networking.attachment import (
-    NetworkNeeds,
+    DeviceAddressNotAllocated,
+    NetworkNotAttachable,
     NetworkNotReady,
-    NotAllocated,
-    NotAttachable,
+    NetworkRequestsNeeded,
     SubnetsInUse,
     common_networks_of,
     members_on_tunnels,
@@ -70,7 +70,7 @@ class DefinitionsPage(NamedTuple):
     """{load balancer id: subnets in which devices need a route domain or addresses first}; these are not in the
     page.
     """
-    needs: NetworkNeeds
+    needs: NetworkRequestsNeeded
     """Facts and ports to be requested from the network service."""
     awaited: frozenset[str] = frozenset()
     """Ids of shared networks on whose configuration load balancers of the page wait."""
@@ -130,7 +130,7 @@ def read_services(
     silent = _read_standby_moves(connection, shard_id) if place.has_silent else {}
     if place.project_id == COMMON_PROJECT:
         page = read_network_services(connection, place, load_balancer_ids, after_id, size)
-        return DefinitionsPage(page, place, {}, NetworkNeeds())
+        return DefinitionsPage(page, place, {}, NetworkRequestsNeeded())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
         copies = {id_ for id_ in silent if id_ > after_id}
@@ -224,11 +224,11 @@ def _definitions_page(
     )
     services = {
         LoadBalancerId(id_): standby_moves.mark_definition(
-            definition_of(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
+            service_definition_of_tree(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
         )
         for id_, tree in trees.items()
     }
-    lacks = _MissingParts({}, NetworkNeeds(), frozenset())
+    lacks = _MissingParts({}, NetworkRequestsNeeded(), frozenset())
     if place.layout.adjacent:
         # A deleted one needs no networks: they may be gone, and its removal must not wait for them.
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
@@ -248,7 +248,7 @@ class _MissingParts(NamedTuple):
     """
 
     unallocated: dict[LoadBalancerId, SubnetsInUse]
-    needs: NetworkNeeds
+    needs: NetworkRequestsNeeded
     awaited: frozenset[str]
 
 
@@ -275,7 +275,7 @@ def _add_networks(
     attached = add_common_networks(connection, place, attached, common_networks_of(known.values(), place.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
-    needs = NetworkNeeds(
+    needs = NetworkRequestsNeeded(
         subnets={id_: subnet_ids for id_, subnet_ids in unknown.items() if subnet_ids},
         members=all_members - hosts.keys(),
     )
@@ -285,7 +285,7 @@ def _add_networks(
             subnets = subnets_to_attach(each, known, place.layout, place.project_id)
             networks = service_networks(subnets, place.layout, attached, place.project_id, members[id_])
             services[id_] = replace(services[id_], networks=networks)
-        except NotAttachable as error:
+        except NetworkNotAttachable as error:
             # the reason of the network service is more precise than "unknown subnet"
             reason = unattachable.get(id_) if unknown[id_] else None
             services[id_] = rejected_definition(services[id_], reason or str(error))
@@ -293,7 +293,7 @@ def _add_networks(
         except NetworkNotReady as error:
             services[id_] = rejected_definition(services[id_], str(error), waiting=True)
             awaited |= attached.common.keys()
-        except NotAllocated:
+        except DeviceAddressNotAllocated:
             if id_ in unattachable:
                 services[id_] = rejected_definition(services[id_], unattachable[id_])
             else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select, update
 
-from evenkeel.core.control.epochs import is_plausible, next_epoch
+from evenkeel.core.control.epochs import is_epoch_in_range, next_epoch
 from evenkeel.core.control.moves import MoveStep
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
@@ -209,7 +209,7 @@ def _hand_shard_over(connection: Connection, shard: Any) -> bool:
     """Assign the locked shard to the agent that is to receive it; False if that agent is no longer fit, or no epoch is
     left.
     """
-    if shard.handover_to is None or not is_plausible(shard.epoch + 1):
+    if shard.handover_to is None or not is_epoch_in_range(shard.epoch + 1):
         return False
     passed = connection.execute(
         update(_shard)
@@ -234,7 +234,7 @@ def raise_epoch(
         return False
     # The step is limited: an agent that invents a guard's epoch cannot use up the shard's epochs.
     new_epoch = next_epoch(epoch, seen_epoch)
-    if not is_plausible(new_epoch):
+    if not is_epoch_in_range(new_epoch):
         record_epochs_used_up(connection, [shard])
         return None
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))

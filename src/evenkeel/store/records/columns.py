@@ -7,7 +7,7 @@ from msgspec import inspect
 from sqlalchemy import Boolean, Column, Double, Integer, String, Text, false, true
 from sqlalchemy.types import TypeEngine
 
-from evenkeel.core.resources.attributes import LINKS, AttributeShape, attribute_shape, defaults_of, fields_of
+from evenkeel.core.resources.attributes import LINK_ATTRIBUTES, AttributeShape, attribute_shape, defaults_of, fields_of
 
 ID = String(36)
 NAME = String(255)
@@ -23,7 +23,7 @@ def columns_for(kind: type[Any], *given: Column[Any], excluded: tuple[str, ...] 
     too. Texts are ids (by their names), keywords or names; any other column, and columns with a key or an index, must
     be given.
     """
-    named = {column.name for column in given} | {*LINKS[kind], *excluded}
+    named = {column.name for column in given} | {*LINK_ATTRIBUTES[kind], *excluded}
     defaults = defaults_of(kind)
     return [
         *given,

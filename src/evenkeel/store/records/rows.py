@@ -19,7 +19,7 @@ from evenkeel.core.control.events import Event
 from evenkeel.core.control.shards import Shard
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.networks import DeclaredNetwork, NetworkType
-from evenkeel.core.resources.attributes import LINKS, AttributeShape, attribute_shape, fields_of
+from evenkeel.core.resources.attributes import LINK_ATTRIBUTES, AttributeShape, attribute_shape, fields_of
 from evenkeel.core.resources.capacity import CapacityFigure
 from evenkeel.core.resources.model import (
     DATAGRAM_PROTOCOLS,
@@ -54,7 +54,7 @@ _vips = msgspec.json.Decoder(tuple[Vip, ...])
 _serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
 _capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 
-_TENANT_CLASSES: tuple[type[Any], ...] = tuple(LINKS)
+_TENANT_CLASSES: tuple[type[Any], ...] = tuple(LINK_ATTRIBUTES)
 _VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
 """Columns of the attribute ``vip``."""
 
@@ -65,7 +65,7 @@ def _json_shapes() -> dict[str, AttributeShape]:
         name: attribute_shape(field.type)
         for cls in _TENANT_CLASSES
         for name, field in fields_of(cls).items()
-        if name != "vip" and name not in LINKS[cls]
+        if name != "vip" and name not in LINK_ATTRIBUTES[cls]
     }
     return {name: shape for name, shape in shapes.items() if isinstance(shape.node, JSON_TYPES)}
 
@@ -94,7 +94,7 @@ def _named_columns(table: Table, names: str) -> Columns:
 
 def _own_fields(cls: type[Any]) -> tuple[str, ...]:
     """Return the names of the attributes that are stored in the object's own row, in their order."""
-    return tuple(name for name in fields_of(cls) if name not in LINKS[cls])
+    return tuple(name for name in fields_of(cls) if name not in LINK_ATTRIBUTES[cls])
 
 
 def _tenant_columns(cls: type[Any], table: Table) -> Columns:

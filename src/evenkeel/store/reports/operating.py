@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, Table, case, or_, update
 
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.statuses import PENDING, OperatingStatus
-from evenkeel.core.status.operating import KEPT_BELOW
+from evenkeel.core.status.operating import STATUSES_CHILDREN_KEEP
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
@@ -14,7 +14,7 @@ from evenkeel.store.records import schema
 _root = schema.load_balancer
 
 CHILD_TABLES: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
-_KEPT_STATUSES = tuple(sorted(status.value for status in KEPT_BELOW))
+_KEPT_STATUSES = tuple(sorted(status.value for status in STATUSES_CHILDREN_KEEP))
 
 
 def updated_at_expression(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:

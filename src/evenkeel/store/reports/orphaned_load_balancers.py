@@ -24,7 +24,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
 from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, decide_orphaned_networks
 from evenkeel.store.reports.orphans import SEEN_SECONDS
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 WHOLE_PARTITION = ""
@@ -274,7 +274,7 @@ def request_orphan_removal(connection: Connection, load_balancer_id: LoadBalance
     # also if no agent acts for its shard now: the next owner removes it
     places = [(owner.environment, owner.shard_id) for owner in owners] or [("", ShardId(""))]
     for environment, shard_id in places:
-        record_act(
+        record_operator_action(
             connection,
             kind="orphan_removed",
             done="the removal of a load balancer that the database does not know was requested",

@@ -3,7 +3,7 @@
 import msgspec
 from sqlalchemy import Connection, update
 
-from evenkeel.core.devices.plans import PlanAnswer, limit_plans
+from evenkeel.core.devices.plans import PlanAnswer, truncate_plans
 from evenkeel.core.protocol.messages import ReportPlan
 from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
@@ -18,7 +18,7 @@ def record_plan_answer(connection: Connection, report: ReportPlan) -> None:
     still exists. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     check_shard_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
-    answer = PlanAnswer(devices=limit_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
+    answer = PlanAnswer(devices=truncate_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
     connection.execute(
         update(_inquiry)
         .where(_inquiry.c.id == report.inquiry_id, _inquiry.c.shard_id == report.shard_id)

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.placement.reach import ReachKind
+from evenkeel.core.placement.reach import ReachabilityKind
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.traffic import GroupKey, GroupObservation, ListenerTraffic, TrafficReading, TrafficTotals
@@ -130,7 +130,7 @@ def _members_query() -> Select[Any]:
 
 @cache
 def _groups_query() -> Select[Any]:
-    watched = and_(is_live(), _group.c.reach == ReachKind.REACHED.value)
+    watched = and_(is_live(), _group.c.reach == ReachabilityKind.REACHED.value)
     return (
         select(
             _shard.c.environment,

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, delete, update
 
-from evenkeel.core.control.overview import CONTROLLER_KEPT_SECONDS, SeenController
+from evenkeel.core.control.overview import CONTROLLER_KEPT_SECONDS, ControllerHeartbeat
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
@@ -10,7 +10,7 @@ from evenkeel.store.records import schema
 _controller = schema.controller
 
 
-def record_heartbeat(connection: Connection, seen: SeenController) -> None:
+def record_heartbeat(connection: Connection, seen: ControllerHeartbeat) -> None:
     """Store a controller's heartbeat, and delete controllers that have been silent for
     :data:`CONTROLLER_KEPT_SECONDS`. Two statements; four for a new controller.
     """

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
-from evenkeel.core.control.scheduling import DueWork
+from evenkeel.core.control.scheduling import DueSchedulingWork
 from evenkeel.core.placement import CandidateAgents, GroupSnapshot, candidate_agents
-from evenkeel.core.placement.reach import group_reach
+from evenkeel.core.placement.reach import group_reachability
 from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.ownership.agent_views import read_seen_agents, time_of_read
 from evenkeel.store.ownership.sql import is_handover_overdue
@@ -22,7 +22,9 @@ _agent = schema.agent
 _shard = schema.shard
 
 
-def read_due_work(connection: Connection, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
+def read_due_work(
+    connection: Connection, settle_seconds: float, breaker_window_seconds: float, homes: bool
+) -> DueSchedulingWork:
     """Return the device groups with a shard that needs a decision, those whose reachable devices changed, and
     whether an agent fell silent. Three queries; four with ``homes`` if an operator requested hand-backs.
 
@@ -32,18 +34,20 @@ def read_due_work(connection: Connection, settle_seconds: float, breaker_window_
     agents = read_seen_agents(connection, settle_seconds)
     now = time_of_read(connection, agents)
     if not agents:
-        return DueWork(now_seconds=now)
+        return DueSchedulingWork(now_seconds=now)
     rules, breakers = read_group_rules(connection, agents)
     due = connection.execute(_DUE_GROUPS[homes], candidate_parameters(each.group for each in rules.values()))
     groups = tuple((row.environment, row.group_number) for row in due)
     silence = has_unrecorded_silence(connection, agents, breakers, breaker_window_seconds, homes=homes)
-    return DueWork(now_seconds=now, groups=groups, silence=silence, reach=_groups_with_changed_reach(rules, now))
+    return DueSchedulingWork(
+        now_seconds=now, groups=groups, silence=silence, reach=_groups_with_changed_reach(rules, now)
+    )
 
 
 def _groups_with_changed_reach(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
     """Return the device groups (environment, number) whose reachable devices differ from the recorded ones."""
     return tuple(
-        place for place, each in rules.items() if group_reach(each.reach, each.group.agents, now) != each.reach
+        place for place, each in rules.items() if group_reachability(each.reach, each.group.agents, now) != each.reach
     )
 
 

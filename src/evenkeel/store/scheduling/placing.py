@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, and_, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control.epochs import FIRST_EPOCH, is_plausible
+from evenkeel.core.control.epochs import FIRST_EPOCH, is_epoch_in_range
 from evenkeel.core.control.shards import (
     CreatedShard,
     OwnershipTerm,
@@ -318,9 +318,9 @@ def assign_shards(connection: Connection, steps: Sequence[AssignStep]) -> tuple[
     ).all()
     # Another controller has decided on shards with another epoch.
     seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
-    if used_up := [shard for _, shard in seen if not is_plausible(shard.epoch + 1)]:
+    if used_up := [shard for _, shard in seen if not is_epoch_in_range(shard.epoch + 1)]:
         record_epochs_used_up(connection, used_up)
-        seen = [(step, shard) for step, shard in seen if is_plausible(shard.epoch + 1)]
+        seen = [(step, shard) for step, shard in seen if is_epoch_in_range(shard.epoch + 1)]
     if not seen:
         return ()
     hosts = lock_agents_and_read_hosts(

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
 
-from evenkeel.core.control.environments import GroupReach
+from evenkeel.core.control.environments import UnreachableGroup
 from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.kit.ids import COMMON_PROJECT, ShardId
-from evenkeel.core.placement.reach import Reach, ReachKind, group_reach
+from evenkeel.core.placement.reach import Reachability, ReachabilityKind, group_reachability
 from evenkeel.core.resources.statuses import OperatingStatus
-from evenkeel.core.status.operating import UNWATCHED, WATCHED_AGAIN
+from evenkeel.core.status.operating import STATUS_WHEN_OBSERVED_AGAIN, STATUS_WHEN_UNOBSERVED
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import json_text, split_into_batches
 from evenkeel.store.ownership.agent_views import read_seen_agents
@@ -43,13 +43,13 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     agents = read_seen_agents(connection, 0.0, environment=environment, group_number=number)
     # Without agents there is no row to read the time from, and nothing can be recent.
     now = agents[0].read_at if agents else float("inf")
-    found = group_reach(known, [agent.view for agent in agents], now)
+    found = group_reachability(known, [agent.view for agent in agents], now)
     if found == known:
         return None
     place = f"{environment}/{number}"
     if found.kind is not known.kind:  # load balancers are locked before groups
         _update_load_balancers(connection, environment, number, known.reason(place), found)
-    again = found.kind is ReachKind.REACHED and known.kind is not ReachKind.REACHED
+    again = found.kind is ReachabilityKind.REACHED and known.kind is not ReachabilityKind.REACHED
     changed = connection.execute(
         update(_group)
         # Another controller may have recorded the change; then everything above is rolled back.
@@ -64,11 +64,11 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
         raise ConcurrentUpdate
     titles = read_device_titles(connection, environment, number)
     record_events(connection, list(_reach_events(environment, place, known, found, titles)))
-    return _observing_owner(connection, environment, number) if found.kind is ReachKind.REACHED else None
+    return _observing_owner(connection, environment, number) if found.kind is ReachabilityKind.REACHED else None
 
 
 def _update_load_balancers(
-    connection: Connection, environment: str, number: int, former_reason: str, found: Reach
+    connection: Connection, environment: str, number: int, former_reason: str, found: Reachability
 ) -> None:
     shards = connection.scalars(
         select(_shard.c.id).where(
@@ -80,9 +80,9 @@ def _update_load_balancers(
         # Only load balancers with the reason that this module wrote: others have a newer observation.
         if former_reason:
             _restore_statuses(connection, some, former_reason)
-        if found.kind is ReachKind.NONE:
+        if found.kind is ReachabilityKind.NONE:
             _set_all_offline(connection, some, reason)
-        elif found.kind is ReachKind.UNWATCHED:
+        elif found.kind is ReachabilityKind.UNWATCHED:
             _mark_statuses_unobserved(connection, some, reason)
 
 
@@ -91,16 +91,16 @@ def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], form
     connection.execute(
         update(_root)
         .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == former_reason)
-        .ordered_values(*_status_values(case(*_case_conditions(WATCHED_AGAIN), else_=status), ""))
+        .ordered_values(*_status_values(case(*_case_conditions(STATUS_WHEN_OBSERVED_AGAIN), else_=status), ""))
     )
 
 
 def _mark_statuses_unobserved(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
-    affected = [status.value for status in UNWATCHED]
+    affected = [status.value for status in STATUS_WHEN_UNOBSERVED]
     connection.execute(
         update(_root)
         .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
-        .ordered_values(*_status_values(case(*_case_conditions(UNWATCHED)), reason))
+        .ordered_values(*_status_values(case(*_case_conditions(STATUS_WHEN_UNOBSERVED)), reason))
     )
 
 
@@ -130,7 +130,7 @@ def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reaso
 
 
 def _reach_events(
-    environment: str, place: str, known: Reach, found: Reach, titles: Mapping[str, str]
+    environment: str, place: str, known: Reachability, found: Reachability, titles: Mapping[str, str]
 ) -> Iterable[EventRow]:
     for names, kind, told in (
         (set(found.away) - set(known.away), "device_unreachable", "is unreachable from every agent"),
@@ -145,7 +145,7 @@ def _reach_events(
     if found.kind is known.kind:
         return
     if reason := found.reason(place):
-        kind = "device_group_unreachable" if found.kind is ReachKind.NONE else "device_group_unwatched"
+        kind = "device_group_unreachable" if found.kind is ReachabilityKind.NONE else "device_group_unwatched"
         yield event_row(kind=kind, text=reason, environment=environment)
     else:
         text = f"devices of device group {place} are monitored again"
@@ -169,7 +169,7 @@ def _observing_owner(connection: Connection, environment: str, number: int) -> S
     return None if row is None else owner_from_row(row, row.host)
 
 
-def read_groups_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
+def read_groups_out_of_reach(connection: Connection) -> tuple[UnreachableGroup, ...]:
     """Return device groups with unreachable devices, or without an observing agent, sorted by environment and
     number. One query, and another one if there are any.
     """
@@ -184,12 +184,12 @@ def read_groups_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
             _group.c.device_driver,
             tenants.scalar_subquery().label("tenants"),
         )
-        .where(or_(_group.c.reach != ReachKind.REACHED.value, _group.c.away_devices != "[]"))
+        .where(or_(_group.c.reach != ReachabilityKind.REACHED.value, _group.c.away_devices != "[]"))
         .order_by(_group.c.environment, _group.c.number)
     ).fetchall()
     titles = read_titles_by_group(connection, [(row.environment, row.number) for row in rows]) if rows else {}
     return tuple(
-        GroupReach(
+        UnreachableGroup(
             environment=row.environment,
             number=row.number,
             reach=reach_from_row(row),

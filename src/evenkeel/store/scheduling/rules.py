@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from evenkeel.core.kit.circuit_breaker import BreakerState
 from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import GroupSnapshot
-from evenkeel.core.placement.reach import Reach, ReachKind
+from evenkeel.core.placement.reach import Reachability, ReachabilityKind
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.ownership.agent_views import SeenAgent, name_list_decoder, snapshots_by_group
 from evenkeel.store.records import schema
@@ -22,13 +22,13 @@ class GroupRules(Value):
 
     group: GroupSnapshot
     """Snapshot of the device group without its shards."""
-    reach: Reach
+    reach: Reachability
     """Recorded reachability of the group's devices."""
 
 
-def reach_from_row(row: Any) -> Reach:
+def reach_from_row(row: Any) -> Reachability:
     """Return the recorded reachability of the devices from a device group's row."""
-    return Reach(kind=ReachKind(row.reach), away=name_list_decoder.decode(row.away_devices))
+    return Reachability(kind=ReachabilityKind(row.reach), away=name_list_decoder.decode(row.away_devices))
 
 
 _READ_RULES = select(

@@ -10,7 +10,7 @@ from zlib import crc32
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, false, or_, select
 
 from evenkeel.core.devices.capabilities import raise_first_problem
-from evenkeel.core.networking.chaining import ChainedAddresses, ChainQuery, PlacedAddress
+from evenkeel.core.networking.chaining import AddressInSubnet, ChainedAddresses, ChainQuery
 from evenkeel.store.engine.base import Op, T
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import upsert_rows
@@ -65,7 +65,7 @@ def _lock_rows_of_addresses(connection: Connection, query: ChainQuery) -> None:
 
 
 def _chained_addresses(
-    connection: Connection, statement: Select[Any], wanted: tuple[PlacedAddress, ...]
+    connection: Connection, statement: Select[Any], wanted: tuple[AddressInSubnet, ...]
 ) -> tuple[str, ...]:
     there = connection.execute(statement).all() if wanted else ()
     pairs = ((each, row) for row in there for each in wanted if each.address == row.address)
@@ -109,11 +109,11 @@ def _is_own_project(query: ChainQuery) -> ColumnElement[bool]:
     return (_root.c.project_id == query.project_id).label("own_project")
 
 
-def _has_address(column: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+def _has_address(column: Column[Any], wanted: Iterable[AddressInSubnet]) -> ColumnElement[bool]:
     return is_in_list(column, dict.fromkeys(each.address for each in wanted))
 
 
-def _may_be_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[PlacedAddress]) -> ColumnElement[bool]:
+def _may_be_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[AddressInSubnet]) -> ColumnElement[bool]:
     """Return the SQL condition that devices of the query's load balancer may serve the other one in the same
     network.
     """

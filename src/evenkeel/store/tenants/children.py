@@ -59,7 +59,8 @@ def add_listener(
 
     Raises :class:`NotFound` for the load balancer, or a pool of another one; :class:`Conflict` for too many
     rules or a load balancer without a VIP; :class:`Invalid` for a pool with an incompatible protocol;
-    :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` for a port that is in use or an id that exists.
+    :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` for a port that is in use or an id that
+    exists.
     """
     target = WriteTarget(LOAD_BALANCER, row.load_balancer_id, project_id)
     for new in new_pools:
@@ -102,7 +103,7 @@ def add_pool(
 
     Raises :class:`NotFound` for the load balancer or listener; :class:`Conflict` if the listener has a
     default pool already, or two members are equal; :class:`Invalid` for an incompatible protocol;
-    :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` for an id that exists.
+    :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` for an id that exists.
     """
     check_distinct_members(members)
     target = (
@@ -130,8 +131,8 @@ def add_pool(
 
 def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds members to one pool, that of the first: all of them or none. Raises
-    :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaMet`,
-    :class:`LimitMet`; ``IntegrityError`` for a member that is in the pool already.
+    :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaReached`,
+    :class:`ObjectLimitReached`; ``IntegrityError`` for a member that is in the pool already.
     """
     check_distinct_members(rows)
     return lambda connection: _add_to_pool(writes, connection, rows, project_id)
@@ -139,7 +140,7 @@ def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: Pro
 
 def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds a health monitor to its pool. Raises :class:`NotFound` for the pool,
-    :class:`Conflict` if it is marked deleted, :class:`QuotaMet`, :class:`LimitMet`; ``IntegrityError`` if
+    :class:`Conflict` if it is marked deleted, :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` if
     the pool has a monitor.
     """
     return lambda connection: _add_to_pool(writes, connection, (row,), project_id)
@@ -149,7 +150,7 @@ def _add_to_pool(
     writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: ProjectId | None
 ) -> Change:
     """Add objects of one kind (members, or a health monitor) to one pool. Raises :class:`NotFound` for the
-    pool, :class:`Conflict` if it is marked deleted, :class:`QuotaMet`, :class:`LimitMet`.
+    pool, :class:`Conflict` if it is marked deleted, :class:`QuotaReached`, :class:`ObjectLimitReached`.
     """
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
     locked = writes.lock(connection, WriteTarget(POOL, pool_id, project_id))

@@ -68,7 +68,7 @@ def create_load_balancer(
 
     Raises :class:`Invalid` for one without a project or with an unknown environment; :class:`NotFound`,
     :class:`Conflict` and :class:`Invalid` for a tree that contradicts itself; :class:`Conflict` without a
-    free address; :class:`QuotaMet`, :class:`LimitMet`; :class:`NetworkUnavailable` if its port is being
+    free address; :class:`QuotaReached`, :class:`ObjectLimitReached`; :class:`NetworkUnavailable` if its port is being
     deleted; ``IntegrityError`` for an id or address that is taken.
     """
     if not tree.load_balancer.project_id:

@@ -44,8 +44,8 @@ def add_l7policy(
     given, the pool to which it redirects.
 
     Raises :class:`NotFound` for the listener, or the pool to which it redirects; :class:`Conflict` for too
-    many rules; :class:`Invalid` for a pool with an incompatible protocol; :class:`QuotaMet`,
-    :class:`LimitMet`; ``IntegrityError`` for an id that exists.
+    many rules; :class:`Invalid` for a pool with an incompatible protocol; :class:`QuotaReached`,
+    :class:`ObjectLimitReached`; ``IntegrityError`` for an id that exists.
     """
     check_rule_count(row.id, len(rules))
     target = WriteTarget(LISTENER, row.listener_id, project_id)
@@ -72,7 +72,7 @@ def add_l7policy(
 
 def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds a rule to an L7 policy. Raises :class:`NotFound` for the policy,
-    :class:`Conflict` if it has the maximum number of rules, :class:`QuotaMet`, :class:`LimitMet`;
+    :class:`Conflict` if it has the maximum number of rules, :class:`QuotaReached`, :class:`ObjectLimitReached`;
     ``IntegrityError`` for an id that exists.
     """
     target = WriteTarget(L7POLICY, row.l7policy_id, project_id)

@@ -10,7 +10,7 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, Invalid
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.kit.names import name_and_id
-from evenkeel.core.resources.attributes import CHANGEABLE
+from evenkeel.core.resources.attributes import CHANGEABLE_ATTRIBUTES
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.core.status.lifecycle import LifecycleEvent
 from evenkeel.core.tls.certificate_references import ChangedReferences
@@ -21,7 +21,7 @@ from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenants.updates import change_references
 from evenkeel.store.vips.port_changes import store_pending_change
-from evenkeel.store.writing.acts import record_act
+from evenkeel.store.writing.acts import record_operator_action
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revision_lock import (
@@ -57,7 +57,7 @@ def update_load_balancer(
     attribute of the VIP's port of a load balancer that was made for a pool of LBaaS v1, and for one that
     cannot be changed now.
     """
-    check_changeable(changes, CHANGEABLE[LoadBalancer])
+    check_changeable(changes, CHANGEABLE_ATTRIBUTES[LoadBalancer])
     values = columns_of(changes)
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
@@ -91,7 +91,7 @@ def resize_load_balancer(
     flavor names, and changes references of its listeners.
 
     Raises :class:`NotFound`; :class:`Conflict` if a listener was changed meanwhile, or the load balancer
-    cannot be changed now; :class:`LimitMet`; ``IntegrityError`` if the flavor was deleted.
+    cannot be changed now; :class:`ObjectLimitReached`; ``IntegrityError`` if the flavor was deleted.
     """
     values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
@@ -119,7 +119,7 @@ def fail_over_load_balancer(
         change = build_change(
             connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
         )
-        record_act(
+        record_operator_action(
             connection,
             kind="load_balancer_failover",
             done=f"a failover of load balancer {name_and_id(locked.row.name, load_balancer_id)} was requested",

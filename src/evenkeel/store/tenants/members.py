@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, false, select, update
 
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.resources.attributes import STORABLE
+from evenkeel.core.resources.attributes import STORABLE_ATTRIBUTES
 from evenkeel.core.resources.model import Member
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
@@ -22,7 +22,7 @@ from evenkeel.store.writing.steps import as_pending_create, mark_rows_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member
-_REPLACED_COLUMNS = (*sorted(STORABLE[Member]), "provisioning_status", "revision", "updated_at")
+_REPLACED_COLUMNS = (*sorted(STORABLE_ATTRIBUTES[Member]), "provisioning_status", "revision", "updated_at")
 _UPDATE_MEMBER = (
     update(_table)
     .where(_table.c.id == bindparam("member_id"))
@@ -46,8 +46,8 @@ def replace_members(
     """Return an operation that makes the pool's members exactly ``members``, matched by (address, port); if
     ``additive_only``, others stay. Unchanged members keep status and revision.
 
-    Raises :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaMet`,
-    :class:`LimitMet`; ``IntegrityError`` for an id that exists.
+    Raises :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaReached`,
+    :class:`ObjectLimitReached`; ``IntegrityError`` for an id that exists.
     """
     members = [replace(member, pool_id=pool_id) for member in members]
     check_distinct_members(members)
@@ -88,7 +88,7 @@ def plan_members(
 
 
 def _pending_member(before: Member, wanted: Member, locked: LockedLoadBalancer) -> Member:
-    names = STORABLE[Member]
+    names = STORABLE_ATTRIBUTES[Member]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
     status = before.provisioning_status

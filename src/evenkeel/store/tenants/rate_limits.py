@@ -24,7 +24,7 @@ _policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
 
 def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds a rate limit policy without rules. Raises :class:`NotFound` for the
-    listener, :class:`Conflict` if it has the maximum number of policies, :class:`LimitMet`;
+    listener, :class:`Conflict` if it has the maximum number of policies, :class:`ObjectLimitReached`;
     ``IntegrityError`` for an id that exists.
     """
     target = WriteTarget(LISTENER, row.listener_id, project_id)
@@ -45,7 +45,7 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
 
 def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds a rule to a rate limit policy. Raises :class:`NotFound` for the policy,
-    :class:`Conflict` if it has the maximum number of rules, :class:`LimitMet`; ``IntegrityError`` for an
+    :class:`Conflict` if it has the maximum number of rules, :class:`ObjectLimitReached`; ``IntegrityError`` for an
     id that exists.
     """
     policy_id = row.rate_limit_policy_id

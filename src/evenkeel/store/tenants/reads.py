@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, case, func, select
 
-from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.environments import LoadBalancerProviderFacts
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.resources.model import ListenerStatistics, vip_of_one_family
+from evenkeel.core.resources.model import ListenerStatistics, address_of_single_family
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
@@ -54,7 +54,7 @@ def _serving_environment_query(kind: Kind) -> Select[Any]:
     )
 
 
-def read_serving_environment(connection: Connection, kind: Kind, object_id: str) -> ServedBy | None:
+def read_serving_environment(connection: Connection, kind: Kind, object_id: str) -> LoadBalancerProviderFacts | None:
     """Return the environment of the load balancer that the object is or belongs to, with its device driver
     and the load balancer's project and VIP; None if the object does not exist. One query.
     """
@@ -63,7 +63,7 @@ def read_serving_environment(connection: Connection, kind: Kind, object_id: str)
         return None
     known = dict(row._mapping)
     more = [vip.address for vip in decode_vips(known.pop("additional_vips"))]
-    return ServedBy(**known | {"vip_address": vip_of_one_family(known["vip_address"], more)})
+    return LoadBalancerProviderFacts(**known | {"vip_address": address_of_single_family(known["vip_address"], more)})
 
 
 def filter_pending_load_balancers(

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control.environments import ServedBy
+from evenkeel.core.control.environments import LoadBalancerProviderFacts
 from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import NotFound, RequestError
@@ -252,7 +252,9 @@ class SqlTenants:
             target.kind, await self._db.query(lambda connection: read_target_row(connection, target, columns))
         )
 
-    async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
+    async def served_by(
+        self, kind: type[Any], object_id: str, *, project_id: ProjectId | None
+    ) -> LoadBalancerProviderFacts:
         served = await self._db.query(
             lambda connection: reads.read_serving_environment(connection, KINDS[kind], object_id)
         )

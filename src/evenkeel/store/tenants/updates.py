@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, false, select, update
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.resources.attributes import STORABLE
+from evenkeel.core.resources.attributes import STORABLE_ATTRIBUTES
 from evenkeel.core.resources.model import Child
 from evenkeel.core.resources.protocol_pairs import check_protocol_pair
 from evenkeel.core.tls.certificate_references import ChangedReferences, ListenerReferences
@@ -72,10 +72,10 @@ def update_child(
 
     Raises :class:`Invalid` for an attribute that cannot be changed or a pool with an incompatible protocol,
     :class:`NotFound` for the child, or a pool of another load balancer, :class:`Conflict` for a child that
-    cannot be changed now, :class:`LimitMet` for references.
+    cannot be changed now, :class:`ObjectLimitReached` for references.
     """
     target = WriteTarget(KINDS[kind], child_id, project_id, parent_id)
-    check_changeable(changes, STORABLE[kind])
+    check_changeable(changes, STORABLE_ATTRIBUTES[kind])
     values = columns_of(changes)
 
     def op(connection: Connection) -> Change:
@@ -161,7 +161,7 @@ def change_references(
 ) -> None:
     """Change the references of a listener; devices keep the former references until the listener's
     certificates are issued. Raises :class:`NotFound`, :class:`Conflict` if the listener was changed or
-    marked deleted meanwhile, :class:`LimitMet` for too many references.
+    marked deleted meanwhile, :class:`ObjectLimitReached` for too many references.
     """
     id_ = changed.listener_id
     before = build_and_read_child_ids(

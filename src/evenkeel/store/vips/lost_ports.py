@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, exists, false, insert, null, select, up
 
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.kit.names import name_and_id
-from evenkeel.core.networking.network import DuePort, VipPortId, octavia_port
+from evenkeel.core.networking.network import PortToUpdate, VipPortId, octavia_port_mark
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
@@ -131,7 +131,7 @@ def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, former
 def _begin_recreation(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     needed = exists().where(_root.c.id == load_balancer_id, _root.c.deleted == false())
     here = _claim.c.held_by == load_balancer_id, _claim.c.port_id.is_(None), needed
-    mark = octavia_port(load_balancer_id)  # in place of a tenant's own port: as in Octavia the new one is not
+    mark = octavia_port_mark(load_balancer_id)  # in place of a tenant's own port: as in Octavia the new one is not
     marks = {"device_owner": mark.device_owner, "device_id": mark.device_id}
     connection.execute(update(_claim).where(*here, _claim.c.device_owner == "").values(marks))
     # A recent time keeps a claim whose load balancer is deleted now until the request for the port cannot be executed
@@ -139,7 +139,7 @@ def _begin_recreation(connection: Connection, load_balancer_id: LoadBalancerId) 
     return bool(connection.execute(update(_claim).where(*here).values(made_at=db_now())).rowcount)
 
 
-def _record_found_port(connection: Connection, port: DuePort) -> None:
+def _record_found_port(connection: Connection, port: PortToUpdate) -> None:
     held = update(_claim).where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
     if connection.execute(held.values(port_id=port.port_id)).rowcount:
         _mark_port_present(connection, port.load_balancer_id)
@@ -157,7 +157,7 @@ def _mark_port_present(connection: Connection, load_balancer_id: LoadBalancerId)
     )
 
 
-def _record_new_port(connection: Connection, port: DuePort, port_id: str) -> bool:
+def _record_new_port(connection: Connection, port: PortToUpdate, port_id: str) -> bool:
     # If the load balancer was deleted or another controller was faster, the new port is left to its claim.
     is_it = and_(_root.c.id == port.load_balancer_id, _root.c.vip_port_id == port.port_id, _root.c.deleted == false())
     if not connection.execute(update(_root).where(is_it).values(vip_port_id=port_id)).rowcount:

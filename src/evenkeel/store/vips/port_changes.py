@@ -30,7 +30,13 @@ from sqlalchemy import (
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId, ShardId
-from evenkeel.core.networking.network import DuePort, LostPort, PortOptions, octavia_port, port_mark
+from evenkeel.core.networking.network import (
+    MissingVipPort,
+    PortOptions,
+    PortToUpdate,
+    octavia_port_mark,
+    port_mark_by_owner,
+)
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.networks.bindings import make_device_ports_due_for_binding
@@ -90,7 +96,7 @@ class SqlPortChanges:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def find_due_port(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
+    async def find_due_port(self, load_balancer_id: LoadBalancerId) -> PortToUpdate | None:
         here = {"root_id": load_balancer_id}
         row = await self._db.query(lambda connection: connection.execute(_READ_PORT, here).first())
         if row is None:
@@ -102,7 +108,7 @@ class SqlPortChanges:
         rows = await self._db.query(lambda connection: connection.execute(_READ_LOST_PORT, here).fetchall())
         return replace(found, lost=_lost_port_from_rows(row, rows)) if rows else None
 
-    async def record_port_updated(self, port: DuePort) -> bool:
+    async def record_port_updated(self, port: PortToUpdate) -> bool:
         same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
         # it was placed, or lost, since it was read
         unbound = [_change.c.binding == false()] if port.options.binding_host is None else []
@@ -119,7 +125,7 @@ class SqlPortChanges:
         return tuple(row.load_balancer_id for row in taken)
 
 
-def _due_port_from_row(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
+def _due_port_from_row(load_balancer_id: LoadBalancerId, row: Any) -> PortToUpdate:
     groups = msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...]) if row.security_groups else None
     # the port of a held one was given back to the system that it comes from
     host = "" if row.held else decode_layout(row.network_layout).binding_host or row.host or None
@@ -129,17 +135,21 @@ def _due_port_from_row(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
         vnic_type=row.vip_vnic_type,
         binding_host=host if row.binding else None,
     )
-    return DuePort(load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options)
+    return PortToUpdate(
+        load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options
+    )
 
 
-def _lost_port_from_rows(row: Any, addresses: Sequence[Any]) -> LostPort:
+def _lost_port_from_rows(row: Any, addresses: Sequence[Any]) -> MissingVipPort:
     first = addresses[0]
-    return LostPort(
+    return MissingVipPort(
         project_id=row.project_id,
         network_id=row.vip_network_id,
         addresses=tuple((each.subnet_id, each.address) for each in addresses),
         # in place of a tenant's own port: as in Octavia the new one is not
-        mark=port_mark(first.device_owner, first.device_id) if first.device_owner else octavia_port(row.id),
+        mark=port_mark_by_owner(first.device_owner, first.device_id)
+        if first.device_owner
+        else octavia_port_mark(row.id),
     )
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.kit.errors import Conflict, Invalid, RequestError
 from evenkeel.core.networking.addresses import parsed_range
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.networking.vip_room import no_free_address
+from evenkeel.core.networking.vip_room import no_free_address_error
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.vips.addresses import ALLOCATED_ADDRESSES, ALLOCATED_OF_SOME
 from evenkeel.store.writing.conflicts import violated_constraint_text
@@ -167,7 +167,7 @@ async def write_with_vip(
             await _check_requested_addresses_free(database, plan, error)
             attempts += 1
             if attempts == VIP_ATTEMPTS:
-                raise no_free_address(plan) from error
+                raise no_free_address_error(plan) from error
 
 
 async def _check_requested_addresses_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
@@ -195,7 +195,7 @@ def choose_free_address(
             return address
     free = random_free_address(plan, connection.scalars(ALLOCATED_ADDRESSES, {"network_id": plan.network_id}), random)
     if free is None:
-        raise no_free_address(plan)
+        raise no_free_address_error(plan)
     return free
 
 

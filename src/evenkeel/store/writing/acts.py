@@ -9,7 +9,7 @@ from evenkeel.core.kit.request_context import requester
 from evenkeel.store.writing.events import record_event
 
 
-def record_act(
+def record_operator_action(
     connection: Connection,
     *,
     kind: str,

@@ -49,7 +49,7 @@ def add_certificate_uses(
     """Store the ``checked`` contents of references, and which of these references the new listeners and pools
     use; certificates that are not issued yet are stored as awaited. No statement if nothing was checked.
 
-    Raises :class:`LimitMet` if the load balancer would have too many references, and :class:`Conflict` for an
+    Raises :class:`ObjectLimitReached` if the load balancer would have too many references, and :class:`Conflict` for an
     awaited certificate that listeners serve already, or that is not being issued any more.
     """
     if not checked:
@@ -69,7 +69,7 @@ def update_certificate_uses(
     checked: Sequence[CheckedCertificate],
 ) -> None:
     """Update which references a changed listener or pool uses, with those that devices still serve, and store
-    the contents that were ``checked``. Raises :class:`LimitMet` and :class:`Conflict` like
+    the contents that were ``checked``. Raises :class:`ObjectLimitReached` and :class:`Conflict` like
     :func:`add_certificate_uses`.
     """
     _store_checked(connection, options, locked, [each for each in checked if not each.awaited])
@@ -202,8 +202,8 @@ _COUNT_USES = select(func.count()).where(_use.c.load_balancer_id == bindparam("l
 def _insert_uses(
     connection: Connection, options: StoreOptions, locked: LockedLoadBalancer, uses: set[tuple[str, str]]
 ) -> None:
-    """Store which listeners and pools use which references. Raises :class:`LimitMet` if the load balancer would have
-    more than it may.
+    """Store which listeners and pools use which references. Raises :class:`ObjectLimitReached` if the load balancer
+    would have more than it may.
     """
     if not uses:
         return

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exists, false, func, select, update
 
-from evenkeel.core.kit.errors import QuotaMet
+from evenkeel.core.kit.errors import QuotaReached
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, growing_kinds
+from evenkeel.core.resources.limits import LoadBalancerLimits, check_limits, limited_kinds_with_additions
 from evenkeel.core.resources.model import (
     HealthMonitor,
     L7Policy,
@@ -103,9 +103,9 @@ def check_quota(
 ) -> None:
     """Check that the project may get the ``wanted`` numbers of objects.
 
-    Raises :class:`QuotaMet` for a quota of the project, :class:`LimitMet` for a limit of the load balancer in
-    ``holder``. No query without a holder if there are neither quotas of the project's own (``has_quota``) nor default
-    ones.
+    Raises :class:`QuotaReached` for a quota of the project, :class:`ObjectLimitReached` for a limit of the load
+    balancer in ``holder``. No query without a holder if there are neither quotas of the project's own (``has_quota``)
+    nor default ones.
     """
     asked = {name for name, count in wanted.items() if count > 0}
     quotas = Quotas()
@@ -114,13 +114,13 @@ def check_quota(
         quotas = defaults.with_project_limits(lock_project_quotas(connection, project_id))
         # In the order of COUNTED, so that few different statements are built and cached.
         names = tuple(name for name in TABLE_BY_KIND if name in asked & quotas.limited_kinds())
-    below = growing_kinds(wanted) if holder is not None else ()
+    below = limited_kinds_with_additions(wanted) if holder is not None else ()
     if not names and not below:
         return
     parameters = {"quota_project_id": project_id, "holder_id": holder.load_balancer_id if holder else ""}
     used = connection.execute(_counts_query(names, below), parameters).one()
     if met := exceeded_quotas(quotas, dict(zip(names, used[: len(names)], strict=True)), wanted):
-        raise QuotaMet(met)
+        raise QuotaReached(met)
     if holder is not None:
         held = dict(zip(below, used[len(names) :], strict=True))
         check_limits(holder.load_balancer_id, holder.limits, held, wanted)

@@ -82,14 +82,14 @@ class TenantWrites:
         return locked
 
     def check_quota(self, connection: Connection, locked: LockedLoadBalancer, *rows: Child) -> None:
-        """Check quotas of the project and limits of the load balancer for these new objects. Raises :class:`QuotaMet`
-        or :class:`LimitMet`.
+        """Check quotas of the project and limits of the load balancer for these new objects. Raises
+        :class:`QuotaReached` or :class:`ObjectLimitReached`.
         """
         self.check_growth(connection, locked, count_new_objects(rows))
 
     def check_growth(self, connection: Connection, locked: LockedLoadBalancer, more: Mapping[str, int]) -> None:
         """Check quotas of the project and limits of the load balancer for ``more``, {kind: number of new
-        objects}. Raises :class:`QuotaMet` or :class:`LimitMet`.
+        objects}. Raises :class:`QuotaReached` or :class:`ObjectLimitReached`.
         """
         quota_check.check_quota(
             connection,

@@ -13,7 +13,7 @@ from evenkeel.api.usecases import mirror_ports
 from evenkeel.controller.port_releases import PortReleases
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import PortClaim, octavia_port
+from evenkeel.core.networking.network import PortClaim, octavia_port_mark
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.neutron.client import NeutronPort
 from evenkeel.network.neutron.driver import NeutronNetwork
@@ -152,7 +152,7 @@ async def test_port_has_the_marks_of_our_own_load_balancers_and_all_addresses(co
     assert port == {"port_id": port["port_id"], "network_id": "n1", "subnet_id": "s1", "ip_address": "203.0.0.77"}
     assert more["subnet_id"] == "s2" and more["ip_address"].startswith("203.0.1.")
     mark, options = cloud.neutron.marks[port["port_id"]]
-    assert mark == octavia_port(LoadBalancerId(LB)) and options.vnic_type == "direct"
+    assert mark == octavia_port_mark(LoadBalancerId(LB)) and options.vnic_type == "direct"
     assert cloud.neutron.ports[port["port_id"]].project_id == "p1"
 
 
@@ -206,7 +206,7 @@ async def test_request_beside_one_that_is_under_way_waits_for_its_port(controlle
 
 @pytest.mark.usefixtures("impatient")
 async def test_port_of_a_controller_that_died_before_it_answered_is_found(controller: Client, cloud: Cloud) -> None:
-    mark = octavia_port(LoadBalancerId(LB))
+    mark = octavia_port_mark(LoadBalancerId(LB))
     claim = PortClaim(claim_id=LB, device_owner=mark.device_owner, device_id=mark.device_id)
     await cloud.store.claims.claim_vip(claim, grace_seconds=1000.0)
     await controller.post(PORTS, wanted(), 503)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.tls.acme.caa import CaaRecord, Issuer, caa_problem, names_to_ask
+from evenkeel.core.tls.acme.caa import CaaRecord, Issuer, caa_lookup_names, caa_problem
 
 ACCOUNT = "https://ca.example/account/1"
 ISSUER = Issuer(identities=("ca.example", "ca.test"), account_url=ACCOUNT)
@@ -13,7 +13,7 @@ def issue(value: str) -> CaaRecord:
 
 
 def test_parents_are_asked_after_the_name_itself() -> None:
-    assert names_to_ask("a.b.example") == ("a.b.example", "b.example", "example")
+    assert caa_lookup_names("a.b.example") == ("a.b.example", "b.example", "example")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from evenkeel.core.tls.certificates import DAY_SECONDS
 
 AT = 1_700_000_000.0
 URL = "https://ca.example/order/1"
-ISSUED = p.Issued(not_before=AT, not_after=AT + 90 * DAY_SECONDS)
+ISSUED = p.CertificateIssued(not_before=AT, not_after=AT + 90 * DAY_SECONDS)
 
 
 def lowest(low: float, _high: float) -> float:
@@ -28,7 +28,7 @@ def after(*events: p.Event, at: float = AT, now: AcmeProgress | None = None) -> 
 
 
 def test_an_order_goes_through_all_steps_and_is_renewed_after_two_thirds_of_the_lifetime() -> None:
-    steps = [p.OrderMade(url=URL), p.ChallengesApplied(), p.Answered(), p.OrderOpen(), ISSUED]
+    steps = [p.OrderCreated(url=URL), p.ChallengesApplied(), p.ChallengesAnswered(), p.OrderPending(), ISSUED]
     seen = [after(*steps[: number + 1]) for number in range(len(steps))]
     assert [each.progress.step for each in seen] == [
         AcmeStep.PLACE,
@@ -46,14 +46,14 @@ def test_an_order_goes_through_all_steps_and_is_renewed_after_two_thirds_of_the_
 
 
 def test_a_name_that_cannot_be_proven_makes_no_order_and_waits_ever_longer() -> None:
-    delays = [after(*[p.NamesUnproven(reason="no address")] * number).delay_seconds for number in range(1, 14)]
+    delays = [after(*[p.NamesNotProvable(reason="no address")] * number).delay_seconds for number in range(1, 14)]
     assert delays == sorted(delays) and delays[0] == 0.5 and delays[-1] == 600.0
-    waiting = after(p.NamesUnproven(reason="no address")).progress
+    waiting = after(p.NamesNotProvable(reason="no address")).progress
     assert (waiting.state, waiting.problem, waiting.order_url) == (AcmeState.WAITING, "no address", "")
 
 
 def test_failures_are_told_and_delay_the_next_order_ever_longer() -> None:
-    refusals = [p.OrderMade(url=URL), p.OrderRefused(problem="no")]
+    refusals = [p.OrderCreated(url=URL), p.OrderRefused(problem="no")]
     delays = [after(*refusals * number).delay_seconds for number in range(1, 9)]
     assert delays == sorted(delays) and delays[0] == 300.0 and delays[-1] == DAY_SECONDS
     failed = after(*refusals)
@@ -69,7 +69,7 @@ def test_the_delay_that_an_authority_wants_is_respected_up_to_a_week() -> None:
 
 def test_a_failed_renewal_leaves_the_certificate_issued_until_its_end() -> None:
     issued = after(ISSUED).progress
-    renewing = after(p.OrderMade(url=URL), now=issued)
+    renewing = after(p.OrderCreated(url=URL), now=issued)
     assert renewing.told == ("certificate_renewal_begun", "is being renewed")
     failed = after(p.OrderRefused(problem="no"), now=renewing.progress).progress
     assert (failed.state, failed.problem, failed.not_after) == (AcmeState.ISSUED, "no", ISSUED.not_after)
@@ -78,20 +78,20 @@ def test_a_failed_renewal_leaves_the_certificate_issued_until_its_end() -> None:
 
 
 def test_an_order_that_is_never_finished_is_given_up_with_the_last_reason() -> None:
-    ordering = after(p.OrderMade(url=URL)).progress
-    late = after(p.NotApplied(reason="the host is away"), now=ordering, at=AT + p.ORDER_SECONDS + 1)
+    ordering = after(p.OrderCreated(url=URL)).progress
+    late = after(p.ChallengesNotApplied(reason="the host is away"), now=ordering, at=AT + p.ORDER_SECONDS + 1)
     assert late.progress.state is AcmeState.FAILED and late.progress.order_url == ""
     assert "the host is away" in late.progress.problem
 
 
 def test_an_order_that_the_authority_does_not_know_is_made_again() -> None:
-    ordering = after(p.OrderMade(url=URL), p.ChallengesApplied()).progress
-    lost = after(p.OrderLost(reason="unknown"), now=ordering)
+    ordering = after(p.OrderCreated(url=URL), p.ChallengesApplied()).progress
+    lost = after(p.OrderMissing(reason="unknown"), now=ordering)
     assert (lost.progress.step, lost.progress.order_url, lost.delay_seconds) == (AcmeStep.CHECK, "", 5.0)
 
 
 def test_an_outage_repeats_the_step() -> None:
-    ordering = after(p.OrderMade(url=URL), p.ChallengesApplied(), p.Answered()).progress
+    ordering = after(p.OrderCreated(url=URL), p.ChallengesApplied(), p.ChallengesAnswered()).progress
     out = after(p.StepInterrupted(problem="down"), now=ordering)
     assert replace(out.progress, problem="", waits=0) == ordering and out.delay_seconds == 5.0
 
@@ -145,7 +145,7 @@ def test_an_authority_that_does_not_answer_does_not_delay_the_renewal() -> None:
 
 def test_a_revoked_certificate_is_ordered_anew_at_once() -> None:
     revoking = replace(after(SUGGESTED).progress, step=AcmeStep.REVOKE, revocation="keyCompromise")
-    revoked = after(p.Revoked(), now=revoking)
+    revoked = after(p.CertificateRevoked(), now=revoking)
     assert (revoked.progress, revoked.delay_seconds) == (AcmeProgress(), 0.0)
     assert revoked.told == ("certificate_revoked", "was revoked: keyCompromise")
 
@@ -154,7 +154,7 @@ def test_a_revoked_certificate_is_ordered_anew_at_once() -> None:
     ("event", "step", "delay"), [(SUGGESTED, AcmeStep.RENEWAL, 60.0), (ISSUED, AcmeStep.CHECK, 60 * DAY_SECONDS)]
 )
 def test_a_refused_revocation_leaves_the_certificate_and_its_renewal(
-    event: p.Issued, step: AcmeStep, delay: float
+    event: p.CertificateIssued, step: AcmeStep, delay: float
 ) -> None:
     revoking = replace(after(event).progress, step=AcmeStep.REVOKE, revocation="superseded")
     refused = after(p.RevocationRefused(problem="no"), now=revoking)
@@ -167,26 +167,26 @@ TEXTS = st.sampled_from(["", "a reason", "x" * 5000])
 SECONDS = st.floats(0, 1e12)
 WINDOWS = st.builds(RenewalWindow, start=SECONDS, end=SECONDS, retry_after_seconds=SECONDS)
 EVENTS: st.SearchStrategy[p.Event] = st.one_of(
-    st.builds(p.NamesUnproven, reason=TEXTS),
-    st.builds(p.OrderMade, url=st.just(URL)),
-    st.builds(p.NotApplied, reason=TEXTS),
+    st.builds(p.NamesNotProvable, reason=TEXTS),
+    st.builds(p.OrderCreated, url=st.just(URL)),
+    st.builds(p.ChallengesNotApplied, reason=TEXTS),
     st.builds(p.ChallengesApplied),
-    st.builds(p.Answered),
-    st.builds(p.OrderOpen, retry_after_seconds=SECONDS),
-    st.builds(p.Issued, not_before=SECONDS, not_after=SECONDS),
-    st.builds(p.Issued, not_before=SECONDS, not_after=SECONDS, certificate_id=st.just("id"), window=WINDOWS),
+    st.builds(p.ChallengesAnswered),
+    st.builds(p.OrderPending, retry_after_seconds=SECONDS),
+    st.builds(p.CertificateIssued, not_before=SECONDS, not_after=SECONDS),
+    st.builds(p.CertificateIssued, not_before=SECONDS, not_after=SECONDS, certificate_id=st.just("id"), window=WINDOWS),
     st.builds(p.RenewalSuggested, window=WINDOWS),
     st.builds(p.RenewalDue),
     st.builds(p.OrderRefused, problem=TEXTS, retry_after_seconds=SECONDS),
-    st.builds(p.OrderLost, reason=TEXTS),
+    st.builds(p.OrderMissing, reason=TEXTS),
     st.builds(p.StepInterrupted, problem=TEXTS, retry_after_seconds=SECONDS),
 )
 POSSIBLE: dict[AcmeStep, tuple[type[Any], ...]] = {
-    AcmeStep.CHECK: (p.NamesUnproven, p.OrderMade, p.OrderRefused, p.StepInterrupted),
-    AcmeStep.PLACE: (p.NotApplied, p.ChallengesApplied, p.OrderRefused, p.OrderLost, p.StepInterrupted),
-    AcmeStep.ANSWER: (p.Answered, p.OrderRefused, p.OrderLost, p.StepInterrupted),
+    AcmeStep.CHECK: (p.NamesNotProvable, p.OrderCreated, p.OrderRefused, p.StepInterrupted),
+    AcmeStep.PLACE: (p.ChallengesNotApplied, p.ChallengesApplied, p.OrderRefused, p.OrderMissing, p.StepInterrupted),
+    AcmeStep.ANSWER: (p.ChallengesAnswered, p.OrderRefused, p.OrderMissing, p.StepInterrupted),
     AcmeStep.RENEWAL: (p.RenewalSuggested, p.RenewalDue, p.StepInterrupted),
-    AcmeStep.COLLECT: (p.OrderOpen, p.Issued, p.OrderRefused, p.OrderLost, p.StepInterrupted),
+    AcmeStep.COLLECT: (p.OrderPending, p.CertificateIssued, p.OrderRefused, p.OrderMissing, p.StepInterrupted),
 }
 """Kinds of events of each step."""
 
@@ -204,7 +204,7 @@ def test_any_history_keeps_the_order_with_its_steps_and_ends_in_a_bounded_delay(
         was, now = now, result.progress
         assert bool(now.order_url) == (now.step in ORDERED_STEPS) == bool(now.order_until)
         assert len(now.problem) <= p.PROBLEM_CHARACTERS_MAX and result.delay_seconds >= 0
-        if not isinstance(event, p.Issued):
+        if not isinstance(event, p.CertificateIssued):
             assert result.delay_seconds <= p.RETRY_AFTER_SECONDS_MAX
         if result.delay_seconds == 0:
             assert now.step is not was.step

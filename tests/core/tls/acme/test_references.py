@@ -7,7 +7,7 @@ from evenkeel.core.tls.acme.references import (
     is_acme_reference,
     parse_reference,
     reference_for_tenants,
-    references_to_request,
+    references_for_request_name,
     with_authority,
 )
 
@@ -20,8 +20,8 @@ def test_a_reference_has_names_and_identifies_its_request_whatever_its_parameter
     assert plain.bare == both.bare == "acme://www.example.org,example.org"
     assert plain.name == both.name and plain.name.startswith("acme-") and len(plain.name) == 29
     assert parse_reference("acme://example.org").name != plain.name
-    assert references_to_request(plain.bare) == (plain.bare, f"{plain.bare}?self_signed")
-    assert references_to_request("") == ()
+    assert references_for_request_name(plain.bare) == (plain.bare, f"{plain.bare}?self_signed")
+    assert references_for_request_name("") == ()
 
 
 @pytest.mark.parametrize("parameter", ["", "?self_signed"])
@@ -33,7 +33,7 @@ def test_a_reference_by_a_flavors_authority_is_another_certificate_that_is_shown
     found, plain = parse_reference(stored), parse_reference(written)
     assert (found.names, found.self_signed, found.authority) == (plain.names, plain.self_signed, "internal")
     assert found.name != plain.name
-    assert stored in references_to_request(found.bare) and stored not in references_to_request(plain.bare)
+    assert stored in references_for_request_name(found.bare) and stored not in references_for_request_name(plain.bare)
     assert reference_for_tenants(stored) == written == reference_for_tenants(written) == with_authority(written, "")
     assert with_authority("vault://p1/www", "internal") == reference_for_tenants("vault://p1/www") == "vault://p1/www"
 

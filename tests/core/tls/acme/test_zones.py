@@ -4,7 +4,7 @@ import pytest
 
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.acme.values import Authorization, AuthorizationStatus, TxtRecord
-from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record, find_zone, find_zones, unproven_wildcards
+from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record, find_zone, find_zones, wildcards_without_zone
 
 ONE, TWO = ProjectId("p1"), ProjectId("p2")
 SCOPES = (
@@ -40,7 +40,7 @@ def test_the_zone_of_a_name_is_the_most_specific_one_if_it_belongs_to_the_projec
 def test_names_outside_of_the_projects_zones_are_left_out() -> None:
     names = ("www.example.org", "www.example.net", "*.example.net", "*.example.org")
     assert find_zones(ONE, names, SCOPES) == {"www.example.org": "example.org", "*.example.org": "example.org"}
-    assert unproven_wildcards(ONE, names, SCOPES) == ["*.example.net"]
+    assert wildcards_without_zone(ONE, names, SCOPES) == ["*.example.net"]
 
 
 def test_the_record_of_a_wildcard_is_that_of_its_domain() -> None:

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember
 from evenkeel.core.networking.addresses import AddressRules, parsed_networks
 from evenkeel.core.resources.model import SessionPersistence, Vip
-from evenkeel.devices.bigip.attachment import NOT_ADJACENT
+from evenkeel.devices.bigip.attachment import ROUTED_NETWORK_LAYOUT
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.options import parse_options
@@ -297,7 +297,7 @@ def test_an_error_of_ours_is_the_problem_of_one_load_balancer(monkeypatch: pytes
     (logged,) = logs
     assert logged["load_balancer"] == "lb-1" and str(logged["exc_info"]) == "wrong"
     monkeypatch.setattr(objects_of_networks, "network_objects", broken)
-    at = DeviceAttachment(device="a", options=NOT_ADJACENT)
+    at = DeviceAttachment(device="a", options=ROUTED_NETWORK_LAYOUT)
     assert "ValueError" in add_network_objects(render_load_balancer(service(pools=()), NAMES), at, NAMES).problem
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.devices.device import Retirement
+from evenkeel.core.devices.device import PartitionRetirement
 from evenkeel.core.kit.errors import DeviceUnavailable, StaleOwner
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, bigip
@@ -52,7 +52,7 @@ async def guards_and_floors(rig: BigIpRig, device: str) -> tuple[list[str], list
 async def test_empty_partition_is_removed_from_every_device_and_former_owners_stay_refused(synced: BigIpRig) -> None:
     stale, agent = synced.owner(**QUICK), synced.owner(**QUICK)
     await stale.apply(batch(service(), epoch=1, complete=True))
-    assert await emptied(agent, 2) == Retirement()
+    assert await emptied(agent, 2) == PartitionRetirement()
     assert have_partition(synced) == [False, False] and state(synced) == "In Sync"
     for away in DEVICES:
         fault = synced.emulator.faults.add(Fault(kind="refuse", device=away))
@@ -87,7 +87,7 @@ async def test_every_device_has_the_floor_before_a_guard_goes_from_any(synced: B
     synced.emulator.faults.remove(hold)
     new = synced.owner(**QUICK)
     await new.take_over(PROJECT, 2, session_of(2))
-    assert await emptied(new, 2) == Retirement()
+    assert await emptied(new, 2) == PartitionRetirement()
     assert have_partition(synced) == [False, False]
 
 
@@ -113,7 +113,7 @@ async def test_empty_partition_stays_until_all_devices_are_back(synced: BigIpRig
     async def removed() -> bool:
         try:
             await agent.apply(batch(complete=True))
-            return bool(await agent.retire(PROJECT, 1, session_of(1)) == Retirement())
+            return bool(await agent.retire(PROJECT, 1, session_of(1)) == PartitionRetirement())
         except DeviceUnavailable:
             return False
 
@@ -136,7 +136,7 @@ async def test_a_device_that_goes_away_on_the_way_loses_it_later(synced: BigIpRi
 
     async def removed() -> bool:
         try:
-            retired = await agent.retire(PROJECT, 1, session_of(1)) == Retirement()
+            retired = await agent.retire(PROJECT, 1, session_of(1)) == PartitionRetirement()
         except DeviceUnavailable:
             return False
         return retired and have_partition(synced) == [False, False] and state(synced) == "In Sync"
@@ -149,7 +149,7 @@ async def test_a_device_that_goes_away_on_the_way_loses_it_later(synced: BigIpRi
 async def test_a_partition_that_does_not_exist_costs_no_config_sync(synced: BigIpRig) -> None:
     agent = synced.owner(**QUICK)
     await agent.check()
-    assert await agent.retire(PROJECT, 1, session_of(1)) == Retirement()
+    assert await agent.retire(PROJECT, 1, session_of(1)) == PartitionRetirement()
     paths = [entry["path"] for entry in synced.emulator.write_log.entries(after=0)]
     assert paths.count("/mgmt/tm/cm") == 1  # the test's own
 

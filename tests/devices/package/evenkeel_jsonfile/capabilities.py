@@ -2,6 +2,8 @@
 
 from msgspec.structs import replace
 
-from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, EVERYTHING
+from evenkeel.core.devices.capabilities import ADDITIONAL_VIPS, ALL_CAPABILITIES
 
-CAPABILITIES = replace(EVERYTHING, options=tuple(one for one in EVERYTHING.options if one != ADDITIONAL_VIPS))
+CAPABILITIES = replace(
+    ALL_CAPABILITIES, options=tuple(one for one in ALL_CAPABILITIES.options if one != ADDITIONAL_VIPS)
+)

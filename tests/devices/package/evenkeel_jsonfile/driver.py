@@ -12,7 +12,7 @@ from evenkeel.core.devices.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
-    Retirement,
+    PartitionRetirement,
 )
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.errors import DeviceUnavailable
@@ -78,8 +78,8 @@ class JsonFileGroup:
     async def tenants(self) -> frozenset[str]:
         return frozenset()
 
-    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
-        return Retirement(left=self.facts.endpoints)
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> PartitionRetirement:
+        return PartitionRetirement(left=self.facts.endpoints)
 
     async def adopt(self, project_id: str) -> None:
         """No effect: files of other programs have other names."""

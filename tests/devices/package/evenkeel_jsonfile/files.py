@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.core.kit.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.kit.errors import DeviceUnavailable, OwnershipGuardLost, StaleOwner
 
 RETRY_SECONDS = 0.02
 
@@ -80,6 +80,6 @@ def refuse_stale(project_id: str, partition: Partition, epoch: int, session_id: 
 
 
 def refuse_unguarded(device: str, project_id: str, partition: Partition, epoch: int) -> None:
-    """Raises :class:`GuardLost` if the guard is not the sender's."""
+    """Raises :class:`OwnershipGuardLost` if the guard is not the sender's."""
     if partition.epoch != epoch:
-        raise GuardLost(device, project_id, partition.epoch)
+        raise OwnershipGuardLost(device, project_id, partition.epoch)

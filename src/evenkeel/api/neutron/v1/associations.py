@@ -13,7 +13,7 @@ from evenkeel.api.responses.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.usecases.rules import check_monitor_fits_pool
 from evenkeel.core.devices.capabilities import monitor_problems, pool_monitor_problems
 from evenkeel.core.resources.model import HealthMonitor, Pool
-from evenkeel.core.resources.pool_rooted import RootedPool, SharedMonitor
+from evenkeel.core.resources.pool_rooted import LbaasV1Pool, SharedMonitor
 
 
 async def find_shareable_monitor(services: Services, call: Call, monitor_id: str) -> SharedMonitor:
@@ -43,7 +43,7 @@ async def check_shared_monitor_fits_pool(services: Services, call: Call, pool: P
     )
 
 
-def _associated_monitor(pool: RootedPool, monitor_id: str) -> HealthMonitor:
+def _associated_monitor(pool: LbaasV1Pool, monitor_id: str) -> HealthMonitor:
     """Return the pool's monitor if it has this id. Raises :class:`NeutronRefusal` (404) for another id, or if the pool
     has no monitor.
     """

@@ -26,14 +26,14 @@ from evenkeel.api.usecases.rules import check_monitor_fits_pool
 from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
 from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
-from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
+from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, LbaasV1Pool, SharedMonitor
 
 
-async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) -> RootedPool:
+async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) -> LbaasV1Pool:
     """Create a pool and a load balancer without a VIP for it; returns the stored pool.
 
     Raises :class:`NeutronRefusal` for another project or an unknown subnet, :class:`NotFound` for the
-    monitor, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`,
+    monitor, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`,
     :class:`NetworkUnavailable`.
     """
     check_tenant(call.caller.scope, wanted)
@@ -52,8 +52,8 @@ async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) ->
     return await _find_pool(services, call, tree.pools[0].id)
 
 
-async def _find_pool(services: Services, call: Call, pool_id: str) -> RootedPool:
-    found: RootedPool = await read_object(services, call, POOLS, pool_id)
+async def _find_pool(services: Services, call: Call, pool_id: str) -> LbaasV1Pool:
+    found: LbaasV1Pool = await read_object(services, call, POOLS, pool_id)
     return found
 
 
@@ -96,7 +96,7 @@ def _monitor_in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthM
     )
 
 
-async def change_rooted_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> RootedPool:
+async def change_rooted_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> LbaasV1Pool:
     """Change a pool, and which health monitor it has; returns the stored pool. Raises :class:`NotFound`,
     :class:`NeutronRefusal` for a monitor that cannot be shared, :class:`Invalid`, :class:`Unsupported`,
     :class:`Conflict`, :class:`KeyManagerUnavailable`.

@@ -9,7 +9,7 @@ from evenkeel.api.common.views import shown_address
 from evenkeel.api.neutron.v1 import views
 from evenkeel.api.usecases.rules import HTTP_MONITORS
 from evenkeel.core.resources.model import ListenerStatistics, Member, SessionPersistence
-from evenkeel.core.resources.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
+from evenkeel.core.resources.pool_rooted import LbaasV1Pool, LbaasV1Vip, MonitorUse, SharedMonitor
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
 INACTIVE = "INACTIVE"
@@ -21,7 +21,7 @@ def _persistence_view(row: SessionPersistence | None) -> views.V1PersistenceView
     return views.V1PersistenceView(type=row.type, cookie_name=row.cookie_name or UNSET)
 
 
-def vip_view(row: PoolVip) -> views.V1VipView:
+def vip_view(row: LbaasV1Vip) -> views.V1VipView:
     listener, at = row.listener, row.load_balancer.vip
     return views.V1VipView(
         id=listener.id,
@@ -42,7 +42,7 @@ def vip_view(row: PoolVip) -> views.V1VipView:
     )
 
 
-def pool_view(row: RootedPool) -> views.V1PoolView:
+def pool_view(row: LbaasV1Pool) -> views.V1PoolView:
     """Convert a pool to LBaaS v1's view. A pool that was made through another API is shown on the subnet of
     its VIP.
     """

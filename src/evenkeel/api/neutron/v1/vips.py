@@ -18,11 +18,11 @@ from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import listener_pool_problems, listener_problems, pool_problems
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.core.networking.network import lbaas_v1_port
+from evenkeel.core.networking.network import lbaas_v1_port_mark
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Listener, LoadBalancer, Pool, SessionPersistence
-from evenkeel.core.resources.pool_rooted import PoolVip
+from evenkeel.core.resources.pool_rooted import LbaasV1Vip
 
 
 def persistence_from_body(body: V1Persistence | None) -> SessionPersistence | None:
@@ -39,11 +39,11 @@ def persistence_from_body(body: V1Persistence | None) -> SessionPersistence | No
     return SessionPersistence(type=body.type, cookie_name=body.cookie_name)
 
 
-async def make_vip(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
+async def make_vip(services: Services, call: Call, wanted: V1VipNew) -> LbaasV1Vip:
     """Create a vip: a listener and the VIP of the pool's load balancer; returns the stored vip.
 
     Raises :class:`NotFound` for the pool, :class:`NeutronRefusal`, :class:`Invalid`, :class:`Unsupported`,
-    :class:`Conflict` if the pool has a vip or the address is in use, :class:`QuotaMet`,
+    :class:`Conflict` if the pool has a vip or the address is in use, :class:`QuotaReached`,
     :class:`NetworkUnavailable`.
     """
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
@@ -57,8 +57,8 @@ async def make_vip(services: Services, call: Call, wanted: V1VipNew) -> PoolVip:
     return await _find_vip(services, call, row.id)
 
 
-async def _find_vip(services: Services, call: Call, vip_id: str) -> PoolVip:
-    found: PoolVip = await read_object(services, call, VIPS, vip_id)
+async def _find_vip(services: Services, call: Call, vip_id: str) -> LbaasV1Vip:
+    found: LbaasV1Vip = await read_object(services, call, VIPS, vip_id)
     return found
 
 
@@ -138,7 +138,7 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
             network_id=None,
             port_id=None,
             address=None if address is None else checked_vip_address("address", address, services.addresses),
-            marked=lbaas_v1_port(row.id),
+            marked=lbaas_v1_port_mark(row.id),
             any_address=call.caller.scope is None,
             any_subnet=call.caller.scope is None,
             permitted=permitted,
@@ -148,7 +148,7 @@ async def _vip_plan(services: Services, call: Call, wanted: V1VipNew, row: Liste
     return await checked_plan(services, plan, "address")
 
 
-async def change_vip(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> PoolVip:
+async def change_vip(services: Services, call: Call, vip_id: str, wanted: V1VipChange) -> LbaasV1Vip:
     """Change a vip; returns the stored vip. Absent session persistence is removed. Raises :class:`NotFound`,
     :class:`NeutronRefusal` for a pool elsewhere, :class:`Invalid`, :class:`Unsupported`,
     :class:`Conflict`.

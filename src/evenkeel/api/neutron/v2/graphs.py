@@ -19,7 +19,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.usecases import l7_requests, pool_requests
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.load_balancers import make_load_balancer
-from evenkeel.core.networking.network import lbaas_v2_port
+from evenkeel.core.networking.network import lbaas_v2_port_mark
 from evenkeel.core.resources.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 
 
@@ -66,7 +66,7 @@ async def create_graph(services: Services, call: Call, body: requests.V2GraphNew
     pools = [pool for each in listeners for pool in _pools_of_listener(each)]
     await check_subnets(services, call, [member for pool in pools for member in pool.members or []])
     asked = convert_body(octavia.LoadBalancerNew, wanted, listeners=[_convert_listener(each) for each in listeners])
-    tree = await make_load_balancer(services, call, asked, lbaas_v2_port, any_subnet=call.caller.scope is None)
+    tree = await make_load_balancer(services, call, asked, lbaas_v2_port_mark, any_subnet=call.caller.scope is None)
     return json_answer({"graph": graph_view(tree)}, 201)
 
 

@@ -14,7 +14,7 @@ from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.load_balancers import change_load_balancer, make_load_balancer, remove_load_balancer
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
-from evenkeel.core.networking.network import lbaas_v2_port
+from evenkeel.core.networking.network import lbaas_v2_port_mark
 from evenkeel.core.resources.model import LoadBalancer
 
 
@@ -25,7 +25,7 @@ async def make_load_balancer_of_v2(services: Services, call: Call, wanted: reque
     scope = call.caller.scope
     check_new_load_balancer(wanted, scope)
     tree = await make_load_balancer(
-        services, call, convert_body(octavia.LoadBalancerNew, wanted), lbaas_v2_port, any_subnet=scope is None
+        services, call, convert_body(octavia.LoadBalancerNew, wanted), lbaas_v2_port_mark, any_subnet=scope is None
     )
     return tree.load_balancer
 

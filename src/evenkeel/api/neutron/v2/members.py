@@ -26,7 +26,7 @@ from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 async def create_members(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
     """Handle POST /pools/{id}/members: create one member or several, all or none; answers 201 with them.
     Raises :class:`NotFound` for the pool, :class:`NeutronRefusal` for a subnet, :class:`Invalid`,
-    :class:`Unsupported`, :class:`Conflict`, :class:`QuotaMet`.
+    :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`.
     """
     wanted = body.members if body.member is None else [body.member]
     made = await _create_members(services, call, wanted or [])

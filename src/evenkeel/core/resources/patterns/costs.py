@@ -171,7 +171,7 @@ class _WayCounter:
             case Sequence():
                 return self._ways_of_sequence(node.items, before, after)
             case Alternation():
-                return self._ways_of_choice(node.branches, before, after)
+                return self._ways_of_alternation(node.branches, before, after)
             case Quantifier(body=CharacterClass()):
                 return self._ways_of_repeated_characters(node, before, after)
             case Quantifier():
@@ -191,7 +191,7 @@ class _WayCounter:
             ways = min(ways, self._enough)
         return ways
 
-    def _ways_of_choice(self, branches: tuple[Node, ...], before: PrecedingParts, after: FollowingParts) -> int:
+    def _ways_of_alternation(self, branches: tuple[Node, ...], before: PrecedingParts, after: FollowingParts) -> int:
         each = [self.of(branch, before, after) for branch in branches]
         taken, apart = 0, True
         for branch in branches:
@@ -230,10 +230,10 @@ class _WayCounter:
 
 def _follow_sets(rest: tuple[Node, ...], after: FollowingParts) -> FollowingParts:
     first = _first_characters_of_sequence(rest)
-    at_end = (after.may_end or after.at_end) and all(item == _THE_END for item in rest)
+    at_end = (after.may_end or after.at_end) and all(item == _PATTERN_END for item in rest)
     if not all(map(may_match_empty, rest)):
         return FollowingParts(first, may_end=False, at_end=at_end)
     return FollowingParts(first | after.first, may_end=after.may_end, at_end=at_end and not after.may_end)
 
 
-_THE_END = Assertion(mask=END)
+_PATTERN_END = Assertion(mask=END)

@@ -25,7 +25,7 @@ class Issuer(NamedTuple):
     """URL of the account; empty: unknown, and records for one account are not compared."""
 
 
-def names_to_ask(name: str) -> tuple[str, ...]:
+def caa_lookup_names(name: str) -> tuple[str, ...]:
     """Return the name and its parents up to the top-level domain, in the order of lookup: the CAA records of
     the first one that has any count (RFC 8659, 3).
     """

@@ -3,19 +3,19 @@
 =========  ===========================  =======================================
 step       event                        next step
 =========  ===========================  =======================================
-check      :class:`NamesUnproven`       check, later
-check      :class:`OrderMade`           place, at once
-place      :class:`NotApplied`          place, soon
+check      :class:`NamesNotProvable`       check, later
+check      :class:`OrderCreated`           place, at once
+place      :class:`ChallengesNotApplied`          place, soon
 place      :class:`ChallengesApplied`   answer, at once
-answer     :class:`Answered`            collect
-collect    :class:`OrderOpen`           collect, later
-any        :class:`Issued`              renewal, or check after two thirds of the lifetime
+answer     :class:`ChallengesAnswered`            collect
+collect    :class:`OrderPending`           collect, later
+any        :class:`CertificateIssued`              renewal, or check after two thirds of the lifetime
 renewal    :class:`RenewalSuggested`    renewal, later, but not after the suggested time
 renewal    :class:`RenewalDue`          check, at once
-revoke     :class:`Revoked`             check, at once
+revoke     :class:`CertificateRevoked`             check, at once
 revoke     :class:`RevocationRefused`   renewal or check, later
 any        :class:`OrderRefused`        check, after a growing delay
-any        :class:`OrderLost`           check, later
+any        :class:`OrderMissing`           check, later
 any        :class:`StepInterrupted`     the same, later
 =========  ===========================  =======================================
 
@@ -46,28 +46,28 @@ _POLL_BACKOFF = Backoff(initial_seconds=0.5, max_seconds=30.0, factor=1.5)
 _OUTAGE_BACKOFF = Backoff(initial_seconds=5.0, max_seconds=3600.0, jitter=(1.0, 1.25))
 # Let's Encrypt allows five failed validations of an account and a name in an hour.
 _FAILURE_BACKOFF = Backoff(initial_seconds=300.0, max_seconds=DAY_SECONDS, factor=3.0, jitter=(1.0, 1.25))
-_RENEWAL_PART = 2 / 3
-_SPREAD_PART = 1 / 24
+_RENEWAL_LIFETIME_FRACTION = 2 / 3
+_SPREAD_LIFETIME_FRACTION = 1 / 24
 """Part of the lifetime over which renewals are spread."""
-_LATEST_PART = 0.9
+_LATEST_REMAINING_FRACTION = 0.9
 """Part of the rest of the lifetime after which a certificate is renewed, even if a later time is suggested."""
-_LOOKS_SECONDS = (60.0, DAY_SECONDS)
+_RENEWAL_INFO_INTERVALS_SECONDS = (60.0, DAY_SECONDS)
 """Shortest and longest interval between two reads of renewal information (RFC 9773, 4.3)."""
 
 
-class NamesUnproven(Value):
+class NamesNotProvable(Value):
     """Event: a DNS name of the certificate cannot be proven now, for ``reason``."""
 
     reason: str
 
 
-class OrderMade(Value):
+class OrderCreated(Value):
     """Event: the authority has made a new order, at ``url``."""
 
     url: str
 
 
-class NotApplied(Value):
+class ChallengesNotApplied(Value):
     """Event: devices or name servers do not have the challenges yet, for ``reason``."""
 
     reason: str
@@ -77,11 +77,11 @@ class ChallengesApplied(Value):
     """Event: all devices and name servers have the challenges."""
 
 
-class Answered(Value):
+class ChallengesAnswered(Value):
     """Event: the authority was requested to validate the challenges."""
 
 
-class OrderOpen(Value):
+class OrderPending(Value):
     """Event: the authority is still validating or issuing. ``retry_after_seconds``: delay that the authority
     requests; 0: none.
     """
@@ -89,7 +89,7 @@ class OrderOpen(Value):
     retry_after_seconds: float = 0.0
 
 
-class Issued(Value):
+class CertificateIssued(Value):
     """Event: the key manager has the newly issued certificate. ``not_before``, ``not_after``: its validity,
     in seconds since the epoch; ``certificate_id``: its identifier for the authority's renewal information,
     empty: none.
@@ -112,7 +112,7 @@ class RenewalDue(Value):
     """Event: the time of the certificate's renewal has come."""
 
 
-class Revoked(Value):
+class CertificateRevoked(Value):
     """Event: the authority has revoked the issued certificate."""
 
 
@@ -131,7 +131,7 @@ class OrderRefused(Value):
     retry_after_seconds: float = 0.0
 
 
-class OrderLost(Value):
+class OrderMissing(Value):
     """Event: the authority does not have the order any more, for ``reason``."""
 
     reason: str
@@ -147,19 +147,19 @@ class StepInterrupted(Value):
 
 
 Event = (
-    NamesUnproven
-    | OrderMade
-    | NotApplied
+    NamesNotProvable
+    | OrderCreated
+    | ChallengesNotApplied
     | ChallengesApplied
-    | Answered
-    | OrderOpen
-    | Issued
+    | ChallengesAnswered
+    | OrderPending
+    | CertificateIssued
     | RenewalSuggested
     | RenewalDue
-    | Revoked
+    | CertificateRevoked
     | RevocationRefused
     | OrderRefused
-    | OrderLost
+    | OrderMissing
     | StepInterrupted
 )
 
@@ -179,19 +179,23 @@ def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uni
     ``now``: the present progress; ``at``: the time, in seconds since the epoch; ``uniform``: source of
     randomness for delays.
     """
-    if now.order_url and at > now.order_until and not isinstance(event, Issued | OrderRefused | OrderLost):
+    if (
+        now.order_url
+        and at > now.order_until
+        and not isinstance(event, CertificateIssued | OrderRefused | OrderMissing)
+    ):
         minutes = round(ORDER_SECONDS / 60)
         event = OrderRefused(
             problem=f"The order was not finished within {minutes} minutes. {_failure_reason(event)}".rstrip()
         )
     match event:
-        case NamesUnproven(reason=reason):
-            return _advance_later(now, reason, _CHECK_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
-        case OrderMade(url=url):
+        case NamesNotProvable(reason=reason):
+            return _progress_with_retry(now, reason, _CHECK_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
+        case OrderCreated(url=url):
             made = replace(
                 now,
                 step=AcmeStep.PLACE,
-                state=_kept_state(now, AcmeState.ORDERING, at),
+                state=_issued_while_valid(now, AcmeState.ORDERING, at),
                 problem="",
                 order_url=url,
                 order_until=at + ORDER_SECONDS,
@@ -199,20 +203,20 @@ def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uni
             )
             renewing = ("certificate_renewal_begun", "is being renewed") if now.not_after is not None else None
             return AdvancedProgress(made, 0.0, renewing)
-        case NotApplied(reason=reason):
-            return _advance_later(now, reason, _PLACEMENT_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
+        case ChallengesNotApplied(reason=reason):
+            return _progress_with_retry(now, reason, _PLACEMENT_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
         case ChallengesApplied():
             return AdvancedProgress(replace(now, step=AcmeStep.ANSWER, problem="", waits=0), 0.0)
-        case Answered():
+        case ChallengesAnswered():
             return AdvancedProgress(
                 replace(now, step=AcmeStep.COLLECT, problem="", waits=0), _POLL_BACKOFF.initial_seconds
             )
-        case OrderOpen(retry_after_seconds=wanted):
-            polled = _advance_later(now, "", _POLL_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
+        case OrderPending(retry_after_seconds=wanted):
+            polled = _progress_with_retry(now, "", _POLL_BACKOFF, uniform, at=at, state=AcmeState.ORDERING)
             # The order is given up at its end, whatever delay the authority wants.
             longest = max(now.order_until - at, 0.0) + 1.0
             return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
-        case Issued():
+        case CertificateIssued():
             return _advance_issued(event, at, uniform)
         case RenewalSuggested(window=window):
             suggested = _advance_to_suggested_window(now, window, at, uniform)
@@ -221,7 +225,7 @@ def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uni
             return suggested
         case RenewalDue():
             return AdvancedProgress(replace(now, step=AcmeStep.CHECK, problem="", waits=0), 0.0)
-        case Revoked():
+        case CertificateRevoked():
             # The certificate counts as missing: another one is ordered at once.
             return AdvancedProgress(AcmeProgress(), 0.0, ("certificate_revoked", f"was revoked: {now.revocation}"))
         case RevocationRefused(problem=problem):
@@ -232,18 +236,20 @@ def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uni
             return AdvancedProgress(kept, delay, ("certificate_revocation_failed", f"was not revoked: {text}"))
         case OrderRefused(problem=problem, retry_after_seconds=wanted):
             return _advance_refused(now, problem, wanted, at, uniform)
-        case OrderLost(reason=reason):
+        case OrderMissing(reason=reason):
             lost = replace(now, step=AcmeStep.CHECK, order_url="", order_until=0.0)
-            return _advance_later(lost, reason, _OUTAGE_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
+            return _progress_with_retry(lost, reason, _OUTAGE_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
         case StepInterrupted(problem=problem, retry_after_seconds=wanted):
             state = AcmeState.ORDERING if now.order_url else AcmeState.WAITING
-            later = _advance_later(now, problem, _OUTAGE_BACKOFF, uniform, at=at, state=state, wanted_seconds=wanted)
+            later = _progress_with_retry(
+                now, problem, _OUTAGE_BACKOFF, uniform, at=at, state=state, wanted_seconds=wanted
+            )
             if now.step is AcmeStep.RENEWAL:  # without an answer the time known last counts
                 return later._replace(delay_seconds=min(later.delay_seconds, max(now.renew_at - at, 1.0)))
             return later
 
 
-def _advance_later(
+def _progress_with_retry(
     now: AcmeProgress,
     problem: str,
     backoff: Backoff,
@@ -255,13 +261,15 @@ def _advance_later(
 ) -> AdvancedProgress:
     waits = now.waits + 1
     delay = max(backoff.delay_seconds(waits, uniform), min(wanted_seconds, RETRY_AFTER_SECONDS_MAX))
-    later = replace(now, state=_kept_state(now, state, at), problem=problem[:PROBLEM_CHARACTERS_MAX], waits=waits)
+    later = replace(
+        now, state=_issued_while_valid(now, state, at), problem=problem[:PROBLEM_CHARACTERS_MAX], waits=waits
+    )
     return AdvancedProgress(later, delay)
 
 
-def _advance_issued(event: Issued, at: float, uniform: Uniform) -> AdvancedProgress:
+def _advance_issued(event: CertificateIssued, at: float, uniform: Uniform) -> AdvancedProgress:
     lifetime = max(event.not_after - event.not_before, 0.0)
-    renew_at = event.not_before + lifetime * (_RENEWAL_PART + uniform(0.0, _SPREAD_PART))
+    renew_at = event.not_before + lifetime * (_RENEWAL_LIFETIME_FRACTION + uniform(0.0, _SPREAD_LIFETIME_FRACTION))
     issued = AcmeProgress(
         state=AcmeState.ISSUED, not_after=event.not_after, certificate_id=event.certificate_id if event.window else ""
     )
@@ -276,15 +284,15 @@ def _advance_issued(event: Issued, at: float, uniform: Uniform) -> AdvancedProgr
 def _advance_to_suggested_window(
     now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform
 ) -> AdvancedProgress:
-    """Return the renewal at a moment of the authority's window, or at :data:`_LATEST_PART` of the remaining
-    lifetime if that is earlier. A known moment stays as long as it is in the window (RFC 9773, 4.2).
+    """Return the renewal at a moment of the authority's window, or at :data:`_LATEST_REMAINING_FRACTION` of the
+    remaining lifetime if that is earlier. A known moment stays as long as it is in the window (RFC 9773, 4.2).
     """
     start, end = window.start, max(window.start, window.end)
     # A certificate is not left to expire, whatever is suggested.
-    latest = at + ((now.not_after or at) - at) * _LATEST_PART
+    latest = at + ((now.not_after or at) - at) * _LATEST_REMAINING_FRACTION
     known = now.renew_at if start <= now.renew_at <= end else uniform(start, end)
     renew_at = min(known, latest)
-    again = min(max(window.retry_after_seconds, _LOOKS_SECONDS[0]), _LOOKS_SECONDS[1])
+    again = min(max(window.retry_after_seconds, _RENEWAL_INFO_INTERVALS_SECONDS[0]), _RENEWAL_INFO_INTERVALS_SECONDS[1])
     kept = replace(now, state=AcmeState.ISSUED, problem="", waits=0, renew_at=renew_at)
     return AdvancedProgress(kept, min(again, max(renew_at - at, 0.0)))
 
@@ -294,7 +302,7 @@ def _advance_refused(
 ) -> AdvancedProgress:
     failures, text = now.failures + 1, problem[:PROBLEM_CHARACTERS_MAX]
     failed = AcmeProgress(
-        state=_kept_state(now, AcmeState.FAILED, at),
+        state=_issued_while_valid(now, AcmeState.FAILED, at),
         problem=text,
         failures=failures,
         not_after=now.not_after,
@@ -304,7 +312,7 @@ def _advance_refused(
     return AdvancedProgress(failed, delay, ("certificate_failed", f"was not issued: {text}"))
 
 
-def _kept_state(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:
+def _issued_while_valid(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:
     """Return ISSUED while the key manager has a certificate that is valid at ``at``; else ``state``."""
     return AcmeState.ISSUED if now.not_after is not None and now.not_after > at else state
 
@@ -312,7 +320,7 @@ def _kept_state(now: AcmeProgress, state: AcmeState, at: float) -> AcmeState:
 def _failure_reason(event: Event) -> str:
     """Return why a step did not succeed; empty if the event does not contain a reason."""
     match event:
-        case NamesUnproven(reason=text) | NotApplied(reason=text) | StepInterrupted(problem=text):
+        case NamesNotProvable(reason=text) | ChallengesNotApplied(reason=text) | StepInterrupted(problem=text):
             return text
         case _:
             return ""

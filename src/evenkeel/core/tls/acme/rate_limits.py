@@ -33,7 +33,7 @@ class RateLimits:
         """Record that the authority accepted an order, which ends all its refusals."""
         self._until.pop(authority, None)
 
-    def held_until(self, authority: str, *, at: float) -> float:
+    def rate_limited_until(self, authority: str, *, at: float) -> float:
         """Return the time until which no order should be made at the authority; 0 if one may be made now.
         ``at``: the present time. Times in seconds since the epoch.
         """

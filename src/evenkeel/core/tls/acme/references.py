@@ -74,7 +74,7 @@ def with_authority(reference: str, authority: str) -> str:
     return f"{SCHEME}{authority}{_AT}{reference.removeprefix(SCHEME)}"
 
 
-def references_to_request(bare: str) -> tuple[str, ...]:
+def references_for_request_name(bare: str) -> tuple[str, ...]:
     """Return the references of listeners that lead to the request of this bare reference: without and with
     ``?self_signed``; none if it is empty.
     """

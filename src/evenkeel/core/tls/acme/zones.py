@@ -40,7 +40,7 @@ def find_zones(project_id: ProjectId, names: Sequence[str], scopes: Sequence[Zon
     return {name: zone for name in names if (zone := find_zone(project_id, name, scopes)) is not None}
 
 
-def unproven_wildcards(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> list[str]:
+def wildcards_without_zone(project_id: ProjectId, names: Sequence[str], scopes: Sequence[ZoneScope]) -> list[str]:
     """Return the wildcards out of ``names`` that cannot be proven, because no zone of the project contains
     them.
     """

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenkeel.core.control.epochs import is_plausible
+from evenkeel.core.control.epochs import is_epoch_in_range
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.canonical import canonical_form_function
@@ -65,12 +65,12 @@ class Guards(Value):
     @property
     def believed(self) -> tuple[Guard, ...]:
         """Return the guards whose epoch is in the valid range."""
-        return tuple(guard for guard in self.held if is_plausible(guard.epoch))
+        return tuple(guard for guard in self.held if is_epoch_in_range(guard.epoch))
 
     @property
     def impossible_guards(self) -> tuple[Guard, ...]:
         """Return the guards whose epoch is out of range: such guards have no owner."""
-        return tuple(guard for guard in self.held if not is_plausible(guard.epoch))
+        return tuple(guard for guard in self.held if not is_epoch_in_range(guard.epoch))
 
     @property
     def newest(self) -> int | None:
@@ -95,7 +95,7 @@ def parse_guards(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     found = (guard for name in groups if (guard := parse_guard(name)) is not None)
     guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
     # A guard with an impossible epoch has no owner, so its mark does not count.
-    names = (*(guard.name for guard in guards if is_plausible(guard.epoch)), GUARD)
+    names = (*(guard.name for guard in guards if is_epoch_in_range(guard.epoch)), GUARD)
     marks = {
         name: mark for name in names if name in groups and (mark := object_mark(DATA_GROUP, groups[name])) is not None
     }

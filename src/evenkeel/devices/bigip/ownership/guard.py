@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.control.epochs import EPOCH_MAX, FIRST_EPOCH, is_plausible
+from evenkeel.core.control.epochs import EPOCH_MAX, FIRST_EPOCH, is_epoch_in_range
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
@@ -268,7 +268,7 @@ def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpN
     same epoch and another session; :class:`DeviceRejected` if the partition is another device group's, or the epoch is
     out of range.
     """
-    if not is_plausible(mine.epoch):
+    if not is_epoch_in_range(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:
         raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.group_text}")

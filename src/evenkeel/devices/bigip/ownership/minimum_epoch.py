@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.control.epochs import is_plausible
+from evenkeel.core.control.epochs import is_epoch_in_range
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -107,7 +107,7 @@ class MinimumEpoch:
             names = [str(item.get("name")) for item in ours]
             self._sentinel = self._names.floor_sentinel in names
             self._found = tuple(guard for name in names if (guard := self._names.parse_floor_name(name)) is not None)
-            if impossible := [guard.name for guard in self._found if not is_plausible(guard.epoch)]:
+            if impossible := [guard.name for guard in self._found if not is_epoch_in_range(guard.epoch)]:
                 log.error("floor with an impossible epoch; ignoring it", device=self._device.host, guards=impossible)
         return self._found
 
@@ -134,5 +134,5 @@ class MinimumEpoch:
 
 def _newest_guard(found: tuple[Guard, ...]) -> Guard:
     return max(
-        (guard for guard in found if is_plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NO_MINIMUM
+        (guard for guard in found if is_epoch_in_range(guard.epoch)), key=lambda guard: guard.epoch, default=NO_MINIMUM
     )

@@ -7,7 +7,7 @@ without contents of files.
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
-from evenkeel.core.devices.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.core.devices.plans import ORPHANS_LISTED_MAX, DevicePlan, PlannedOperation, attribute_changes
 from evenkeel.devices.bigip.naming import COMMON, is_in_common, member_name
 from evenkeel.devices.bigip.networks.f5_agent import is_prefixed_object_name
 from evenkeel.devices.bigip.objects import (
@@ -79,7 +79,7 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
     later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
     return sorted(
         f"{key.type} {_object_path(key, partition)}{_kept_object_advice(key, partition, later)}" for key in strangers
-    )[:LEFT_MAX]
+    )[:ORPHANS_LISTED_MAX]
 
 
 def _kept_object_advice(key: Key, partition: str, later: Container[Key]) -> str:

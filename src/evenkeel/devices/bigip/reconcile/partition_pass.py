@@ -25,7 +25,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.core.devices.device import PartitionBatch
-from evenkeel.core.kit.errors import DeviceRejected, GuardLost
+from evenkeel.core.kit.errors import DeviceRejected, OwnershipGuardLost
 from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.f5_common import parse_key_records
@@ -150,7 +150,7 @@ in it.
 """
 
 
-class FirstGuardRefused(GuardLost):
+class FirstGuardRefused(OwnershipGuardLost):
     """The device refused a new partition's first transaction: take over by a transaction of its own, then apply
     everything.
     """
@@ -236,7 +236,7 @@ class PartitionPass:
 
     async def run(self) -> PassOutcome:
         """Apply the batch, and return the outcome, with the device's refusals by load balancer. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, :class:`FirstGuardRefused` if
+        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, :class:`FirstGuardRefused` if
         the device refuses a new partition's guard, and :class:`DeviceRejected` if a read is refused or the
         partition is another owner's.
         """
@@ -293,7 +293,7 @@ class PartitionPass:
     # -- read
 
     async def _plan_after_reads(self) -> Plan:
-        """Return the plan, after as few reads as are safe. Raises :class:`StaleOwner`, :class:`GuardLost` if
+        """Return the plan, after as few reads as are safe. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost` if
         a full read shows another owner, and device errors.
         """
         if self._must_read():
@@ -338,7 +338,7 @@ class PartitionPass:
 
     async def _read_partition(self) -> None:
         """Read everything in the partition into the cached state, which is empty if that fails. Raises
-        :class:`StaleOwner`, :class:`GuardLost` unless this agent owns the partition, and device errors.
+        :class:`StaleOwner`, :class:`OwnershipGuardLost` unless this agent owns the partition, and device errors.
         """
         # If the read fails, the previous state must not be used any more.
         self._view.observed = None
@@ -373,11 +373,11 @@ class PartitionPass:
 
     def _check_guards(self, guards: Guards) -> None:
         """Raise :class:`StaleOwner` if there is a newer owner, :class:`DeviceRejected` if the partition is
-        another device group's, and :class:`GuardLost` unless this agent's guard is the only one.
+        another device group's, and :class:`OwnershipGuardLost` unless this agent's guard is the only one.
         """
         guard.check_guard_owner(guards, self._partition, self._guard, self._names, self._device.host)
         if guards.held != (self._guard,):
-            raise GuardLost(self._device.host, self._partition, guards.newest)
+            raise OwnershipGuardLost(self._device.host, self._partition, guards.newest)
 
     def _plan_remaining_work(self) -> Plan:
         """Plan what is left to do; load balancers that the device refused stay as they are."""
@@ -468,7 +468,7 @@ class PartitionPass:
         logged.
 
         A node that stays does no harm: a member uses it, or the next agent to do this removes it. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
+        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
         read is refused.
         """
         pools = await self._device.collection(POOL, expand=True)
@@ -492,7 +492,7 @@ class PartitionPass:
     async def _remove_replaced_objects(self) -> None:
         """Remove what F5's agent left in /Common for this partition's listeners, where nothing refers to it
         any more; at the end also the record of it. Refused removals are only logged. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if
+        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if
         a read is refused.
         """
         recorded = parse_key_records(self._view.replaced, self._names.prefix)
@@ -526,7 +526,7 @@ class PartitionPass:
         """Commit the operations of these owners together; if the device refuses them, split the owners into
         halves and try each. A single owner's refusal is recorded as its error.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`, also after too many
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, also after too many
         unknown outcomes, and :class:`DeviceRejected` if a read is refused or the partition is another
         owner's.
         """
@@ -587,7 +587,7 @@ class PartitionPass:
 
     async def _check_owner_after_refusal(self) -> bool:
         """Check, after a refusal, that this agent still owns the partition. True: partition or nodes in
-        /Common were read again, so the plan may differ. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        /Common were read again, so the plan may differ. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`,
         :class:`FirstGuardRefused` if the device refuses a new partition's guard,
         :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
@@ -614,7 +614,7 @@ class PartitionPass:
         """Whether the device also refuses a commit that only touches the guard, after it has refused
         everything else; False without a test if something was committed or nothing refused.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`.
         """
         if self._writes or not self._errors:
             return False

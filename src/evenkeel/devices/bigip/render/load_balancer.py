@@ -40,7 +40,7 @@ from evenkeel.core.devices.capabilities import definition_problems
 from evenkeel.core.devices.service import ServiceDefinition, ServicePool
 from evenkeel.core.networking.addresses import STRICT, AddressRules
 from evenkeel.core.resources.model import TLS_PROTOCOL
-from evenkeel.devices.bigip.attachment import NOT_ADJACENT, AttachmentOptions
+from evenkeel.devices.bigip.attachment import ROUTED_NETWORK_LAYOUT, AttachmentOptions
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.cookie_secret import CookieSecret, EncryptedCookies
 from evenkeel.devices.bigip.naming import BigIpNames
@@ -76,7 +76,7 @@ def render_load_balancer(
     addresses: AddressRules = STRICT,
     parent_ssl_profile: str = DEFAULT_PARENT,
     enhanced: Definitions = MappingProxyType({}),
-    attachment: AttachmentOptions = NOT_ADJACENT,
+    attachment: AttachmentOptions = ROUTED_NETWORK_LAYOUT,
     cookie_secret: CookieSecret | None = None,
 ) -> RenderedObjects:
     """Render all objects of one load balancer except files and networks, or return the problem; never raises

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, ServicePool
-from evenkeel.core.tls.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST
+from evenkeel.core.tls.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST_TLS_VERSION
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
@@ -21,7 +21,7 @@ _SWITCHES_BY_VERSION = {
     "TLSv1": "no-tlsv1",
     "TLSv1.1": "no-tlsv1.1",
     "TLSv1.2": "no-tlsv1.2",
-    NEWEST: "no-tlsv1.3",
+    NEWEST_TLS_VERSION: "no-tlsv1.3",
 }
 _CONSTANT_OPTION = "dont-insert-empty-fragments"
 _NEWEST_CIPHERS = {
@@ -134,7 +134,7 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
         if name not in CIPHERS:
             raise Unrenderable(f"{owner_text(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
     # As in OpenSSL, a list without TLS 1.3 ciphers does not restrict TLS 1.3.
-    if NEWEST in _tls_versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
+    if NEWEST_TLS_VERSION in _tls_versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
         requested = [*_NEWEST_CIPHERS, *requested]
     return dict.fromkeys(CIPHERS[name] for name in requested)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.core.devices.device import PartitionBatch, Retirement
+from evenkeel.core.devices.device import PartitionBatch, PartitionRetirement
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.device import BigIpDevice
@@ -102,7 +102,7 @@ class SyncUnit:
         """Apply the batch to one device and push the device's configuration. Returns the outcome, and the
         devices that lack the result yet.
 
-        Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceRejected` if a read is refused or the
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceRejected` if a read is refused or the
         partition is another owner's, and :class:`DeviceUnavailable`, also if the group must not be written or
         pushed.
         """
@@ -113,7 +113,7 @@ class SyncUnit:
             return outcome, []
         return outcome, list(await self._push_configuration(writer, batch))
 
-    async def retire(self, batch: PartitionBatch) -> Retirement:
+    async def retire(self, batch: PartitionBatch) -> PartitionRetirement:
         """Remove the partition of an empty batch, and its guard, from all devices of the sync-failover group;
         the result has all hosts as ``left`` if the partition is not empty or the group not in sync.
 
@@ -124,18 +124,20 @@ class SyncUnit:
         owner = (batch.project_id, batch.epoch, batch.session_id)
         everyone = tuple(device.host for device in self.devices)
         if not self._group_membership(writer).group:
-            return Retirement() if await writer.retire(*owner) else Retirement(left=everyone)
+            return PartitionRetirement() if await writer.retire(*owner) else PartitionRetirement(left=everyone)
         guarded = await writer.is_guarded(*owner)
         if guarded:
             # the floor must be on all devices before the guard goes from any of them
             if not await writer.raise_minimum_epoch(*owner):
-                return Retirement(left=everyone)
+                return PartitionRetirement(left=everyone)
             if missing := await self._push_configuration(writer, batch):
                 log.info("empty partition kept: not in sync", project=batch.project_id, missing=missing)
-                return Retirement(left=everyone)
+                return PartitionRetirement(left=everyone)
         if not await writer.retire(*owner):
-            return Retirement(left=everyone)
-        return Retirement(lagging=await self._push_configuration(writer, batch) if guarded or self.pending else ())
+            return PartitionRetirement(left=everyone)
+        return PartitionRetirement(
+            lagging=await self._push_configuration(writer, batch) if guarded or self.pending else ()
+        )
 
     async def _push_configuration(self, writer: BigIpDevice, batch: PartitionBatch) -> tuple[str, ...]:
         """Push the written configuration. Returns the devices that did not get it, or the group if it is not

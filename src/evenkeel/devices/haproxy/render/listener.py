@@ -8,7 +8,7 @@ milliseconds; 0, "no time-out" in the API, becomes the longest time that HAProxy
 from collections.abc import Iterable
 
 from evenkeel.core.devices.service import ServiceListener
-from evenkeel.core.resources.model import CHILDLESS_PROTOCOL
+from evenkeel.core.resources.model import PROMETHEUS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
@@ -67,7 +67,7 @@ def build_frontend(
             *policies.sending,
             *([quote_line("default_backend", backend)] if backend else []),
         ),
-        metrics=listener.protocol == CHILDLESS_PROTOCOL,
+        metrics=listener.protocol == PROMETHEUS_PROTOCOL,
         access_log=services.access_log,
     )
 

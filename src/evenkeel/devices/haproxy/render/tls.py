@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 from evenkeel.core.devices.capabilities import has_version_gap
-from evenkeel.core.tls.tls import DEFAULT_VERSIONS, NEWEST
+from evenkeel.core.tls.tls import DEFAULT_VERSIONS, NEWEST_TLS_VERSION
 from evenkeel.devices.errors import Unrenderable
 
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
@@ -88,6 +88,8 @@ def _enabled_versions(what: str, versions: Sequence[str], *, only_newest: bool) 
     spoken = [version for version in VERSIONS if version in (versions or DEFAULT_VERSIONS)]
     if not only_newest:
         return spoken
-    if spoken[-1] != NEWEST:
-        raise Unrenderable(f"{what}: tls_ciphers has only those of {NEWEST}, and tls_versions {', '.join(spoken)}")
+    if spoken[-1] != NEWEST_TLS_VERSION:
+        raise Unrenderable(
+            f"{what}: tls_ciphers has only those of {NEWEST_TLS_VERSION}, and tls_versions {', '.join(spoken)}"
+        )
     return spoken[-1:]
