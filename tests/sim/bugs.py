@@ -637,7 +637,7 @@ def _change_ids_ignored() -> AbstractContextManager[Any]:
     def is_change_in_history(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
         return outcome.revision <= revision
 
-    return patch.object(provisioning, "is_change_in_history", is_known)
+    return patch.object(provisioning, "is_change_in_history", is_change_in_history)
 
 
 def _memory_by_revision() -> AbstractContextManager[Any]:
