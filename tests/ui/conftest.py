@@ -104,8 +104,8 @@ def _images(else_: Path) -> Path:
 
 @pytest.fixture
 def world(running: World) -> World:
-    """The system, with everybody up."""
-    running.settled()
+    """The system as it was at its start, whatever the test before has left."""
+    running.reset()
     return running
 
 

@@ -1,7 +1,7 @@
 // What operators can do. The API says what each act does and whether this login may; a dialog says it and asks once.
 import { createContext } from "preact";
 import { html } from "htm/preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { OPERATORS, get, request } from "./api.js";
 import { Failure } from "./parts.js";
 import { follow } from "./underway.js";
@@ -11,10 +11,24 @@ const PLAN_AFTER_MS = 300;
 const AGAIN_MS = 5000;
 
 const Offered = createContext({});
+const Dialogs = createContext({});
 
-/** Acts by name, to everything below. Empty: this login may not even read which there are. */
-export function ActsOffered({ children }) {
+/**
+ * Acts by name, to everything below. Empty: this login may not even read which there are. The open dialog is here and not
+ * beside its button: what the view shows is read again meanwhile, and the button may be gone. It ends with the `place`.
+ */
+export function ActsOffered({ place, children }) {
   const [acts, setActs] = useState({});
+  const [asked, setAsked] = useState(null);
+  const dialogs = useMemo(
+    () => ({
+      open: setAsked,
+      // only while it asks the same: its button may do the opposite by now
+      tell: (by, title, facts) => setAsked((was) => (was && was.by === by && was.title === title && was.facts !== facts ? { ...was, facts } : was)),
+    }),
+    [],
+  );
+  useEffect(() => () => setAsked(null), [place]);
   useEffect(() => {
     let timer = null;
     const ask = () =>
@@ -25,7 +39,8 @@ export function ActsOffered({ children }) {
     ask();
     return () => clearTimeout(timer);
   }, []);
-  return html`<${Offered.Provider} value=${acts}>${children}<//>`;
+  return html`<${Offered.Provider} value=${acts}><${Dialogs.Provider} value=${dialogs}>${children}<//><//>
+    ${asked && html`<${Dialog} key=${asked.number} ...${asked} close=${() => setAsked(null)} />`}`;
 }
 
 /** Whether this login may do any of these acts. */
@@ -44,18 +59,22 @@ export function Actions({ names, children }) {
 
 const pathOf = (path, params) => `..${path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name]))}`;
 
+let opened = 0;
+
 /**
- * A button, and its dialog. `fields`: what is asked for besides. `body`, `query`, `command`: of the values. `plan`: of the
- * values, resolves to `{ view, problem }`, with a problem there is nothing to confirm. `watch`: of answer and values, gives
- * what `follow` takes. `facts`: what holds for this object.
+ * A button, and its dialog, which keeps what it was opened with, but for the facts. `fields`: what is asked for besides.
+ * `body`, `query`, `command`: of the values. `plan`: of the values, resolves to `{ view, problem }`, with a problem there is
+ * nothing to confirm. `watch`: of answer and values, gives what `follow` takes. `facts`: what holds for this object.
  */
 export function Act({ name, label, about, params = {}, fields = [], body, query, command, plan, facts, watch, done = () => {} }) {
   const act = useContext(Offered)[name];
-  const [asked, setAsked] = useState(false);
-  if (!act || !act.allowed) return null;
+  const { open, tell } = useContext(Dialogs);
+  const by = useId();
   const title = about ? `${label} ${about}` : label;
-  return html`<button type="button" onClick=${() => setAsked(true)} aria-label=${title}>${label}</button>
-    ${asked && html`<${Dialog} ...${{ act, title, label, params, fields, body, query, command, plan, facts, watch, done }} close=${() => setAsked(false)} />`}`;
+  useEffect(() => tell(by, title, facts), [by, title, facts]);
+  if (!act || !act.allowed) return null;
+  const ask = () => open({ number: ++opened, by, act, title, label, params, fields, body, query, command, plan, facts, watch, done });
+  return html`<button type="button" onClick=${ask} aria-label=${title}>${label}</button>`;
 }
 
 function Dialog({ act, title, label, params, fields, body, query, command, plan, facts, watch, done, close }) {
@@ -64,6 +83,7 @@ function Dialog({ act, title, label, params, fields, body, query, command, plan,
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
   const planned = usePlan(plan, values);
+  const leave = () => dialog.current?.close(); // so that the focus goes back to the button
   useEffect(() => {
     dialog.current.showModal();
   }, []);
@@ -75,7 +95,7 @@ function Dialog({ act, title, label, params, fields, body, query, command, plan,
       const asking = query ? `?${new URLSearchParams(query(values))}` : "";
       const answer = await request(act.method, pathOf(act.path, params) + asking, body && (await body(values)), ASK_MS);
       if (watch) follow(title, watch(answer, values));
-      close();
+      leave();
       done();
     } catch (refused) {
       setError(refused);
@@ -94,7 +114,7 @@ function Dialog({ act, title, label, params, fields, body, query, command, plan,
       <${Failure} error=${error} />
       <p class="buttons">
         <button type="submit" class="confirm" disabled=${busy || lacking || planned.busy || Boolean(planned.problem)}>${label}</button>
-        <button type="button" onClick=${close}>Cancel</button>
+        <button type="button" onClick=${leave}>Cancel</button>
         ${busy && html`<span role="status">Asking…</span>`}
       </p>
     </form>

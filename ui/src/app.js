@@ -116,7 +116,7 @@ function Inside({ caller, leave }) {
     <${Demo} />
     ${live.error && live.error.status !== 401 && live.error.status !== 403 && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
     <main id="main" tabindex="-1" ref=${main}>
-      <${ActsOffered}>${shown()}<//>
+      <${ActsOffered} place=${[name, id, kind, child].join("/")}>${shown()}<//>
     </main>
     <${UnderWay} />`;
 }

@@ -11,8 +11,8 @@ export async function orphansOf({ id, environment, group_number }) {
   try {
     const found = await post(`${OPERATORS}/shards/${id}/orphans`, undefined, ASK_MS);
     const rows = [
-      ...found.orphans.map((row) => ({ ...row, kind: "load balancer", id: row.load_balancer_id, place, shard })),
-      ...found.partitions.map((row) => ({ ...row, kind: "partition", id: row.project_id, place, shard })),
+      ...found.orphans.map((row) => ({ ...row, kind: "load balancer", id: row.load_balancer_id, key: `${place} ${row.load_balancer_id}`, place, shard })),
+      ...found.partitions.map((row) => ({ ...row, kind: "partition", id: row.project_id, key: `${place} ${row.project_id}`, place, shard })),
     ];
     return { rows, problem: found.more ? `device group ${place}: ${counted(found.more, "more was", "more were")} not looked at` : "" };
   } catch (error) {

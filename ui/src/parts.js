@@ -43,7 +43,7 @@ export function amount(value) {
 /** Names and values. */
 export function Facts({ facts }) {
   return html`<dl class="facts">
-    ${facts.filter(([, value]) => value !== "").map(([name, value, isLong]) => html`<div class=${isLong ? "long" : null}><dt>${name}</dt><dd>${value}</dd></div>`)}
+    ${facts.filter(([, value]) => value !== "").map(([name, value, isLong]) => html`<div key=${name} class=${isLong ? "long" : null}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
 }
 
@@ -69,8 +69,9 @@ export function Refused({ error }) {
 const isEmpty = (content) => content === "" || content === null || content === undefined || content === false;
 
 /**
+ * Cells have keys, because columns come and go: what is pressed, focused or selected stays the same node.
  * `columns`: [title, row => content, sort key]; one that is empty in all rows, and can't be sorted by, is left out.
- * `order`: by which key it is sorted and the links to other orders.
+ * `rows` have a `key`, `id` or `name`. `order`: by which key it is sorted and the links to other orders.
  */
 export function Table({ caption, columns: all, rows, empty, order }) {
   if (!rows) return null;
@@ -83,11 +84,11 @@ export function Table({ caption, columns: all, rows, empty, order }) {
       </caption>
       <thead>
         <tr>
-          ${columns.map(([title, , key]) => html`<${Heading} title=${title} sortKey=${key} order=${order} />`)}
+          ${columns.map(([title, , key]) => html`<${Heading} key=${title} title=${title} sortKey=${key} order=${order} />`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map((row) => html`<tr key=${row.id || row.name}>${columns.map(([title, cell]) => html`<td data-title=${title}>${cell(row)}</td>`)}</tr>`)}
+        ${rows.map((row) => html`<tr key=${row.key || row.id || row.name}>${columns.map(([title, cell]) => html`<td key=${title} data-title=${title}>${cell(row)}</td>`)}</tr>`)}
       </tbody>
     </table>
   </div>`;

@@ -85,8 +85,8 @@ const KINDS = [["certificate", "certificate with key"], ["authority", "CA certif
 
 /** Those that the controllers store themselves, where they do. */
 function Kept({ live }) {
-  const { data, again } = useData(() => orRefused(get(KEPT)).catch((error) => ({ problem: error.message })), live.newest);
-  if (!data || data.refused) return null;
+  const { data, error, again } = useData(() => orRefused(get(KEPT)), live.newest);
+  if (data ? data.refused : !error) return null;
   const columns = [
     ["Reference", (row) => html`<code>${row.reference}</code>`],
     ["Kind", (row) => row.kind.replace("_", " ")],
@@ -103,8 +103,8 @@ function Kept({ live }) {
     />`],
   ];
   return html`<h2>Stored by the controllers</h2>
-    ${data.problem && html`<p class="empty">${data.problem}</p>`}
-    ${data.certificates &&
+    ${error && html`<p class="empty">${error.message}</p>`}
+    ${data &&
     html`<${Table} caption="Stored certificates" columns=${columns} rows=${data.certificates.map((row) => ({ ...row, id: row.reference }))} empty="None is stored." />
       <${Actions} names=${["certificate_create"]}>
         <${Act}

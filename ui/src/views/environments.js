@@ -64,7 +64,7 @@ const changes = (values) => ({
 function RowActs({ row, done }) {
   const params = { name: row.name };
   return html`<div class="actions">
-    ${row.halted &&
+    ${Boolean(row.halted) && // an empty text is a child too, and the next button would take the place of this one
     html`<${Act}
       name="environment_resume"
       label="Resume"

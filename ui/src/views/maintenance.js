@@ -114,7 +114,7 @@ function Database({ database, done }) {
       ]}
     />
     ${database.unknown_histories.map(
-      (row) => html`<div class="problem">
+      (row) => html`<div key=${row.history_id} class="problem">
         <p>▲ An agent saw history <code>${row.history_id}</code> ${age(row.noted_at)} ago, which this database never had: nothing is removed from devices.</p>
         <${Act}
           name="database_accept_history"

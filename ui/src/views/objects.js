@@ -1,4 +1,5 @@
 // What is below a load balancer: its tree, and one listener, pool, member, health monitor, L7 policy or rule.
+import { Fragment } from "preact";
 import { html } from "htm/preact";
 import { get, orRefused } from "../api.js";
 import { OPERATORS } from "../api.js";
@@ -56,8 +57,8 @@ export function Tree({ node, kind, root, parent, unseen }) {
       <span class="kind">${kind ? KINDS[kind][0] : "load balancer"}</span>${" "}
       ${kind ? html`<a href=${addressOf(root, kind, node.id, parent)}>${name}${address}${limit}</a>` : name}${" "}
       <${Status} value=${node.provisioning_status} />${node.status_reason && ` ${node.status_reason}`}${node.operating_status && html` ${unseen ? lastSeen(node.operating_status) : html`<${Status} value=${node.operating_status} />`}`}${services && html` <span class="kind">enhanced services</span> ${services}`}
-      ${(node.shared || []).map((pool) => html`<ul class="tree"><li><span class="kind">pool</span> <a href=${addressOf(root, "pool", pool.id)}>${pool.name || short(pool.id)}</a>, the same as above</li></ul>`)}
-      ${children.map(([below, each]) => html`<${Tree} node=${each} kind=${below} root=${root} parent=${node.id} unseen=${unseen} />`)}
+      ${(node.shared || []).map((pool) => html`<ul key=${`shared ${pool.id}`} class="tree"><li><span class="kind">pool</span> <a href=${addressOf(root, "pool", pool.id)}>${pool.name || short(pool.id)}</a>, the same as above</li></ul>`)}
+      ${children.map(([below, each]) => html`<${Tree} key=${each.id} node=${each} kind=${below} root=${root} parent=${node.id} unseen=${unseen} />`)}
     </li>
   </ul>`;
 }
@@ -83,7 +84,7 @@ function Irules({ id, root, turn }) {
   if (!data || data.refused) return null;
   const { irules } = data.listener;
   return html`<h2>iRules of operators</h2>
-    <p>${irules.length ? irules.map((each) => html`<code>${each}</code> `) : "None is attached."}</p>
+    <p>${irules.length ? irules.map((each) => html`<${Fragment} key=${each}><code>${each}</code>${" "}<//>`) : "None is attached."}</p>
     <div class="actions">
       <${Act}
         name="listener_set_irules"
@@ -106,7 +107,7 @@ function shown(name, value, root, id) {
   if (value === null || value === undefined || value === "") return "–";
   if (LINKS[name]) return html`<a href=${addressOf(root, LINKS[name], value, id)}>${short(value)}</a>`;
   if (Array.isArray(value) && CHILDREN[name] && value.every((each) => each && (each.id || typeof each === "string")))
-    return value.length ? value.map((each) => each.id || each).map((each) => html`<a href=${addressOf(root, CHILDREN[name], each, id)}>${short(each)}</a>${" "}`) : "none";
+    return value.length ? value.map((each) => each.id || each).map((each) => html`<${Fragment} key=${each}><a href=${addressOf(root, CHILDREN[name], each, id)}>${short(each)}</a>${" "}<//>`) : "none";
   if (typeof value === "object") return JSON.stringify(value) === "[]" ? "none" : html`<code>${JSON.stringify(value)}</code>`;
   return String(value);
 }

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { html } from "htm/preact";
 import { OPERATORS, get } from "../api.js";
 import { useData } from "../live.js";
@@ -51,12 +52,23 @@ const PLACES = {
   devices: () => "#/devices",
 };
 
+/** Problems with keys that stay when texts change, which count seconds. */
+function withKeys(problems) {
+  const found = {};
+  return problems.map((each) => {
+    const [{ kind, id }] = [...(each.objects || []), { kind: "", id: "" }];
+    const subject = `${each.kind} ${kind} ${id}`;
+    found[subject] = (found[subject] || 0) + 1;
+    return [`${subject} ${found[subject]}`, each];
+  });
+}
+
 function Problems({ problems }) {
   if (!problems.length) return null;
   return html`<section class="problems" aria-label="Problems">
     <h2>${problems.length} ${problems.length === 1 ? "problem" : "problems"}</h2>
     <ul>
-      ${problems.map((each) => html`<${Problem} key=${each.kind + each.text} problem=${each} />`)}
+      ${withKeys(problems).map(([key, each]) => html`<${Problem} key=${key} problem=${each} />`)}
     </ul>
   </section>`;
 }
@@ -64,10 +76,10 @@ function Problems({ problems }) {
 function Problem({ problem: { text, remedy, objects = [], commands = [] } }) {
   return html`<li class="problem">
     <h3><span aria-hidden="true">▲</span> ${text}</h3>
-    ${objects.length > 0 && html`<p class="about">See ${objects.map((each, index) => html`${index > 0 && ", "}<a href=${PLACES[each.kind] ? PLACES[each.kind](each.id) : "#/"}>${each.name}</a>`)}</p>`}
+    ${objects.length > 0 && html`<p class="about">See ${objects.map((each, index) => html`<${Fragment} key=${`${each.kind} ${each.id}`}>${index > 0 && ", "}<a href=${PLACES[each.kind] ? PLACES[each.kind](each.id) : "#/"}>${each.name}</a><//>`)}</p>`}
     ${commands.length
       ? html`<ul class="commands">
-          ${commands.map((each) => html`<li>${(each.host || each.condition) && html`<span class="host">${each.host ? `on ${each.host}` : each.condition}</span>`} <code>${each.command}</code> <${Copy} text=${each.command} about=${each.command} /></li>`)}
+          ${commands.map((each) => html`<li key=${`${each.host} ${each.command}`}>${(each.host || each.condition) && html`<span class="host">${each.host ? `on ${each.host}` : each.condition}</span>`} <code>${each.command}</code> <${Copy} text=${each.command} about=${each.command} /></li>`)}
         </ul>`
       : html`<p class="about">What helps: ${remedy}</p>`}
   </li>`;
@@ -82,9 +94,9 @@ function ByStatus({ title, counts, filter }) {
   return html`<section class="panel" aria-label=${title}>
     <h2>${title}</h2>
     <p class="value"><a href="#/loadbalancers">${all.toLocaleString("en")}</a> <span class="dim">${all === 1 ? "load balancer" : "load balancers"}</span></p>
-    <div class="bar" aria-hidden="true">${known.map(([name, count]) => html`<span class=${kindOf(name)} style=${{ flexGrow: count }}></span>`)}</div>
+    <div class="bar" aria-hidden="true">${known.map(([name, count]) => html`<span key=${name} class=${kindOf(name)} style=${{ flexGrow: count }}></span>`)}</div>
     <ul>
-      ${known.map(([name, count]) => html`<li><a href=${linkTo("loadbalancers", { [filter]: name })}><${Status} value=${name} /> <span class="count">${count.toLocaleString("en")}</span></a></li>`)}
+      ${known.map(([name, count]) => html`<li key=${name}><a href=${linkTo("loadbalancers", { [filter]: name })}><${Status} value=${name} /> <span class="count">${count.toLocaleString("en")}</span></a></li>`)}
     </ul>
   </section>`;
 }
@@ -105,6 +117,6 @@ function Counts({ status }) {
       <${ByStatus} title="Provisioning: what devices have" counts=${status.load_balancers} filter="provisioning_status" />
     </div>
     <ul class="cards">
-      ${cards.map(([title, value, more, href]) => html`<li><a href=${href}><span class="title">${title}</span> <span class="value">${value}</span></a> ${more && html`<p class="more">${more}</p>`}</li>`)}
+      ${cards.map(([title, value, more, href]) => html`<li key=${title}><a href=${href}><span class="title">${title}</span> <span class="value">${value}</span></a> ${more && html`<p class="more">${more}</p>`}</li>`)}
     </ul>`;
 }

@@ -147,7 +147,7 @@ function Group({ group, topology, opened: open, turn, events }) {
       <h2>${name}</h2>
       ${isLarge(group) && html`<a class="fold" aria-expanded=${String(isOpen)} role="button" href=${linkTo("topology", { open: (isOpen ? open.filter((each) => each !== name) : [...open, name]).join(",") })}>${isOpen ? "Fold" : `Show all ${tenants.toLocaleString("en")} tenants`}</a>`}
       <p class="read">${pointed ? pointed.told : ""}</p>
-      ${group.halted && html`<p class="failure">Halted: ${group.halted}. No shard moves.</p>`}
+      ${Boolean(group.halted) && html`<p class="failure">Halted: ${group.halted}. No shard moves.</p>`}
       <p class="moves" role="status">${moves.join("; ")}</p>
     </figcaption>
     <${Failure} error=${error} />
@@ -160,7 +160,7 @@ function Group({ group, topology, opened: open, turn, events }) {
         const told = `${line.told}, ${host} ${line.served ? "may write" : "is away"}`;
         return html`<${Shard} key=${line.key} line=${line} x=${x} y=${y} text=${host === NOBODY ? `${text} · ${NOBODY}` : text} host=${host} look=${look(line)} pointing=${pointing({ key: line.key, told })} />`;
       })}
-      ${layout.boxes.map((box) => html`<${Part} box=${box} topology=${topology} pointing=${box.kind === "agent" ? pointing({ agent: box.object.id, told: `${box.object.host}: ${box.object.acting_shards} shards` }) : {}} />`)}
+      ${layout.boxes.map((box) => html`<${Part} key=${keyOf(box)} box=${box} topology=${topology} pointing=${box.kind === "agent" ? pointing({ agent: box.object.id, told: `${box.object.host}: ${box.object.acting_shards} shards` }) : {}} />`)}
     </svg>
     ${all.length > LINES_MAX && html`<p>${all.length - LINES_MAX} more: <code>evenkeel shard list --environment ${group.environment}</code></p>`}
   </figure>`;
@@ -171,6 +171,8 @@ function Shard({ line, x, y, text, host, look, pointing }) {
   const words = html`<text class="shard ${line.common ? "common" : "tenant"} ${look}" data-agent=${host} style=${{ transform: `translate(${x}px, ${y}px)` }}><title>${line.told}</title>${text}</text>`;
   return line.link ? html`<a href=${line.link} ...${pointing}>${words}</a>` : html`<g ...${pointing}>${words}</g>`;
 }
+
+const keyOf = ({ kind, object }) => (object ? `${kind} ${object.id || object.url || object.name}` : kind);
 
 const VIEWS = { controller: () => "#/controllers", agent: (agent) => `#/agents/${agent.id}`, device: () => "#/devices" };
 

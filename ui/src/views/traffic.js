@@ -1,4 +1,5 @@
 // Small pictures of a load balancer's traffic, and of each listener's, where the controller offers its series.
+import { Fragment } from "preact";
 import { html } from "htm/preact";
 import { OPERATORS, get } from "../api.js";
 import { Charts } from "../chart.js";
@@ -26,7 +27,7 @@ export function Traffic({ id, turn, listeners }) {
     <${Charts} lines=${LINES} points=${data.points} seconds=${data.interval} to=${at} />
     ${listeners
       .filter((listener) => known.has(listener.id))
-      .map((listener) => html`<h3>Listener ${listenerName(listener)}</h3><${Charts} key=${listener.id} lines=${TRAFFIC} points=${known.get(listener.id)} seconds=${data.interval} to=${at} />`)}
+      .map((listener) => html`<${Fragment} key=${listener.id}><h3>Listener ${listenerName(listener)}</h3><${Charts} lines=${TRAFFIC} points=${known.get(listener.id)} seconds=${data.interval} to=${at} /><//>`)}
     <${Also} command="evenkeel loadbalancer series ${id}" path=${path} />`;
 }
 
