@@ -120,7 +120,7 @@ def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
         "sweeper: overdue": lambda: scheduling.mark_overdue(limit=500),
         "sweeper: events": lambda: scheduling.trim_events(keep=10_000, limit=1000),
         "sweeper: certificates": lambda: scheduling.remove_unused_certificates(limit=500),
-        "sweeper: orphans": lambda: scheduling.serve_orphans(grace_seconds=86_400.0, limit=1),
+        "sweeper: orphans": lambda: scheduling.create_shards_for_orphans(grace_seconds=86_400.0, limit=1),
         "presence": lambda: scheduling.note_controller(seen),
         f"keepalives, a round of {len(beats)}": lambda: store.ownership.renew_sessions(beats, ttl_seconds=TTL_SECONDS),
         "an agent's assignments": lambda: store.ownership.assignments(first, session, work_limit=500),

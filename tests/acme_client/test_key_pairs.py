@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from evenkeel.acme_client.key_pairs import KeyPairs, account_key, certificate_request
 from evenkeel.core.tls.certificates import PrivateKey
-from evenkeel.key_managers.parsing import any_bundle
+from evenkeel.key_managers.parsing import pem_or_pkcs12_bundle
 from tests.key_managers.authority import Key, ec_key, rsa_key
 
 NAMES = ("www.example.org", "example.org")
@@ -19,7 +19,7 @@ def private(key: Key) -> PrivateKey:
 
 async def test_a_new_pair_is_a_self_signed_certificate_that_key_managers_take() -> None:
     pair = await KeyPairs().self_signed(NAMES, days=30)
-    bundle = any_bundle("reference", pair, None)
+    bundle = pem_or_pkcs12_bundle("reference", pair, None)
     assert (bundle.facts.dns_names, bundle.facts.subject, bundle.facts.key_type) == (NAMES, f"CN={NAMES[0]}", "ecdsa")
     assert bundle.facts.key_bits == 256
     assert (await KeyPairs().self_signed(NAMES, days=30)) != pair

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from evenkeel.agent.incarnations import Incarnations
+from evenkeel.agent.incarnations import DeviceIncarnations
 from evenkeel.agent.inventory import (
     AGAIN_SECONDS,
     REPEAT,
@@ -38,15 +38,15 @@ class Looks:
         self.now += seconds
         seen = Observation(configurations=held, devices=devices, lacking=lacking or {})
         self.inventory.observe(seen, self.now)
-        if self.inventory.needs_expected(self.now):
+        if self.inventory.is_expected_list_due(self.now):
             self.asked += 1
-            self.inventory.set_expected(self.expected, self.shown_absent, self.now)
+            self.inventory.compare_with_expected(self.expected, self.shown_absent, self.now)
         return self.inventory.findings()
 
 
 def test_a_device_that_was_restored_before_the_first_look_is_renewed() -> None:
     """The observer before may have gone at the same time; what this process knew of the device tells."""
-    known = Incarnations()
+    known = DeviceIncarnations()
     known.record_and_compare([device(incarnation="1")])
     inventory = Inventory(known)
     inventory.observe(Observation(configurations={}, devices=(device(incarnation="2"),)), 1000.0)
@@ -71,9 +71,9 @@ def test_expected_load_balancer_missing_in_two_observations_is_absent_until_it_i
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x", "lb-2": "y"})
     assert not looks.look({"lb-2": "y"})
-    assert looks.inventory.needs_expected_soon
+    assert looks.inventory.must_confirm_absence_soon
     assert looks.look({"lb-2": "y"}, seconds=1.0) == Findings(absent=("lb-1",))
-    assert not looks.inventory.needs_expected_soon
+    assert not looks.inventory.must_confirm_absence_soon
     assert looks.look({"lb-1": "x", "lb-2": "y"}) == Findings(present=("lb-1",))
     assert not looks.look({"lb-1": "x", "lb-2": "y"})
 
@@ -181,7 +181,7 @@ def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
 def test_load_balancer_missing_on_one_device_in_two_observations_is_reported() -> None:
     looks = Looks("lb-1")
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"})
-    assert looks.inventory.needs_expected_soon
+    assert looks.inventory.must_confirm_absence_soon
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0) == Findings(lacking={"lb-1": "b"})
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0)
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}) == Findings(lacking={"lb-1": "b"})
@@ -204,8 +204,8 @@ def test_a_controller_that_cannot_state_what_is_expected_raises_no_alarm() -> No
     inventory = Inventory()
     for now in (0.0, 5.0, 10.0):
         inventory.observe(Observation(configurations={}, devices=(device(),)), now)
-        assert inventory.needs_expected(now)
-        inventory.set_expected(None, (), now)
+        assert inventory.is_expected_list_due(now)
+        inventory.compare_with_expected(None, (), now)
         assert not inventory.findings()
 
 
@@ -223,5 +223,5 @@ def test_unexpected_load_balancer_is_remembered_since_it_was_found() -> None:
 def test_nothing_is_unexpected_while_nobody_states_what_is_expected() -> None:
     inventory = Inventory()
     inventory.observe(Observation(configurations={"lb-1": "x"}, devices=(device(),)), 1000.0)
-    inventory.set_expected(None, (), 1000.0)
+    inventory.compare_with_expected(None, (), 1000.0)
     assert inventory.unexpected_load_balancers(1000.0) == {}

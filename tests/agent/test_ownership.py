@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.agent import ownership as room
 from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.database_history import DatabaseHistory
-from evenkeel.agent.incarnations import Incarnations
+from evenkeel.agent.incarnations import DeviceIncarnations
 from evenkeel.agent.ownership import Ownership
 from evenkeel.core.control.epochs import ShardEpoch
 from evenkeel.core.devices.device import DeviceFacts, DeviceState
@@ -133,7 +133,7 @@ class Bench:
             rng=random.Random(1),
             request_assignments=self._ask,
             on_device_trouble=lambda: None,
-            incarnations=Incarnations(),
+            incarnations=DeviceIncarnations(),
         )
 
     def _ask(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.agent.service import AgentRefused, AgentService
+from evenkeel.agent.service import AgentMisconfigured, AgentService
 from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.devices.device import DeviceState
@@ -178,7 +178,7 @@ async def test_any_other_refusal_costs_no_session(call: type[m.AnyMessage]) -> N
 
 async def test_a_registration_that_is_refused_ends_it_with_code_and_reason() -> None:
     async with running(Register=m.Refused(code="wrong_driver", reason="environment demo takes haproxy")) as bench:
-        with pytest.raises(AgentRefused, match=r"refused \(wrong_driver\): environment demo takes haproxy"):
+        with pytest.raises(AgentMisconfigured, match=r"refused \(wrong_driver\): environment demo takes haproxy"):
             await bench.task
 
 
@@ -193,14 +193,14 @@ async def test_intervals_that_do_not_fit_the_controllers_session_ttl_end_it(ttl_
     async with running(controllers=False) as bench:
         bench.controllers.ttl_seconds = ttl_seconds
         await bench.controllers.start()
-        with pytest.raises(AgentRefused, match=told):
+        with pytest.raises(AgentMisconfigured, match=told):
             await bench.task
         assert len(bench.controllers.seen(m.EndSession)) == 1
 
 
 async def test_a_live_twin_ends_it_when_patience_is_over() -> None:
     async with running(Register=m.Refused(code="duplicate", reason="another session stands")) as bench:
-        with pytest.raises(AgentRefused, match="another session stands"):
+        with pytest.raises(AgentMisconfigured, match="another session stands"):
             await bench.task
         assert len(bench.controllers.seen(m.Register)) > 1
 
@@ -211,7 +211,7 @@ async def test_devices_that_stay_unfit_end_it_before_it_asks_anybody() -> None:
             return (DeviceState(name="big-1", reachable=True, problem="LTM is not provisioned"),)
 
     async with running(Unfit(NoopMemory())) as bench:
-        with pytest.raises(AgentRefused, match="big-1: LTM is not provisioned"):
+        with pytest.raises(AgentMisconfigured, match="big-1: LTM is not provisioned"):
             await bench.task
         assert bench.controllers.calls == []
 

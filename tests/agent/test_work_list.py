@@ -71,16 +71,16 @@ def test_definition_is_applied_until_anything_casts_doubt_on_it() -> None:
     doubts: list[Callable[[WorkList], None]] = [
         lambda work: work.devices_differ((A,), 1.0, complete=False),
         lambda work: work.rendering_changed((A,), 1.0),
-        lambda work: work.not_applied([definition(A)]),
-        lambda work: work.nothing_applied(),
+        lambda work: work.record_not_applied([definition(A)]),
+        lambda work: work.forget_applied_definitions(),
         lambda work: work.pass_failed(TakenWork(load_balancer_ids=(B,)), 1.0),
-        lambda work: work.outcome_known(applied(A, error="refused"), 1.0),
+        lambda work: work.record_outcome(applied(A, error="refused"), 1.0),
         make_complete_pass,
     ]
     for cast_doubt in doubts:
         work = after_the_first_pass(A)
         work.take()
-        work.outcome_known(applied(A), 0.0)
+        work.record_outcome(applied(A), 0.0)
         assert work.is_applied(definition(A)) and not work.is_applied(definition(A, revision=2))
         cast_doubt(work)
         assert not work.is_applied(definition(A))
@@ -90,10 +90,10 @@ def test_write_of_a_pass_does_not_end_a_doubt_that_arose_during_it() -> None:
     work = after_the_first_pass(A)
     work.take()
     work.devices_differ((A,), 1.0, complete=False)
-    work.outcome_known(applied(A), 1.0)
+    work.record_outcome(applied(A), 1.0)
     assert not work.is_applied(definition(A))
     work.take()
-    work.outcome_known(applied(A), 2.0)
+    work.record_outcome(applied(A), 2.0)
     assert work.is_applied(definition(A))
 
 
@@ -109,13 +109,13 @@ def test_found_work_waits_for_the_retry_of_a_failure_and_a_hint_does_not() -> No
 def test_driver_forgets_its_state_once_after_an_invalidation() -> None:
     work = after_the_first_pass()
     work.devices_differ((), 0.0, complete=False)
-    assert [work.take_cache_drop(), work.take_cache_drop()] == [True, False]
+    assert [work.take_cache_drop_request(), work.take_cache_drop_request()] == [True, False]
 
 
 def test_complete_pass_comes_periodically_and_sooner_if_asked() -> None:
     work = after_the_first_pass()
     assert work.next_due == RESYNC_SECONDS
-    work.resync_by(5.0)
+    work.schedule_resync_by(5.0)
     work.collect_due(4.9)
     assert not work.has_work
     work.collect_due(5.0)
@@ -211,14 +211,14 @@ class World:
         later = to_write[:1] if end == "certificates later" else []
         for one in later:
             self.on_devices.pop(one.load_balancer_id, None)
-        self.work.not_applied(later)
-        self.work.queued_again(later, self.now)
+        self.work.record_not_applied(later)
+        self.work.requeue_services(later, self.now)
         for one in to_write[len(later) :]:
             refused = end == "refused" and one is to_write[-1]
             if refused:
                 self.on_devices.pop(one.load_balancer_id, None)
             outcome = applied(one.load_balancer_id, one.revision, error="no" if refused else "")
-            self.work.outcome_known(outcome, self.now)
+            self.work.record_outcome(outcome, self.now)
         if end == "report lost":
             self.work.pass_failed(taken, self.now)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenkeel.controller.loops import InterruptibleSleep, for_each
+from evenkeel.controller.loops import InterruptibleSleep, for_each_concurrently
 
 
 async def test_a_pause_ends_with_its_time_or_on_request() -> None:
@@ -37,7 +37,7 @@ async def test_no_more_are_done_at_once_than_said() -> None:
         running -= 1
         done.append(number)
 
-    await for_each(range(10), one, at_once=3)
+    await for_each_concurrently(range(10), one, at_once=3)
     assert (most, sorted(done)) == (3, list(range(10)))
 
 
@@ -51,5 +51,5 @@ async def test_all_are_tried_and_the_first_failure_in_order_is_reported() -> Non
             raise ValueError(str(number))
 
     with pytest.raises(ValueError, match=r"^1$"):
-        await for_each(range(4), one, at_once=4)
+        await for_each_concurrently(range(4), one, at_once=4)
     assert sorted(tried) == [0, 1, 2, 3]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evenkeel.controller import scheduler as room
 from evenkeel.controller.hints import Hints
-from evenkeel.controller.scheduler import Scheduler, why_unserved
+from evenkeel.controller.scheduler import Scheduler, takeover_reasons
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control.scheduling import ChangeIndicator, DueSchedulingWork
 from evenkeel.core.control.shards import Placement, Shard, ShardOwner
@@ -230,7 +230,7 @@ def test_why_a_shard_is_given_away_is_the_state_of_its_owner() -> None:
     owners["a"] = "overdue"
     shards = tuple(ShardSnapshot(id=f"of {name}", home="a", acting=name, epoch=1) for name in owners)
     group = GroupSnapshot(agents=(A, silent, stopped, dead), shards=shards)
-    assert why_unserved(group) == {f"of {name}": reason for name, reason in owners.items()}
+    assert takeover_reasons(group) == {f"of {name}": reason for name, reason in owners.items()}
 
 
 async def test_a_mass_takeover_is_committed_in_portions(monkeypatch: Any) -> None:

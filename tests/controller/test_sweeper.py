@@ -38,7 +38,7 @@ class Rows:
     async def forget_removed(self, *, limit: int) -> int:
         return self._remove("removed", limit)
 
-    async def serve_orphans(self, **_: Any) -> None:
+    async def create_shards_for_orphans(self, **_: Any) -> None:
         self.asked["orphans"] += 1
 
 

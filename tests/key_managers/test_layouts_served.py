@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.core.tls.certificates import CertificateBundle, Secret
-from evenkeel.key_managers.parsing import any_bundle, certificate_bundle
+from evenkeel.key_managers.parsing import certificate_bundle, pem_or_pkcs12_bundle
 from tests.key_managers.authority import INTERMEDIATE, ROOT
 from tests.key_managers.parsing.layouts import HOST, LAYOUTS, SITE, WORD, Layout, layouts
 from tests.services.haproxy import binaries
@@ -21,7 +21,7 @@ SECONDS = 60
 def accepted(layout: Layout) -> CertificateBundle:
     word = None if layout.passphrase is None else Secret(layout.passphrase)
     if layout.key is None and not layout.intermediates:
-        return any_bundle("www", Secret(layout.main), word)
+        return pem_or_pkcs12_bundle("www", Secret(layout.main), word)
     key = None if layout.key is None else Secret(layout.key)
     return certificate_bundle("www", layout.main, key, intermediates=layout.intermediates, passphrase=word)
 

@@ -3,16 +3,16 @@
 import pytest
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.key_managers.places import CertificatePlace, checked_place, parse_place
+from evenkeel.key_managers.places import CertificateAddress, checked_certificate_address, parse_certificate_address
 
 
 @pytest.mark.parametrize(("project_id", "name"), [("p1", "www"), ("_-.x", "W.w_w-1"), ("p" * 36, "n" * 100)])
 def test_a_reference_leads_back_to_its_place(project_id: str, name: str) -> None:
-    place = checked_place("vault", project_id, name)
+    place = checked_certificate_address("vault", project_id, name)
 
-    assert place == CertificatePlace(scheme="vault", project_id=project_id, name=name)
-    assert parse_place("vault", place.reference) == place
-    assert parse_place("directory", place.reference) is None
+    assert place == CertificateAddress(scheme="vault", project_id=project_id, name=name)
+    assert parse_certificate_address("vault", place.reference) == place
+    assert parse_certificate_address("directory", place.reference) is None
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,6 @@ def test_a_reference_leads_back_to_its_place(project_id: str, name: str) -> None
     ],
 )
 def test_name_that_could_lead_elsewhere_is_no_place(project_id: str, name: str) -> None:
-    assert parse_place("vault", f"vault://{project_id}/{name}") is None
+    assert parse_certificate_address("vault", f"vault://{project_id}/{name}") is None
     with pytest.raises(Invalid, match=r"field/attribute (project_id|name)\. "):
-        checked_place("vault", project_id, name)
+        checked_certificate_address("vault", project_id, name)

@@ -307,7 +307,7 @@ def _applied_before_device() -> AbstractContextManager[Any]:
 
 
 def _refusals_dropped() -> AbstractContextManager[Any]:
-    real = WorkList.outcome_known
+    real = WorkList.record_outcome
 
     def settled(self: WorkList, outcome: Applied, now: float) -> None:
         real(self, outcome, now)
@@ -317,7 +317,7 @@ def _refusals_dropped() -> AbstractContextManager[Any]:
     @contextmanager
     def both() -> Iterator[None]:
         with (
-            patch.object(WorkList, "outcome_known", settled),
+            patch.object(WorkList, "record_outcome", settled),
             patch.object(ShardWorker, "add_work", lambda self, ids: None),
         ):
             yield

@@ -73,7 +73,7 @@ class _Client:
 
 class ProbedDevice(SimDevice):
     """One process's view of a site whose devices may fall silent. Implements
-    :class:`evenkeel.core.ports.device.Probed`, too."""
+    :class:`evenkeel.core.ports.device.SilentDeviceProber`, too."""
 
     def __init__(self, site: Site, process: Process) -> None:
         super().__init__(site, process)

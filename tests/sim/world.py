@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from evenkeel.agent.service import AgentRefused, AgentService
+from evenkeel.agent.service import AgentMisconfigured, AgentService
 from evenkeel.controller.service import Controller
 from evenkeel.core.control.writes import Change
 from evenkeel.core.kit.errors import BusUnavailable, StoreUnavailable
@@ -127,7 +127,7 @@ class World:
     async def _run(self, process: Process, main: Any) -> None:
         try:
             await main
-        except AgentRefused as error:
+        except AgentMisconfigured as error:
             self.counts["agents refused"] += 1
             self.note("refused", process.name, str(error))
         except asyncio.CancelledError:

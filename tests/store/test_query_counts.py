@@ -208,7 +208,7 @@ CASES: dict[str, Case] = {
     "load balancers on an agent": Case(
         lambda store, it: store.operators.load_balancers_on_agent(AGENT, ListQuery()), 3
     ),
-    "lives of agents": Case(lambda store, it: store.operators.agent_lives(), 1),
+    "lives of agents": Case(lambda store, it: store.operators.agent_liveness(), 1),
     "summary": Case(lambda store, it: store.operators.load_balancer_summary(), 4),
     "shard counts": Case(lambda store, it: store.operators.shard_counts(), 1),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.agent.service import AgentRefused
+from evenkeel.agent.service import AgentMisconfigured
 from evenkeel.core.kit.errors import NotFound
 from tests.system.world import World
 from tests.waiting import eventually
@@ -159,7 +159,7 @@ async def test_a_twin_of_a_living_agent_is_refused_and_disturbs_nothing(world: W
     first = world.tasks["h0"]
     world.duplicate_patience_seconds = 1.0
     twin = await world.begin_agent("h0")
-    with pytest.raises(AgentRefused, match="duplicate"):
+    with pytest.raises(AgentMisconfigured, match="duplicate"):
         await asyncio.wait_for(twin, 60)
     assert not first.done()
     world.tasks["h0"] = first

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from evenkeel.agent.controller_client import ControllerClient
-from evenkeel.agent.incarnations import Incarnations
+from evenkeel.agent.incarnations import DeviceIncarnations
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
@@ -87,7 +87,7 @@ class CommonShardWorker:
         settings: AgentSettings,
         on_device_trouble: Callable[[], None],
         on_device_back: Callable[[], None] = lambda: None,
-        incarnations: Incarnations | None = None,
+        incarnations: DeviceIncarnations | None = None,
     ) -> None:
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
@@ -188,7 +188,7 @@ class CommonShardWorker:
         }
         try:
             seconds = self._settings.status_interval_seconds
-            if self._inventory.needs_expected_soon:
+            if self._inventory.must_confirm_absence_soon:
                 seconds = min(seconds, CONFIRM_SECONDS)
             await asyncio.wait(reasons, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -267,9 +267,9 @@ class CommonShardWorker:
         try:
             # Requested after the observation, never before: a load balancer created in between is expected but not yet
             # missing twice.
-            if inventory.needs_expected(self._clock.monotonic()):
+            if inventory.is_expected_list_due(self._clock.monotonic()):
                 expected, absent = await self._request_expected()
-                inventory.set_expected(expected, absent, self._clock.monotonic())
+                inventory.compare_with_expected(expected, absent, self._clock.monotonic())
             for part in _split_findings(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     if self.writer is not None:  # what load balancers need goes with them

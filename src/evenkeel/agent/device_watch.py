@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.agent.incarnations import Incarnations
+from evenkeel.agent.incarnations import DeviceIncarnations
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.core.ports import Clock, Device
-from evenkeel.core.ports.device import Probed
+from evenkeel.core.ports.device import SilentDeviceProber
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +52,7 @@ class DeviceWatch:
         self._on_change = on_change
         self._on_renewed = on_renewed
         self._certificate_ends = certificate_ends
-        self.incarnations = Incarnations()
+        self.incarnations = DeviceIncarnations()
         self._in_doubt = asyncio.Event()
         self._silent: Mapping[str, str] = {}
         self._checked: tuple[DeviceState, ...] = ()
@@ -125,7 +125,7 @@ class DeviceWatch:
 
     async def _probe_repeatedly(self) -> None:
         device = self._device
-        while isinstance(device, Probed):
+        while isinstance(device, SilentDeviceProber):
             try:
                 silent = await device.probe_silent_devices()
             except Exception:  # one unexpected answer of a device must not end the agent

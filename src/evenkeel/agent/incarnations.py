@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from evenkeel.core.devices.device import DeviceState
 
 
-class Incarnations:
+class DeviceIncarnations:
     """The last known identity of each device, and its incarnation: a value that changes whenever the device may have
     lost configuration, by a restart or a restored backup.
     """
@@ -13,8 +13,8 @@ class Incarnations:
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, str]] = {}
 
-    def copy(self) -> "Incarnations":
-        twin = Incarnations()
+    def copy(self) -> "DeviceIncarnations":
+        twin = DeviceIncarnations()
         # A copy, because whichever watcher records a new incarnation first would hide it from the other.
         twin._known = dict(self._known)
         return twin

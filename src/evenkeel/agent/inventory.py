@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from evenkeel.agent.incarnations import Incarnations
+from evenkeel.agent.incarnations import DeviceIncarnations
 from evenkeel.core.devices.device import Observation
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -51,7 +51,7 @@ class Findings(Value):
         return bool(self.absent or self.present or self.changed or self.lacking or renewed)
 
 
-class RepeatSchedule:
+class LastingDifferenceSchedule:
     """Schedule for reporting lasting differences again, with growing intervals."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class RepeatSchedule:
         return min((at for at, _ in self._waits.values()), default=math.inf)
 
 
-class RepeatOnce:
+class OneTimeRepetition:
     """Schedule for reporting one-time events a second time, ``AGAIN_SECONDS`` after their first report."""
 
     def __init__(self) -> None:
@@ -100,15 +100,15 @@ class RepeatOnce:
 class Inventory:
     """Compares successive observations of one device group, and keeps what is to be reported.
 
-    For each observation call :meth:`observe`, then :meth:`set_expected` if :meth:`needs_expected` is True,
-    then :meth:`findings`.
+    For each observation call :meth:`observe`, then :meth:`compare_with_expected` if :meth:`is_expected_list_due` is
+    True, then :meth:`findings`.
     """
 
-    def __init__(self, incarnations: Incarnations | None = None) -> None:
+    def __init__(self, incarnations: DeviceIncarnations | None = None) -> None:
         """``incarnations``: identities and incarnations of the devices from earlier checks; None: unknown."""
         self._held: Mapping[str, str] | None = None
         self._lacking: Mapping[LoadBalancerId, str] = {}
-        self._incarnations = Incarnations() if incarnations is None else incarnations
+        self._incarnations = DeviceIncarnations() if incarnations is None else incarnations
         self._reached: frozenset[str] | None = None
         self._request_at = 0.0
         self._requested_at = -math.inf
@@ -116,10 +116,10 @@ class Inventory:
         """Load balancers that are expected and were missing in the previous observation."""
         self._absent: set[str] = set()
         """Load balancers reported as absent, or recorded as absent by the controllers."""
-        self._reported_absent = RepeatSchedule()
-        self._reported_lacking = RepeatSchedule()
-        self._reported_changed = RepeatOnce()
-        self._reported_renewed = RepeatOnce()
+        self._reported_absent = LastingDifferenceSchedule()
+        self._reported_lacking = LastingDifferenceSchedule()
+        self._reported_changed = OneTimeRepetition()
+        self._reported_renewed = OneTimeRepetition()
         self._unexpected_since: dict[str, float] = {}
         """Monotonic time since which load balancers on devices have not been expected."""
         self._found = Findings()
@@ -137,9 +137,9 @@ class Inventory:
         same_devices = reached == self._reached and not renewed
         renewed |= self._returned_with_unknown_state(reached)
         changed = self._changed_load_balancers(seen.configurations) if same_devices else ()
-        if renewed or self._has_vanished(seen.configurations):
+        if renewed or self._has_load_balancer_vanished(seen.configurations):
             self._request_at = now
-        self._found = self._due_findings(changed, renewed, self._still_lacking(seen.lacking), now)
+        self._found = self._due_findings(changed, renewed, self._lacking_twice_in_a_row(seen.lacking), now)
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
     def _returned_with_unknown_state(self, reached: frozenset[str]) -> set[str]:
@@ -161,13 +161,13 @@ class Inventory:
         # A load balancer that is new on the devices is no change of an old one.
         return tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
 
-    def _has_vanished(self, held: Mapping[str, str] | None) -> bool:
+    def _has_load_balancer_vanished(self, held: Mapping[str, str] | None) -> bool:
         """Return whether a load balancer of the previous observation is missing now; False if either was not
         observed.
         """
         return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
 
-    def _still_lacking(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
+    def _lacking_twice_in_a_row(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
         """Return the load balancers that are incomplete on devices now and were in the previous observation,
         with what is missing.
         """
@@ -195,7 +195,7 @@ class Inventory:
             ),
         )
 
-    def needs_expected(self, now: float) -> bool:
+    def is_expected_list_due(self, now: float) -> bool:
         """Return whether to request the expected load balancers from controllers now (monotonic seconds). The
         answer has the whole group, so lasting absences need a request only when they end or are due for
         repetition.
@@ -207,7 +207,9 @@ class Inventory:
         # The second term keeps a repetition that is due from requesting the whole list at every observation.
         return now >= max(self._reported_absent.next_due(), self._requested_at + REPEAT.initial_seconds)
 
-    def set_expected(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
+    def compare_with_expected(
+        self, expected: Collection[str] | None, shown_absent: Collection[str], now: float
+    ) -> None:
         """Compare the last observation with the answer of a controller, and add absent and returned load
         balancers to the findings.
 
@@ -254,7 +256,7 @@ class Inventory:
         self._request_at = 0.0
 
     @property
-    def needs_expected_soon(self) -> bool:
+    def must_confirm_absence_soon(self) -> bool:
         """Whether something was missing for the first time, so that the next observation must confirm it
         soon.
         """

@@ -12,7 +12,7 @@ from evenkeel.agent.common_shard import CommonShardWorker
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.hinted_shards import HintedShards
-from evenkeel.agent.incarnations import Incarnations
+from evenkeel.agent.incarnations import DeviceIncarnations
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.plans import PlanService
 from evenkeel.agent.retries import Retries
@@ -51,7 +51,7 @@ class Ownership:
         rng: random.Random,
         request_assignments: Callable[[], None],
         on_device_trouble: Callable[[], None],
-        incarnations: Incarnations,
+        incarnations: DeviceIncarnations,
     ) -> None:
         self._session = session
         self._controllers = controllers
@@ -170,7 +170,7 @@ class Ownership:
             )
             if assignment.shard_id not in self._releasing and not resting:
                 self._start_worker(assignment)
-        elif (writer := _writing_part(entry[0])) is not None:
+        elif (writer := _writing_worker(entry[0])) is not None:
             writer.add_work(assignment.work)
 
     def _start_worker(self, assignment: m.Assignment, definitions: m.InlinedDefinitions | None = None) -> None:
@@ -229,7 +229,7 @@ class Ownership:
 
     def _writing_workers(self) -> Iterator[ShardWorker]:
         for worker, _ in self._workers.values():
-            if (writer := _writing_part(worker)) is not None:
+            if (writer := _writing_worker(worker)) is not None:
                 yield writer
 
     def force_reapply(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
@@ -317,7 +317,7 @@ class Ownership:
         if entry is None:
             return False
         worker = entry[0]
-        writer = _writing_part(worker)
+        writer = _writing_worker(worker)
         match hint:
             case m.ReportAgainHint() | m.ResyncHint() if isinstance(worker, CommonShardWorker):
                 worker.report_all_again()
@@ -402,7 +402,7 @@ class Ownership:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _writing_part(worker: Worker) -> ShardWorker | None:
+def _writing_worker(worker: Worker) -> ShardWorker | None:
     """Return the part of a worker that writes to devices; None if the worker only observes."""
     return worker.writer if isinstance(worker, CommonShardWorker) else worker
 

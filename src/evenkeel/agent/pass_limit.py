@@ -101,12 +101,12 @@ class PassLimit:
         turn = _HeldSlot(slow=slow)
         began = self._clock.monotonic()
         # Whether a pass is slow shows only while it runs; a timer gives its slot away as soon as it is.
-        timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._give_slot_away, turn)
+        timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._release_slot_of_slow_pass, turn)
         try:
             yield
         finally:
             timer.cancel()
-            self._give_slot_back(turn)
+            self._return_slot(turn)
             if self._clock.monotonic() - began >= self._slow_seconds:
                 self._slow.add(key)
             else:
@@ -141,14 +141,14 @@ class PassLimit:
                 self._grant_free_slots()
             raise
 
-    def _give_slot_back(self, turn: _HeldSlot) -> None:
+    def _return_slot(self, turn: _HeldSlot) -> None:
         if turn.counts:
             self._taken[turn.slow] -= 1
         else:
             self._overdue -= 1
         self._grant_free_slots()
 
-    def _give_slot_away(self, turn: _HeldSlot) -> None:
+    def _release_slot_of_slow_pass(self, turn: _HeldSlot) -> None:
         """Free the slot of a pass that turned out to be slow, which continues without one. No effect if the
         partition was known as slow, or if too many passes continue without a slot.
         """

@@ -108,7 +108,7 @@ class Reconciler:
         self._guarded_before = self._guarded
         # The driver's cache is dropped by the pass that reads anew: a pass that was under way when the difference was
         # found has filled it since.
-        if self._work.take_cache_drop():
+        if self._work.take_cache_drop_request():
             self._device.forget(self._project_id)
         async with self._pass_limit.hold_slot(self._shard_id, changed=bool(self._work.unconfirmed)):
             missing = await self._apply_taken_work(taken, span)
@@ -223,7 +223,7 @@ class Reconciler:
         last_is_gone = self._work.update_served(services, complete=complete)
         if last_is_gone:
             # A complete pass removes the partition where this pass cannot: the answer to the report may be lost.
-            self._work.resync_by(self._clock.monotonic() + self._settings.retire_seconds)
+            self._work.schedule_resync_by(self._clock.monotonic() + self._settings.retire_seconds)
         # Before the outcomes are reported, because errors of load balancers name the orphans that may occupy their
         # address.
         if outcome.orphans:
@@ -232,7 +232,7 @@ class Reconciler:
         missing = services_lacking_certificates(services, outcome)
         await self._record_and_report(outcome, outcomes_of_other_services(outcome.outcomes, missing.services))
         if complete and not outcome.lagging and not outcome.left:
-            self._work.complete_succeeded()
+            self._work.complete_pass_succeeded()
         # Only a complete pass gets here without definitions; a device out of reach keeps its partition until it is
         # back.
         if not services and not outcome.lagging and self._session.may_write():
@@ -249,12 +249,12 @@ class Reconciler:
         if await self._fetch_under_lease(None):
             return
         now = self._clock.monotonic()
-        self._work.complete_begun(now)
+        self._work.complete_pass_begun(now)
         try:
             await self._write_and_report((), complete=True)
         except Exception:
             # The load balancers of this pass are settled; this is what has to be repeated.
-            self._work.complete_failed(now)
+            self._work.complete_pass_failed(now)
             raise
 
     async def _apply_to_devices(
@@ -287,7 +287,7 @@ class Reconciler:
         """
         verdict, left = await request_verdict(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
-            self._work.resync_by(self._clock.monotonic() + verdict.again_seconds)
+            self._work.schedule_resync_by(self._clock.monotonic() + verdict.again_seconds)
         # A verdict can never name a load balancer for removal that the devices were not seen to hold as an orphan.
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
         # The lease may have run short during the call.
@@ -315,9 +315,9 @@ class Reconciler:
         self._guarded = False
         if retirement.lagging:
             self.note_unreachable(retirement.lagging)
-            self._work.complete_failed(self._clock.monotonic())
+            self._work.complete_pass_failed(self._clock.monotonic())
         else:
-            self._work.complete_succeeded()
+            self._work.complete_pass_succeeded()
         return True
 
     async def _apply_missing_certificates(self, missing: MissingCertificates) -> None:
@@ -328,12 +328,12 @@ class Reconciler:
         """
         # Otherwise a repeated hint for one of them would be answered from memory, although a device lacks its
         # certificates.
-        self._work.not_applied(missing.services)
+        self._work.record_not_applied(missing.services)
         supply = await self._certificates.fetch(missing)
-        self._work.queued_again(supply.later, self._clock.monotonic())
+        self._work.requeue_services(supply.later, self._clock.monotonic())
         self._record_outcomes(supply.refused)
         await self._client.report(supply.refused)
-        self._work.retried_later(supply.unanswered, self._clock.monotonic())
+        self._work.retry_services_later(supply.unanswered, self._clock.monotonic())
         await self._report_waiting(supply.unanswered, supply.reason)
         if not supply.ready:
             return
@@ -341,7 +341,7 @@ class Reconciler:
         async with self._pass_limit.hold_slot(self._shard_id):
             # The wait for contents and for a slot may have outlived the lease.
             if not self._session.may_write():
-                self._work.queued_again(supply.ready, self._clock.monotonic())
+                self._work.requeue_services(supply.ready, self._clock.monotonic())
                 return
             with self._mark_writing():
                 outcome = await self._apply_to_devices(supply.ready, certificates=supply.contents)
@@ -361,9 +361,9 @@ class Reconciler:
         if result.lagging:
             # After _record_outcomes, which recorded the outcomes as applied: the lagging devices hold none of them.
             self._log.warning("devices are not up to date", devices=result.lagging)
-            self._work.nothing_applied()
+            self._work.forget_applied_definitions()
         if result.lagging or result.left:
-            self._work.complete_failed(self._clock.monotonic())
+            self._work.complete_pass_failed(self._clock.monotonic())
         with tracer().span("report"):
             await self._report_outcomes(outcomes)
         REPAIRED.inc(len(result.repaired))
@@ -389,7 +389,7 @@ class Reconciler:
                         request_id=request_ids_text((outcome.change_id,)),
                     )
                 self._reasons.forget((outcome.load_balancer_id,))
-            self._work.outcome_known(outcome, now)
+            self._work.record_outcome(outcome, now)
 
     async def _report_outcomes(self, outcomes: tuple[Applied, ...]) -> None:
         """Report outcomes to controllers. If the database does not know some of the load balancers, a
@@ -415,7 +415,7 @@ class Reconciler:
         await self._report_waiting(self.trying, reason)
 
     async def _report_waiting(self, services: tuple[ServiceDefinition, ...], reason: str) -> None:
-        waiting = self._reasons.not_yet_reported(services, reason, self._work.unconfirmed)
+        waiting = self._reasons.services_without_reported_reason(services, reason, self._work.unconfirmed)
         try:
             await self._client.report(
                 tuple(

@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 HINT_CONCURRENCY = 4
 
 
-class AgentRefused(EvenKeelError):
+class AgentMisconfigured(EvenKeelError):
     """The agent can never serve with this configuration; the text states the error and what is expected."""
 
 
@@ -109,7 +109,7 @@ class AgentService:
         self._stop.set()
 
     async def run(self) -> None:
-        """Serve until :meth:`stop`, in one session after another. Raises :class:`AgentRefused` if the
+        """Serve until :meth:`stop`, in one session after another. Raises :class:`AgentMisconfigured` if the
         devices, the registration or the intervals do not allow it.
         """
         # Before the session is opened: an agent whose devices do not meet the requirements must not be given shards.
@@ -167,17 +167,17 @@ class AgentService:
 
     async def _check_devices(self) -> None:
         """Wait until the devices meet the requirements, and measure their capacity. Raises
-        :class:`AgentRefused` if they do not meet them in time.
+        :class:`AgentMisconfigured` if they do not meet them in time.
         """
         try:
             await self._devices.wait_until_fit()
         except DevicesUnfit as error:
-            raise AgentRefused(str(error)) from error
+            raise AgentMisconfigured(str(error)) from error
         await self._gauge.measure()  # sent with the registration: the group has its limits from the start
 
     async def _run_session(self) -> None:
         """Open a session, serve its shards, and end it; returns when the session is lost or the agent stops.
-        Raises :class:`AgentRefused`.
+        Raises :class:`AgentMisconfigured`.
         """
         session = Session(
             SessionId(self._new_id()),
@@ -194,11 +194,11 @@ class AgentService:
             if not await self._run_unless_stopped(session.open()):
                 return
         except CallRefused as error:
-            raise AgentRefused(f"registration refused ({error.code}): {error}") from error
+            raise AgentMisconfigured(f"registration refused ({error.code}): {error}") from error
         # Checked only now, because the TTL is the controllers' option and comes with the session.
         if problem := interval_problem(self._settings, session.ttl_seconds):
             await self._end_session(session)
-            raise AgentRefused(problem)
+            raise AgentMisconfigured(problem)
         SESSIONS.inc()
         self._session = session
         log.info("session open", session=session.id, agent=self._settings.agent_id)
@@ -231,7 +231,7 @@ class AgentService:
         try:
             # One lost session ends all of these tasks at once; the loop in run() then opens another one.
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._end_on_stop(session, ownership))
+                group.create_task(self._end_session_on_stop(session, ownership))
                 group.create_task(self._announce_presence(session))
                 group.create_task(self._send_keepalives(session, ownership, group))
                 group.create_task(assignments.read_all_when_requested())
@@ -247,7 +247,7 @@ class AgentService:
             self._ownership = self._session = None
             await ownership.end_workers(graceful=False)
 
-    async def _end_on_stop(self, session: Session, ownership: Ownership) -> None:
+    async def _end_session_on_stop(self, session: Session, ownership: Ownership) -> None:
         await self._stop.wait()
         # Writes end before the session does: after it, controllers give the shards to others at once.
         await ownership.end_workers(graceful=True)

@@ -22,11 +22,11 @@ def mark_unconfirmed_standbys(services: Iterable[ServiceDefinition], outcome: Pa
     return replace(
         outcome,
         outcomes=tuple(
-            _mark_waiting(one, reason) if one.load_balancer_id in standbys and not one.error else one
+            _outcome_with_waiting_reason(one, reason) if one.load_balancer_id in standbys and not one.error else one
             for one in outcome.outcomes
         ),
     )
 
 
-def _mark_waiting(one: Applied, reason: str) -> Applied:
+def _outcome_with_waiting_reason(one: Applied, reason: str) -> Applied:
     return replace(one, error=reason, waiting=True)

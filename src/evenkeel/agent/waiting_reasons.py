@@ -13,7 +13,7 @@ class WaitingReasons:
     def __init__(self) -> None:
         self._reported: dict[LoadBalancerId, tuple[Identity, str]] = {}
 
-    def not_yet_reported(
+    def services_without_reported_reason(
         self, services: Iterable[ServiceDefinition], reason: str, unconfirmed: Set[LoadBalancerId]
     ) -> tuple[ServiceDefinition, ...]:
         """Return the definitions, of those with an unconfirmed change, for which this reason was not reported

@@ -138,7 +138,7 @@ class WorkList:
         """Queue load balancers whose unchanged definitions the driver renders differently now, even after a recent
         failure.
         """
-        self._cast_doubt(load_balancer_ids)
+        self._mark_unconfirmed(load_balancer_ids)
         self._queue_without_delay(load_balancer_ids, now)
 
     def devices_differ(self, load_balancer_ids: Collection[LoadBalancerId], now: float, *, complete: bool) -> None:
@@ -147,7 +147,7 @@ class WorkList:
         cached state of the partition becomes void.
         """
         self._must_forget = True
-        self._cast_doubt(load_balancer_ids)
+        self._mark_unconfirmed(load_balancer_ids)
         self._queue_unless_retried(load_balancer_ids, now)
         self._complete = self._complete or complete
 
@@ -161,7 +161,7 @@ class WorkList:
         # A retried complete pass replaces the periodic one.
         if now >= self._next_resync or COMPLETE in due:
             self._complete = True
-            self.complete_begun(now)
+            self.complete_pass_begun(now)
         self._queued.update((LoadBalancerId(key) for key in due if key != COMPLETE), now)
 
     @property
@@ -190,7 +190,7 @@ class WorkList:
         self._queued.difference_update(taken)
         return TakenWork(load_balancer_ids=taken)
 
-    def take_cache_drop(self) -> bool:
+    def take_cache_drop_request(self) -> bool:
         """Return whether the driver must drop its cached state of the partition before this pass, and clear
         that request.
         """
@@ -226,7 +226,7 @@ class WorkList:
         self._served.difference_update(service.load_balancer_id for service in services if service.deleted)
         return had_any and not self._served
 
-    def outcome_known(self, outcome: Applied, now: float) -> None:
+    def record_outcome(self, outcome: Applied, now: float) -> None:
         """Record the final outcome of a pass for one load balancer; a failed one is queued for a retry."""
         load_balancer_id = outcome.load_balancer_id
         if outcome.error:
@@ -240,21 +240,21 @@ class WorkList:
         self._unconfirmed.discard(load_balancer_id)
         self.retries.record_success(load_balancer_id)
 
-    def queued_again(self, services: Iterable[ServiceDefinition], now: float) -> None:
+    def requeue_services(self, services: Iterable[ServiceDefinition], now: float) -> None:
         """Record that load balancers of this pass are queued for the next one, without delay."""
         self._queued.update((service.load_balancer_id for service in services), now)
 
-    def retried_later(self, services: Iterable[ServiceDefinition], now: float) -> None:
+    def retry_services_later(self, services: Iterable[ServiceDefinition], now: float) -> None:
         """Queue load balancers of this pass for a retry, because content that they need did not arrive."""
         for service in services:
             self.retries.record_failure(service.load_balancer_id, now)
 
-    def not_applied(self, services: Iterable[ServiceDefinition]) -> None:
+    def record_not_applied(self, services: Iterable[ServiceDefinition]) -> None:
         """Record that a device does not hold these definitions, so that a repeated hint applies them again."""
         for service in services:
             self._applied.pop(service.load_balancer_id, None)
 
-    def nothing_applied(self) -> None:
+    def forget_applied_definitions(self) -> None:
         """Record that some device may hold something else than was written, so that no definition counts as
         applied.
         """
@@ -268,15 +268,15 @@ class WorkList:
         for key in taken.retry_keys:
             self.retries.record_failure(key, now)
 
-    def complete_failed(self, now: float) -> None:
+    def complete_pass_failed(self, now: float) -> None:
         """Queue a complete pass for a retry: a device was left out, or something unexpected was left on it."""
         self.retries.record_failure(COMPLETE, now)
 
-    def complete_begun(self, now: float) -> None:
+    def complete_pass_begun(self, now: float) -> None:
         """Record that a complete pass begins; the next periodic one is due a full interval later."""
         self._next_resync = now + self._resync_interval()
 
-    def complete_succeeded(self) -> None:
+    def complete_pass_succeeded(self) -> None:
         """Forget failures of complete passes, and a retry that is due for them."""
         self.retries.record_success(COMPLETE)
 
@@ -286,13 +286,13 @@ class WorkList:
         """
         self._unconfirmed &= self._queued
 
-    def resync_by(self, at: float) -> None:
+    def schedule_resync_by(self, at: float) -> None:
         """Move the periodic complete pass to ``at`` if it is due later."""
         self._next_resync = min(self._next_resync, at)
 
     # -- parts of transitions
 
-    def _cast_doubt(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
+    def _mark_unconfirmed(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
         self._in_doubt.update(load_balancer_ids)
         for load_balancer_id in load_balancer_ids:
             self._applied.pop(load_balancer_id, None)

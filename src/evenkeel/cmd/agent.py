@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import structlog
 from oslo_config import cfg
 
-from evenkeel.agent.service import AgentRefused, AgentService
+from evenkeel.agent.service import AgentMisconfigured, AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.bus.access import AgentAccess
@@ -95,7 +95,7 @@ def main() -> int:
         asyncio.run(run(conf))
     except ValueError as error:
         return print_refusal(NAME, error, conf)
-    except AgentRefused as error:
+    except AgentMisconfigured as error:
         log.error("agent refused", reason=str(error))
         return 3
     return 0
@@ -103,7 +103,7 @@ def main() -> int:
 
 async def run(conf: cfg.ConfigOpts) -> None:
     """Create all parts and serve until stopped. Raises :class:`ValueError` with all problems of the
-    configuration, and :class:`AgentRefused`.
+    configuration, and :class:`AgentMisconfigured`.
     """
     parts = open_parts(conf)
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}

@@ -5,7 +5,7 @@ controller that dies in between leaves ports with the other program's marks, whi
 repeating the adoption marks them, and they are deleted with the shard's networks either way.
 """
 
-from evenkeel.controller.loops import for_each
+from evenkeel.controller.loops import for_each_concurrently
 from evenkeel.core.devices.adoption import FoundAddress
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.networking.network import PortClaim
@@ -43,7 +43,7 @@ class Adoptions:
             # Stored before the ports are marked: a mark alone does not show which shard a port belongs to.
             adopted = await self._ownership.adopt_networks(call, ports)
             if self._network is not None:
-                await for_each(adopted.ports, self._network.adopt_port, at_once=PORTS_AT_ONCE)
+                await for_each_concurrently(adopted.ports, self._network.adopt_port, at_once=PORTS_AT_ONCE)
         except NetworkUnavailable as error:
             raise Conflict(f"{error}; repeat the adoption when the network service is back") from error
         return m.NetworksAdopted(

@@ -163,7 +163,7 @@ class Callbacks:
 
     async def _read_services(self, call: m.GetServices) -> m.ServiceDefinitions:
         found = await self._definitions.read(call, limit=min(call.limit, MAX_SERVICES_PER_ANSWER))
-        kept = self._services_that_fit(found.services, self._largest_bytes(takes_parts=call.takes_parts))
+        kept = self._services_that_fit(found.services, self._answer_bytes_max(takes_parts=call.takes_parts))
         # What was cut off here is requested again, after the last one that was sent.
         more = found.more or len(kept) < len(found.services)
         return replace(found, services=kept, more=more)
@@ -179,7 +179,7 @@ class Callbacks:
         sent = (within_message_size(service, largest_bytes) for service in services)
         return next(split_by_size(sent, max_bytes=max_bytes, max_values=MAX_SERVICES_PER_ANSWER), ())
 
-    def _largest_bytes(self, *, takes_parts: bool) -> int:
+    def _answer_bytes_max(self, *, takes_parts: bool) -> int:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
     async def _record_observation(self, report: m.ReportStatus) -> m.ReportReceipt:

@@ -85,7 +85,7 @@ class CertificateCallback:
                 sealed[one.sha256] = found
             else:
                 problems[one.sha256] = _problem_text(one.reference, found)
-        return self._answer_that_fits(call, sealed, problems)
+        return self._answer_within_message_size(call, sealed, problems)
 
     async def _read_all(
         self, call: m.GetCertificates, reader: CertificateReader, key_manager: KeyManager
@@ -111,9 +111,9 @@ class CertificateCallback:
             late = [task for task in tasks if not task.done()]
             for task in late:
                 task.cancel()
-        return [(one, self._box_or_problem(task, one, call)) for task, one in tasks.items()]
+        return [(one, self._sealed_content_or_problem(task, one, call)) for task, one in tasks.items()]
 
-    def _box_or_problem(
+    def _sealed_content_or_problem(
         self, task: asyncio.Task[bytes], one: ReadableCertificate, call: m.GetCertificates
     ) -> bytes | str:
         if not task.done() or task.cancelled():
@@ -152,7 +152,7 @@ class CertificateCallback:
             raise _ContentUnavailable("its content was renewed a moment ago; the new one follows")
         return found.content
 
-    def _answer_that_fits(
+    def _answer_within_message_size(
         self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]
     ) -> m.Certificates:
         """Build the answer with as many boxes as fit into a message; the others become problems."""

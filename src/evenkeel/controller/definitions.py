@@ -84,7 +84,7 @@ class DefinitionReader:
                 lacking: Problems = dict.fromkeys(found.needs.ports, NO_PORTS)
                 if not lacking:
                     return found.page
-            elif not (needs := _needs_not_queried(found.needs, asked)):
+            elif not (needs := _requests_not_yet_made(found.needs, asked)):
                 return found.page
             else:
                 lacking = await self._query_network(self._network, call.shard_id, needs, until)
@@ -131,11 +131,13 @@ class DefinitionReader:
         ids = frozenset().union(*wanted.values())
         if not ids:
             return {}
-        facts, reason = await _network_answer(lambda: network.read_facts(ids), until)
+        facts, reason = await _network_answer_or_reason(lambda: network.read_facts(ids), until)
         if facts is None:
             return dict.fromkeys(wanted, reason)
         await self._attachments.store_facts(facts.subnets)
-        return _first_reasons({id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused)
+        return _first_reason_by_load_balancer(
+            {id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused
+        )
 
     async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]], until: float) -> None:
         """Query and store the hosts of members, pairs of (network id, address). Members that are not found
@@ -149,7 +151,7 @@ class DefinitionReader:
             by_network.setdefault(network_id, set()).add(address)
         wanted = sorted(by_network.items())
         for place, (network_id, addresses) in enumerate(wanted):
-            hosts, reason = await _network_answer(partial(network.find_hosts, network_id, addresses), until)
+            hosts, reason = await _network_answer_or_reason(partial(network.find_hosts, network_id, addresses), until)
             if hosts is None:
                 # This network and all after it: the time is over for them, too.
                 late = dict(wanted[place:])
@@ -176,7 +178,7 @@ class DefinitionReader:
         # Late tasks are not cancelled: a request may already have created the port, and the next call finds it stored.
         await asyncio.wait(tasks.values(), timeout=max(0.0, left_seconds))
         reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
-        return _first_reasons(wanted, reasons)
+        return _first_reason_by_load_balancer(wanted, reasons)
 
     def _port_creation_task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
         key = shard_id, port
@@ -215,7 +217,7 @@ class DefinitionReader:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
+async def _network_answer_or_reason(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
     """Return (answer of the network service, empty text), or (None, reason) if it is unavailable or does not
     answer until ``until`` (seconds of the loop's clock).
     """
@@ -228,7 +230,7 @@ async def _network_answer(ask: Callable[[], Awaitable[T]], until: float) -> tupl
         return None, str(error)
 
 
-def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mapping[T, str]) -> Problems:
+def _first_reason_by_load_balancer(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mapping[T, str]) -> Problems:
     """Return, by load balancer, the reason of the first of its ``wanted`` items that has one; load balancers
     without a reason are left out.
     """
@@ -236,7 +238,7 @@ def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mappin
     return {id_: each[0] for id_, each in found.items() if each}
 
 
-def _needs_not_queried(needs: NetworkRequestsNeeded, asked: set[object]) -> NetworkRequestsNeeded:
+def _requests_not_yet_made(needs: NetworkRequestsNeeded, asked: set[object]) -> NetworkRequestsNeeded:
     """Return the needs without the subnets and members in ``asked``, and add these to ``asked``; ports are
     always kept.
     """

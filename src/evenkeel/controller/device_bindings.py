@@ -4,7 +4,7 @@
 
 import structlog
 
-from evenkeel.controller.loops import for_each
+from evenkeel.controller.loops import for_each_concurrently
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.network import RETRY, DeviceBinding, PortOptions
 from evenkeel.core.ports import AttachmentStore, Network
@@ -28,7 +28,7 @@ class DeviceBindings:
         later.
         """
         due = await self._store.take_due_bindings(limit=PORTS_PER_LOOK, backoff=RETRY)
-        await for_each(due, self._bind_port, at_once=PORTS_AT_ONCE)
+        await for_each_concurrently(due, self._bind_port, at_once=PORTS_AT_ONCE)
 
     async def _bind_port(self, claim_id: str) -> None:
         latest: DeviceBinding | None = await self._store.find_binding(claim_id)

@@ -28,7 +28,7 @@ class InterruptibleSleep:
         self._over.clear()
 
 
-async def for_each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_once: int) -> None:
+async def for_each_concurrently(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_once: int) -> None:
     """Call ``do`` for all items, ``at_once`` at a time. After all calls have ended, the first failure, in
     order of the items, is raised.
     """

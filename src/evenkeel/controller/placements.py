@@ -106,7 +106,7 @@ class Placements:
         try:
             shard = await self._shard_with_capacity(tenant) if looks else None
             if shard is None:
-                await self._place_by_decision(tenant, taken[0])
+                await self._place_by_scheduler(tenant, taken[0])
                 # Read again: the decision just made may have created the shard for the others.
                 shard = await self._shard_with_capacity(tenant) if len(taken) > 1 else None
                 taken = taken[1:]
@@ -123,7 +123,7 @@ class Placements:
                 # Not joined: placed by another controller, deleted, or for a shard that is gone; the decision finds out
                 # which.
                 left.append(each)
-        await asyncio.gather(*(self._place_by_decision(tenant, each) for each in left))
+        await asyncio.gather(*(self._place_by_scheduler(tenant, each) for each in left))
 
     async def _shard_with_capacity(self, tenant: _TenantKey) -> ShardWithCapacity | None:
         async with self._turns:
@@ -144,7 +144,7 @@ class Placements:
                 self._hints.notify_work(joined.owner, id_, inlined_definition(placed))
         return set(joined.revisions)
 
-    async def _place_by_decision(self, tenant: _TenantKey, waiting: _WaitingPlacement) -> None:
+    async def _place_by_scheduler(self, tenant: _TenantKey, waiting: _WaitingPlacement) -> None:
         try:
             async with self._turns:
                 await self._scheduler.place(waiting.change, tenant.project_id)

@@ -8,7 +8,7 @@ Neutron is still processing, so "nothing found" counts only :data:`LATE_SECONDS`
 
 import structlog
 
-from evenkeel.controller.loops import for_each
+from evenkeel.controller.loops import for_each_concurrently
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.networking.network import RETRY, DueClaim
 from evenkeel.core.ports import ClaimStore, Network
@@ -34,7 +34,7 @@ class PortReleases:
         to delete is tried again later.
         """
         due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
-        await for_each(due, self._release_port, at_once=RELEASES_AT_ONCE)
+        await for_each_concurrently(due, self._release_port, at_once=RELEASES_AT_ONCE)
 
     async def _release_port(self, due: DueClaim) -> None:
         claim = due.claim

@@ -8,7 +8,7 @@ taken by one.
 import structlog
 
 from evenkeel.controller.driver import Driver
-from evenkeel.controller.loops import for_each
+from evenkeel.controller.loops import for_each_concurrently
 from evenkeel.core.kit.errors import CertificateError
 from evenkeel.core.ports import KeyManager, RenewalStore
 from evenkeel.core.ports.certificate_contents import read_certificate
@@ -40,7 +40,7 @@ class Renewals:
         await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
         for _ in range(PAGES_PER_LOOK):
             due = await self._store.take_due(limit=DUE_PER_PAGE)
-            await for_each(due, self._read_reference, at_once=READS_AT_ONCE)
+            await for_each_concurrently(due, self._read_reference, at_once=READS_AT_ONCE)
             if len(due) < DUE_PER_PAGE:
                 return
 

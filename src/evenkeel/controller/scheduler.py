@@ -75,7 +75,7 @@ class Scheduler:
         """The newest change indicator, whose read began at ``_indicator_at``; None before the first read."""
         self._indicator_at = 0.0
 
-    def _choose_any(self, equals: Sequence[T]) -> T:
+    def _choose_at_random(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
 
     def wake(self) -> None:
@@ -117,10 +117,10 @@ class Scheduler:
             settle_seconds=self._settings.settle_seconds,
             load_balancer_id=load_balancer_id,
         )
-        group = choose_group(groups, self._choose_any)
-        home = choose_home(group.agents, self._choose_any) if group else None
+        group = choose_group(groups, self._choose_at_random)
+        home = choose_home(group.agents, self._choose_at_random) if group else None
         if group is None or (home is None and not group.keeps_tenant):
-            return why_unplaced(environment, groups), all(group.in_zone for group in groups)
+            return reason_for_no_placement(environment, groups), all(group.in_zone for group in groups)
         home_id = None if home is None else home.id
         placement = await self._scheduling.place(load_balancer_id, environment, project_id, group.number, home_id)
         if placement is not None:
@@ -144,7 +144,7 @@ class Scheduler:
             epoch=shard.epoch,
             handover_to=shard.handover_to,
         )
-        handover = plan_failover(group, view, self._choose_any)
+        handover = plan_failover(group, view, self._choose_at_random)
         return handover is not None and await self._start_handover(handover, "failover", rebind=True)
 
     async def tick(self) -> None:
@@ -265,14 +265,14 @@ class Scheduler:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
         await self._assign_shards(group)
         # Planned on the snapshot from before the assignments; the epoch in each step makes outdated ones fail.
-        leaving = plan_evacuation(group, self._choose_any, at_once=self._settings.handovers_at_once)
+        leaving = plan_evacuation(group, self._choose_at_random, at_once=self._settings.handovers_at_once)
         reason = "leaving" if leaving else "failback"
         for move in leaving or plan_return_home(group, at_once=self._settings.handbacks_at_once):
             await self._start_handover(move, reason)
 
     async def _assign_shards(self, group: GroupSnapshot) -> None:
-        steps = plan_assignments(group, self._choose_any)
-        reasons = why_unserved(group) if steps else {}
+        steps = plan_assignments(group, self._choose_at_random)
+        reasons = takeover_reasons(group) if steps else {}
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
@@ -293,7 +293,7 @@ class Scheduler:
         return True
 
 
-def why_unserved(group: GroupSnapshot) -> dict[ShardId, str]:
+def takeover_reasons(group: GroupSnapshot) -> dict[ShardId, str]:
     """Return, for each shard of the group, why it would be taken from its present agent: a reason label of
     :data:`SHARD_TRANSITIONS`.
     """
@@ -312,13 +312,13 @@ def _takeover_reason(owner: AgentSnapshot | None) -> str:
     return "silent" if owner.silent else "stopped"
 
 
-def why_unplaced(environment: str, groups: Sequence[PlacementGroup]) -> str:
+def reason_for_no_placement(environment: str, groups: Sequence[PlacementGroup]) -> str:
     """Return why no group of the environment can take a load balancer now (human-readable)."""
     if not groups:
         return f"waiting: no agent has registered in environment {environment}"
     in_zone = [group for group in groups if group.in_zone]
     if len(in_zone) < len(groups):
-        return _why_not_in_zone(environment, in_zone)
+        return _reason_zone_is_unavailable(environment, in_zone)
     live = [group for group in groups if any(agent.eligible for agent in group.agents)]
     if not live:
         return f"waiting: no agent of environment {environment} is up"
@@ -327,7 +327,7 @@ def why_unplaced(environment: str, groups: Sequence[PlacementGroup]) -> str:
     return f"waiting: no eligible device group in environment {environment}"
 
 
-def _why_not_in_zone(environment: str, groups: Sequence[PlacementGroup]) -> str:
+def _reason_zone_is_unavailable(environment: str, groups: Sequence[PlacementGroup]) -> str:
     """Return the reason, for users, why a load balancer cannot be placed in the device group of its
     availability zone. ``groups``: that group; empty if no agent has registered in it.
     """

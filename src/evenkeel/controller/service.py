@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AwaitedCertificates
+from evenkeel.controller.acme import AcmeDependencies, AcmeIssuing, AwaitedCertificates
 from evenkeel.controller.acme.waits import LOOK_SECONDS
 from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.adoptions import Adoptions
@@ -51,9 +51,9 @@ LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 UNANSWERED_SECONDS = 5.0
 """Delay before the network service is queried again after it did not answer."""
-FACTS_LOOKS = 10
+NETWORK_FACTS_POLLS_PER_INTERVAL = 10
 """Number of polls within the interval at which facts of networks are read again."""
-SEARCH_LOOKS = 10
+PORT_SEARCH_POLLS_PER_INTERVAL = 10
 """Number of polls within the interval at which ports are searched for."""
 
 
@@ -78,7 +78,7 @@ class Controller:
         presence: Presence | None = None,
         certificates: ReadCertificates | None = None,
         notifications: Notifications | None = None,
-        acme: AcmeParts | None = None,
+        acme: AcmeDependencies | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -98,7 +98,7 @@ class Controller:
             network,
             settings,
             self._hints.notify_change,
-            on_unanswered=self._read_facts_soon,
+            on_unanswered=self._schedule_network_facts_read,
         )
         self._callbacks = Callbacks(
             store.ownership,
@@ -109,7 +109,7 @@ class Controller:
             definitions=self._definitions,
             adoptions=Adoptions(store.ownership, store.tenants, network),
             on_unserved=self._scheduler.wake,
-            on_moved=self._read_facts_now,
+            on_moved=self._read_network_facts,
             on_departure=self._failure_detector.note_departure,
         )
         self._releases: list[PortReleases] = []
@@ -182,9 +182,11 @@ class Controller:
             pause = self._make_pause(lambda: settings.release_interval_seconds)
             loops.append(self._repeat_work(pause, self._bindings.bind_due, "ports of devices' addresses"))
         if self._facts is not None:
-            loops.append(self._repeat_work(self._wait_until_facts_are_due, self._facts.read_due, "facts of networks"))
+            loops.append(
+                self._repeat_work(self._wait_until_network_facts_are_due, self._facts.read_due, "facts of networks")
+            )
         if self._search is not None:
-            pause = self._make_pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
+            pause = self._make_pause(lambda: settings.port_search_seconds / PORT_SEARCH_POLLS_PER_INTERVAL)
             loops.append(self._repeat_work(pause, self._search.query_due, "lost ports of VIPs"))
         if self._renewals is not None:
             pause = self._make_pause(lambda: settings.renewal_interval_seconds)
@@ -238,19 +240,21 @@ class Controller:
         if self._ports is not None:
             await self._ports.pause(self._add_jitter(self._settings.release_interval_seconds))
 
-    async def _wait_until_facts_are_due(self) -> None:
+    async def _wait_until_network_facts_are_due(self) -> None:
         if self._facts is not None:
-            await self._facts.pause(self._add_jitter(self._settings.network_facts_seconds / FACTS_LOOKS))
+            await self._facts.pause(
+                self._add_jitter(self._settings.network_facts_seconds / NETWORK_FACTS_POLLS_PER_INTERVAL)
+            )
 
-    def _read_facts_now(self) -> None:
+    def _read_network_facts(self) -> None:
         if self._facts is not None:
             self._facts.wake()
 
-    def _read_facts_soon(self) -> None:
+    def _schedule_network_facts_read(self) -> None:
         """Schedule another read of facts of networks in :data:`UNANSWERED_SECONDS`, because the network service
         has just not answered.
         """
-        asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._read_facts_now)
+        asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._read_network_facts)
 
     def _make_pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._add_jitter(seconds()))

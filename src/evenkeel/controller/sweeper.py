@@ -40,7 +40,7 @@ class Sweeper:
         await self._remove_obsolete_rows()
         if self._settings.orphan_grace_seconds:
             grace_seconds = self._settings.orphan_grace_seconds
-            await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
+            await self._scheduling.create_shards_for_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
 
     async def _remove_obsolete_rows(self) -> None:
         scheduling, kept = self._scheduling, self._settings.events_kept

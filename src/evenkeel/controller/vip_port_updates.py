@@ -7,7 +7,7 @@ the controller died or the network service was unavailable, any controller retri
 
 import structlog
 
-from evenkeel.controller.loops import InterruptibleSleep, for_each
+from evenkeel.controller.loops import InterruptibleSleep, for_each_concurrently
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.network import RETRY, MissingVipPort, PortOptions, PortToUpdate
@@ -53,7 +53,7 @@ class VipPortUpdates:
         # Taken before the work, so that a change that arrives during it is not lost.
         changed, self._changed = self._changed, set()
         due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
-        await for_each(sorted({*changed, *due}), self._update_port, at_once=PORTS_AT_ONCE)
+        await for_each_concurrently(sorted({*changed, *due}), self._update_port, at_once=PORTS_AT_ONCE)
 
     async def _update_port(self, load_balancer_id: LoadBalancerId) -> None:
         for _ in range(ROUNDS):

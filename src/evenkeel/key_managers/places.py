@@ -16,7 +16,7 @@ _PROJECT_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,35}")
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class CertificatePlace(Value):
+class CertificateAddress(Value):
     """Address of one certificate, CA bundle or revocation list in a key manager."""
 
     scheme: str
@@ -30,7 +30,7 @@ class CertificatePlace(Value):
         return f"{self.scheme}://{self.project_id}/{self.name}"
 
 
-def list_with_limit(places: Iterator[CertificatePlace]) -> list[CertificatePlace]:
+def list_with_limit(places: Iterator[CertificateAddress]) -> list[CertificateAddress]:
     """Return ``places`` as a list, in the same order. Raises :class:`Invalid` for more than
     :data:`LISTED_MAX`.
     """
@@ -41,7 +41,7 @@ def list_with_limit(places: Iterator[CertificatePlace]) -> list[CertificatePlace
     return found
 
 
-def parse_place(scheme: str, reference: str) -> CertificatePlace | None:
+def parse_certificate_address(scheme: str, reference: str) -> CertificateAddress | None:
     """Return the place that a reference names; None if it is no valid reference of this scheme. Neither part
     can contain a path separator, so the place is always inside the project's folder.
     """
@@ -49,7 +49,7 @@ def parse_place(scheme: str, reference: str) -> CertificatePlace | None:
     project_id, slash, name = reference.removeprefix(start).partition("/")
     if not (reference.startswith(start) and slash and _PROJECT_PATTERN.fullmatch(project_id) and is_valid_name(name)):
         return None
-    return CertificatePlace(scheme=scheme, project_id=project_id, name=name)
+    return CertificateAddress(scheme=scheme, project_id=project_id, name=name)
 
 
 def is_valid_name(name: str) -> bool:
@@ -57,7 +57,7 @@ def is_valid_name(name: str) -> bool:
     return _NAME_PATTERN.fullmatch(name) is not None
 
 
-def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
+def checked_certificate_address(scheme: str, project_id: str, name: str) -> CertificateAddress:
     """Return the place of a project's certificate of this name, whether or not it exists. Raises
     :class:`Invalid` naming field and value if the project id or the name breaks :data:`PROJECT_RULE` or
     :data:`NAME_RULE`.
@@ -70,4 +70,4 @@ def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
             raise Invalid(
                 f"Invalid input for field/attribute {field}. Value: '{value[:100]}'. Value should be {allowed}."
             )
-    return CertificatePlace(scheme=scheme, project_id=project_id, name=name)
+    return CertificateAddress(scheme=scheme, project_id=project_id, name=name)

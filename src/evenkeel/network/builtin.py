@@ -30,7 +30,7 @@ from evenkeel.core.networking.network import (
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.core.ports import LookUp
+from evenkeel.core.ports import NetworkObjectKind
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
     Address,
@@ -197,7 +197,7 @@ class BuiltinNetwork:
         """Do nothing, because the built-in network has no ports."""
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
+        self, kind: NetworkObjectKind, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """List the subnets or networks that the project may use (None: every project), as Neutron's API would
         show them; none of other kinds.

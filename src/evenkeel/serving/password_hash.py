@@ -54,7 +54,7 @@ def password_matches(password: bytes, stored: PasswordHash | None) -> bool:
     """Whether the password matches the hash. A mismatch takes the same time as a match, also for an unknown name
     (``stored`` None).
     """
-    against = stored or _HASH_OF_NOBODY
+    against = stored or _HASH_OF_UNKNOWN_USER
     # The password is cut before the hash, so that one of any length costs the same; the full length is checked
     # afterwards.
     same = hmac.compare_digest(derive_key(password[:PASSWORD_BYTES_MAX], against), against.key)
@@ -122,4 +122,4 @@ def _decode_base64(text: str) -> bytes:
         raise Invalid("hash: salt or key is not base64.") from error
 
 
-_HASH_OF_NOBODY = PasswordHash(salt=new_salt(), key=secrets.token_bytes(KEY_BYTES))
+_HASH_OF_UNKNOWN_USER = PasswordHash(salt=new_salt(), key=secrets.token_bytes(KEY_BYTES))

@@ -17,8 +17,8 @@ from evenkeel.api.common.references import (
     NEW_REFERENCES_MAX,
     READ_SECONDS,
     READS_AT_ONCE,
-    ChangedReferrer,
     ReferenceReader,
+    ReferencingObjectChange,
 )
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
@@ -317,7 +317,7 @@ async def test_references_to_barbican(store: SqlStore, sink: Sink, tmp_path: Pat
 # -- the reader by itself
 
 
-def listener_with(*references: str) -> ChangedReferrer:
+def listener_with(*references: str) -> ReferencingObjectChange:
     row = Listener(
         id="l",
         load_balancer_id=LoadBalancerId("lb"),
@@ -326,7 +326,7 @@ def listener_with(*references: str) -> ChangedReferrer:
         protocol_port=443,
         sni_container_refs=references,
     )
-    return ChangedReferrer(row)
+    return ReferencingObjectChange(row)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ async def test_expired_or_future_certificate_is_refused(
         await reader.read_and_check([listener_with(WWW)], PROJECT, ALL_CAPABILITIES)
     # what was there before is not looked at
     kept = listener_with(WWW)
-    renamed = ChangedReferrer(replace(kept.after, name="other"), before=kept.after)
+    renamed = ReferencingObjectChange(replace(kept.after, name="other"), before=kept.after)
     assert await reader.read_and_check([renamed], PROJECT, ALL_CAPABILITIES) == ()
 
 

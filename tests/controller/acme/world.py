@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.controller.acme import AcmeIssuing, AcmeParts, AcmeSettings, UsedAuthority, UsedZone
+from evenkeel.controller.acme import AcmeDependencies, AcmeIssuing, AcmeSettings, ConfiguredAuthority, ConfiguredZone
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import Capabilities
@@ -30,7 +30,7 @@ from evenkeel.core.tls.acme.values import (
     TxtRecord,
 )
 from evenkeel.core.tls.acme.zones import ZoneScope, challenge_record
-from evenkeel.core.tls.certificates import CertificateBundle, CertificateFacts, KeptCertificate, PrivateKey, Secret
+from evenkeel.core.tls.certificates import CertificateBundle, CertificateFacts, PrivateKey, Secret, StoredCertificate
 
 NOW = 1_700_000_000.0
 ADDRESS = "192.0.2.1"
@@ -345,14 +345,14 @@ class KeyManager:
         self.contents: dict[tuple[str, str], bytes] = {}
         self.made = 0
 
-    async def add(self, new: Any, *, replace: bool) -> KeptCertificate:
+    async def add(self, new: Any, *, replace: bool) -> StoredCertificate:
         place = (new.project_id, new.name)
         if place in self.contents and not replace:
             raise Conflict("it is there")
         self.contents[place] = new.content.reveal()
         return self._kept(*place)
 
-    async def show(self, project_id: str, name: str) -> KeptCertificate:
+    async def show(self, project_id: str, name: str) -> StoredCertificate:
         if (project_id, name) not in self.contents:
             raise NotFound("Certificate", name)
         return self._kept(project_id, name)
@@ -371,8 +371,8 @@ class KeyManager:
         self.made += 1
         return Secret(f"key {self.made}".encode())
 
-    def _kept(self, project_id: str, name: str) -> KeptCertificate:
-        return KeptCertificate(
+    def _kept(self, project_id: str, name: str) -> StoredCertificate:
+        return StoredCertificate(
             reference=f"directory://{project_id}/{name}",
             project_id=ProjectId(project_id),
             name=name,
@@ -463,15 +463,15 @@ class World:
         )
         zone: Any = effects.of(self.zone, "add", "remove")
         authority: Any = effects.of(self.authority, "order", "read", "answer", "finalize", "download", "revoke")
-        parts = AcmeParts(
-            authorities={"default": UsedAuthority("https://ca.example/directory", authority)},
+        parts = AcmeDependencies(
+            authorities={"default": ConfiguredAuthority("https://ca.example/directory", authority)},
             resolver=self.resolver,
             maker=keys,
             certificates=keys,
             key_manager=keys,
             capabilities={"haproxy": Capabilities(http_challenges=True), "bigip": Capabilities()},
             settings=self.settings,
-            zones=[UsedZone(scope, zone) for scope in self.zones],
+            zones=[ConfiguredZone(scope, zone) for scope in self.zones],
         )
         driver: Any = effects.of(self.driver, "change_accepted")
         network: Any = self.network

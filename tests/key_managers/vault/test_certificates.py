@@ -104,7 +104,7 @@ async def test_a_certificate_is_replaced_whole_and_without_a_former_key(vault: V
 
 async def test_one_of_several_controllers_stores_a_new_certificate(store: CertificateStore) -> None:
     made = await asyncio.gather(*(store.add(new(), replace=False) for _ in range(4)), return_exceptions=True)
-    assert sorted(type(each).__name__ for each in made) == ["Conflict", "Conflict", "Conflict", "KeptCertificate"]
+    assert sorted(type(each).__name__ for each in made) == ["Conflict", "Conflict", "Conflict", "StoredCertificate"]
 
 
 async def test_a_certificate_that_others_deleted_can_be_stored_again(vault: Vault, store: CertificateStore) -> None:

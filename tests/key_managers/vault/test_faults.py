@@ -16,7 +16,7 @@ from hvac import exceptions
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import Secret
-from evenkeel.key_managers.places import checked_place
+from evenkeel.key_managers.places import checked_certificate_address
 from evenkeel.key_managers.vault import (
     AuthMethod,
     LoggedInClient,
@@ -118,7 +118,7 @@ def folders(session: LoggedInClient) -> SecretFolders:
 def test_secrets_of_a_list_are_read_together(vault: AnyVault, folders: SecretFolders) -> None:
     vault.readers_together = threading.Barrier(READERS)
     vault.body = json.dumps({"data": {"data": {}, "metadata": {"created_time": "2026-11-29T00:00:00Z"}}}).encode()
-    places = [checked_place(SCHEME, P1, f"c{number}") for number in range(2 * READERS)]
+    places = [checked_certificate_address(SCHEME, P1, f"c{number}") for number in range(2 * READERS)]
     assert [found is not None for found in folders.newest_versions(places)] == [True] * len(places)
     assert folders.newest_versions([]) == []
 
@@ -126,7 +126,7 @@ def test_secrets_of_a_list_are_read_together(vault: AnyVault, folders: SecretFol
 def test_a_list_ends_with_the_first_error(vault: AnyVault, folders: SecretFolders) -> None:
     vault.status = 503
     with pytest.raises(KeyManagerUnavailable):
-        folders.newest_versions([checked_place(SCHEME, P1, f"c{number}") for number in range(100)])
+        folders.newest_versions([checked_certificate_address(SCHEME, P1, f"c{number}") for number in range(100)])
     assert len(vault.tokens) < 100
 
 

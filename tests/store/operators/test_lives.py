@@ -16,7 +16,7 @@ async def test_each_agent_is_alive_silent_stopped_or_given_up(world: World) -> N
     await world.change(schema.agent, "given-up", forced_down=True)
     await world.store.ownership.end_session("stopped", "session-of-stopped")
     states = {"alive": (True, False), "given-up": (False, False), "silent": (False, True), "stopped": (False, False)}
-    assert await world.store.operators.agent_lives() == tuple(
+    assert await world.store.operators.agent_liveness() == tuple(
         AgentLiveness(id=id_, host=hosts[id_], alive=alive, silent=silent, environment="east", group_number=1)
         for id_, (alive, silent) in states.items()
     )

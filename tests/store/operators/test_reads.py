@@ -200,7 +200,7 @@ async def test_place_in_line_counts_earlier_changes_that_wait_for_the_same_agent
         unplaced.append((await create(store, bare())).load_balancer)
         await next_moment(store)
     # settled: all were created; the moments only part them
-    assert [await store.operators.place_in_line(each.id) for each in unplaced] == [0, 1, 2]
+    assert [await store.operators.position_in_queue(each.id) for each in unplaced] == [0, 1, 2]
     await placed(store)
     await add_shard(store, "s2", project_id="p2")
     await add_shard(store, "s3", project_id="p3", acting_agent_id="other")
@@ -209,10 +209,10 @@ async def test_place_in_line_counts_earlier_changes_that_wait_for_the_same_agent
         waiting.append((await create(store, bare(project_id=project))).load_balancer)
         await next_moment(store)
     # settled: all were created; the moments only part them
-    assert [await store.operators.place_in_line(each.id) for each in waiting] == [0, 1, 0, 2]
+    assert [await store.operators.position_in_queue(each.id) for each in waiting] == [0, 1, 0, 2]
     await confirm(store, waiting[0].id)
-    assert [await store.operators.place_in_line(each.id) for each in waiting] == [0, 0, 0, 1]
-    assert await store.operators.place_in_line(LoadBalancerId("nope")) == 0
+    assert [await store.operators.position_in_queue(each.id) for each in waiting] == [0, 0, 0, 1]
+    assert await store.operators.position_in_queue(LoadBalancerId("nope")) == 0
 
 
 async def test_shards_are_ordered_and_filtered(store: SqlStore) -> None:

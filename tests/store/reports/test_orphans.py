@@ -40,7 +40,7 @@ async def begun(world: World, seconds_ago: float) -> None:
 
 
 async def serve(world: World) -> int:
-    return await world.store.scheduling.serve_orphans(grace_seconds=DAY, limit=5)
+    return await world.store.scheduling.create_shards_for_orphans(grace_seconds=DAY, limit=5)
 
 
 async def test_tenants_without_a_shard_are_orphans_until_they_have_one_or_are_gone(world: World) -> None:

@@ -48,10 +48,13 @@ def tenant_reason(root: LoadBalancer) -> str:
 
     def replace_if_foreign(found: re.Match[str]) -> str:
         if folder := found["folder"]:
-            is_own, other = _may_show_word(folder, root.project_id), "another tenant's object"
+            is_own, other = _is_word_shown_to_project(folder, root.project_id), "another tenant's object"
         elif partition := found["partition"]:
             name = partition.rstrip(".")  # the end of a sentence
-            is_own, other = _may_show_word(name, root.project_id), f"another partition{partition[len(name) :]}"
+            is_own, other = (
+                _is_word_shown_to_project(name, root.project_id),
+                f"another partition{partition[len(name) :]}",
+            )
         elif id_ := found["id"]:
             is_own, other = id_ in own, "another load balancer" if found["kind"] else "another object"
         else:
@@ -61,7 +64,7 @@ def tenant_reason(root: LoadBalancer) -> str:
     return _REFERENCE_PATTERN.sub(replace_if_foreign, root.status_reason)
 
 
-def _may_show_word(folder: str, project_id: str) -> bool:
+def _is_word_shown_to_project(folder: str, project_id: str) -> bool:
     """Whether a word may be shown to the project: it is the project's partition, ``<prefix>_<project id>``, or no
     partition's name at all.
     """

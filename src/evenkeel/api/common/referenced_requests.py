@@ -24,7 +24,7 @@ FIELDS = ("default_tls_container_ref", "sni_container_refs")
 """Attributes of listeners that may have references ``acme://…``."""
 
 
-class ReferencedRequests:
+class CertificateRequester:
     """Requests certificates for references ``acme://…``; refuses the references if ``acme`` or ``certificates`` is
     None, because then no authority is configured.
     """

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from evenkeel.api.common.referenced_requests import ReferencedRequests
+from evenkeel.api.common.referenced_requests import CertificateRequester
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.errors import (
     CertificateError,
@@ -45,7 +45,7 @@ READ_SECONDS = 30.0
 """Time-out for all reads of one request."""
 
 
-class ChangedReferrer(NamedTuple):
+class ReferencingObjectChange(NamedTuple):
     """A listener or pool, which uses references to key managers, after and before a change."""
 
     after: Listener | Pool
@@ -53,9 +53,9 @@ class ChangedReferrer(NamedTuple):
     """The object before the change; None: it is new."""
 
 
-def new_referrers(tree: LoadBalancerTree) -> list[ChangedReferrer]:
+def references_of_new_load_balancer(tree: LoadBalancerTree) -> list[ReferencingObjectChange]:
     """Return the listeners and pools of a new load balancer, each without a state before the change."""
-    return [*map(ChangedReferrer, tree.listeners), *map(ChangedReferrer, tree.pools)]
+    return [*map(ReferencingObjectChange, tree.listeners), *map(ReferencingObjectChange, tree.pools)]
 
 
 class SignedRevocationList(NamedTuple):
@@ -74,7 +74,7 @@ class ReferenceReader:
         self,
         key_manager: KeyManager | None,
         *,
-        requests: ReferencedRequests | None = None,
+        requests: CertificateRequester | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
         self._key_manager = key_manager
@@ -85,7 +85,12 @@ class ReferenceReader:
         """``{project id: semaphore}``; an entry exists only while a request of the project is in progress."""
 
     async def read_and_check(
-        self, users: Sequence[ChangedReferrer], project_id: ProjectId, table: Capabilities, *, requesting: bool = True
+        self,
+        users: Sequence[ReferencingObjectChange],
+        project_id: ProjectId,
+        table: Capabilities,
+        *,
+        requesting: bool = True,
     ) -> tuple[CheckedCertificate, ...]:
         """Read the new references, each content once; listeners may wait for requested certificates, which
         are returned as awaited ones. Call it after all other checks, outside of transactions.
@@ -185,12 +190,12 @@ def _without_duplicates(named: Iterable[NamedCertificate]) -> list[NamedCertific
     return list(found.values())
 
 
-def _new_references(user: ChangedReferrer) -> Iterable[NamedCertificate]:
+def _new_references(user: ReferencingObjectChange) -> Iterable[NamedCertificate]:
     known = set() if user.before is None else {(each.reference, each.kind) for each in references_of(user.before)}
     return (each for each in references_of(user.after) if (each.reference, each.kind) not in known)
 
 
-def _new_revocation_lists(user: ChangedReferrer) -> Iterable[SignedRevocationList]:
+def _new_revocation_lists(user: ReferencingObjectChange) -> Iterable[SignedRevocationList]:
     """Yield the pairs of revocation list and CA certificate that the user did not have before the change."""
     known = () if user.before is None else _signed_revocation_lists(user.before)
     return (each for each in _signed_revocation_lists(user.after) if each not in known)

@@ -14,7 +14,7 @@ from evenkeel.api.common.event_feed import EventFeed
 from evenkeel.api.common.ports import ActivitySource, ChangeSink, TrafficSource
 from evenkeel.api.common.provider_lookup import ProviderLookup
 from evenkeel.api.common.recent import CoalescedCalls, RecentResult
-from evenkeel.api.common.referenced_requests import ReferencedRequests
+from evenkeel.api.common.referenced_requests import CertificateRequester
 from evenkeel.api.common.references import ReferenceReader
 from evenkeel.api.http.call import RequestLimits
 from evenkeel.api.responses.answers import Answer
@@ -100,7 +100,7 @@ class Services:
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self.references = ReferenceReader(
-            key_manager, requests=ReferencedRequests(store.acme, certificates, acme, self.new_id)
+            key_manager, requests=CertificateRequester(store.acme, certificates, acme, self.new_id)
         )
         self._driver = driver
         self._applied = AppliedWatch(store.tenants.find_pending, limits.applied_seconds)

@@ -70,7 +70,7 @@ class StatusTree(View, kw_only=True):
     loadbalancer: LoadBalancerStatus
 
 
-def pool_contents(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
+def members_and_monitors_by_pool(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
     """Return two dictionaries by pool id: the members of each pool that has some, and the health monitors."""
     members: dict[str, list[Member]] = defaultdict(list)
     for member in tree.members:
@@ -78,7 +78,7 @@ def pool_contents(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict
     return members, {monitor.pool_id: monitor for monitor in tree.health_monitors}
 
 
-def policies_and_rules(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
+def policies_and_rules_by_parent(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
     """Return two dictionaries: L7 policies by listener id, and L7 rules by policy id."""
     policies: dict[str, list[L7Policy]] = defaultdict(list)
     for policy in tree.l7policies:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from evenkeel.api.identity.caller import Headers
 from evenkeel.api.policy.policy import AdmittedCaller
-from evenkeel.api.responses.errors import BadList
+from evenkeel.api.responses.errors import InvalidQuery
 from evenkeel.api.responses.flags import FLAG_WORDS
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
@@ -88,7 +88,7 @@ class Call:
     @property
     def query(self) -> Query:
         """Query parameters in order, as pairs of name and value, parsed at the first access. Raises
-        :class:`BadList` for too many of them or NUL characters.
+        :class:`InvalidQuery` for too many of them or NUL characters.
         """
         if self._query is None:
             self._query = parsed_query(self._query_string) if self._query_string else []
@@ -103,38 +103,38 @@ class Call:
         return f"{self.scheme}://{host}{self.prefix}"
 
     def query_values(self, name: str) -> list[str]:
-        """Return the non-empty values of a query parameter, in order. Raises :class:`BadList` for an invalid
+        """Return the non-empty values of a query parameter, in order. Raises :class:`InvalidQuery` for an invalid
         query string.
         """
         return [value for key, value in self.query if key == name and value]
 
     def query_flag(self, name: str) -> bool:
         """Return a boolean query parameter, of repeated ones the last; False if absent. Raises
-        :class:`BadList` for another value.
+        :class:`InvalidQuery` for another value.
         """
         values = [value for key, value in self.query if key == name]
         return parse_bool(name, values[-1]) if values else False
 
 
 def parsed_query(query_string: bytes) -> Query:
-    """Parse a query string into pairs of name and value, in order. Raises :class:`BadList` for too many
+    """Parse a query string into pairs of name and value, in order. Raises :class:`InvalidQuery` for too many
     parameters, or NUL characters (databases refuse them).
     """
     try:
         # latin-1 accepts any bytes; parse_qsl decodes the percent-encoded characters as UTF-8.
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError as error:
-        raise BadList(f"There may be at most {MAX_QUERY_PARAMETERS} query parameters.") from error
+        raise InvalidQuery(f"There may be at most {MAX_QUERY_PARAMETERS} query parameters.") from error
     for name, value in pairs:
         if "\0" in name or "\0" in value:
-            raise BadList(f"Query parameter {name.replace(chr(0), '?')[:64]}: NUL characters are not allowed.")
+            raise InvalidQuery(f"Query parameter {name.replace(chr(0), '?')[:64]}: NUL characters are not allowed.")
     return pairs
 
 
 def parse_bool(name: str, value: str) -> bool:
-    """Parse a boolean in the spellings of :data:`FLAG_WORDS`, in any case. Raises :class:`BadList` naming the
+    """Parse a boolean in the spellings of :data:`FLAG_WORDS`, in any case. Raises :class:`InvalidQuery` naming the
     parameter.
     """
     if (flag := FLAG_WORDS.get(value.lower())) is not None:
         return flag
-    raise BadList(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")
+    raise InvalidQuery(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from evenkeel.api.http.call import Call, Query, RequestLimits, parse_bool
 from evenkeel.api.http.fields import INT32_MAX
 from evenkeel.api.http.routing import Parameter
-from evenkeel.api.responses.errors import BadList
+from evenkeel.api.responses.errors import InvalidQuery
 from evenkeel.core.control.lists import ListQuery, Page, TagFilter
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import ProjectId
@@ -62,33 +62,33 @@ def is_integer(text: str) -> bool:
 
 
 def parse_integer(name: str, value: str) -> int:
-    """Parse an integer from -2147483647 to 2147483647, which a column can hold. Raises :class:`BadList`
+    """Parse an integer from -2147483647 to 2147483647, which a column can hold. Raises :class:`InvalidQuery`
     naming the filter.
     """
     # The length is checked first: int() of a very long text is slow, and raises above 4,300 digits.
     if is_integer(value) and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
         return number
-    raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
+    raise InvalidQuery(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
 
 
 def parse_number(name: str, value: str) -> float:
-    """Parse a decimal number without a sign, of at most 16 characters. Raises :class:`BadList` naming the
+    """Parse a decimal number without a sign, of at most 16 characters. Raises :class:`InvalidQuery` naming the
     filter.
     """
     if len(value) <= 16 and value.replace(".", "", 1).isdecimal():
         return float(value)
-    raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
+    raise InvalidQuery(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
 
 
 def parse_time(name: str, value: str) -> int:
     """Parse a time like ``2026-01-02T03:04:05``, in UTC, perhaps with a Z at the end, into seconds since the
-    epoch. Raises :class:`BadList` naming the filter.
+    epoch. Raises :class:`InvalidQuery` naming the filter.
     """
     try:
         moment = datetime.strptime(value.removesuffix("Z"), "%Y-%m-%dT%H:%M:%S")
     except ValueError:
         allowed = "Value should be a time such as 2026-01-02T03:04:05, in UTC."
-        raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. {allowed}") from None
+        raise InvalidQuery(f"Invalid input for filter {name}. Value: '{value[:64]}'. {allowed}") from None
     return timegm(moment.timetuple())
 
 
@@ -150,7 +150,7 @@ class ListRequest(Value):
 
 def parse_list(call: Call, filters: Filters, limits: RequestLimits) -> ListRequest:
     """Parse the filters, order, page and fields of a list request, limited to the caller's projects. Raises
-    :class:`BadList` for a bad value, and :class:`Invalid` for an unknown filter or sort key.
+    :class:`InvalidQuery` for a bad value, and :class:`Invalid` for an unknown filter or sort key.
     """
     wanted: dict[str, list[Any]] = {}
     projects: list[str] = []
@@ -184,7 +184,7 @@ def parse_list(call: Call, filters: Filters, limits: RequestLimits) -> ListReque
 
 def _tag_filter(call: Call) -> TagFilter | None:
     """Combine the tags of repeated parameters, each once; None without tag parameters. Raises
-    :class:`BadList` for too many tags.
+    :class:`InvalidQuery` for too many tags.
     """
     given: dict[str, dict[str, None]] = {}
     for name, value in call.query:
@@ -194,7 +194,7 @@ def _tag_filter(call: Call) -> TagFilter | None:
         return None
     if (count := sum(map(len, given.values()))) > MAX_TAGS_ASKED_FOR:
         counts = ", ".join(f"{name}: {len(tags)}" for name, tags in given.items() if tags)
-        raise BadList(f"There may be at most {MAX_TAGS_ASKED_FOR} tags in a query. It has {count} ({counts}).")
+        raise InvalidQuery(f"There may be at most {MAX_TAGS_ASKED_FOR} tags in a query. It has {count} ({counts}).")
     every, some, not_every, none = (tuple(given.get(parameter.name, ())) for parameter in TAG_PARAMETERS)
     return TagFilter(every=every, some=some, not_every=not_every, none=none)
 
@@ -212,7 +212,7 @@ def _page_limit(given: str | None, cap: int) -> int:
     if given.lower() == "infinite":
         return cap
     if not is_integer(given) or len(given) > 20:
-        raise BadList(f"Supplied pagination limit '{given[:64]}' is not valid. It should be an integer.")
+        raise InvalidQuery(f"Supplied pagination limit '{given[:64]}' is not valid. It should be an integer.")
     number = int(given)
     return cap if number < 1 else min(number, cap)
 
@@ -244,7 +244,7 @@ def _sort_key(name: str, filters: Filters) -> str:
 
 def _is_descending(direction: str) -> bool:
     if direction.lower() not in ("asc", "desc"):
-        raise BadList(f"Supplied sort direction '{direction[:64]}' is not valid. Allowed: asc, desc.")
+        raise InvalidQuery(f"Supplied sort direction '{direction[:64]}' is not valid. Allowed: asc, desc.")
     return direction.lower() == "desc"
 
 

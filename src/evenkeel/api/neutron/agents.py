@@ -103,7 +103,7 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
 
 def _agent_type(call: Call) -> str | None:
     """Return the requested agent type, LBaaS v2's if none is requested; None: agents have none of the
-    requested types. Raises :class:`BadList` for an invalid query string.
+    requested types. Raises :class:`InvalidQuery` for an invalid query string.
     """
     asked = call.query_values("agent_type")
     if not asked or V2_TYPE in asked:
@@ -113,7 +113,7 @@ def _agent_type(call: Call) -> str | None:
 
 async def list_agents(services: Services, call: Call) -> Answer:
     """Handle GET /agents: list agents by id, filtered by query parameters. Raises :class:`NeutronRefusal` for
-    a bad boolean or limit, :class:`BadList` for an invalid query string.
+    a bad boolean or limit, :class:`InvalidQuery` for an invalid query string.
     """
     agent_type = _agent_type(call)
     rows = () if agent_type is None else await services.operators.agents()
@@ -148,7 +148,7 @@ def _parse_flag(name: str, value: str) -> bool:
 
 async def show_agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}: show one agent as an agent of LBaaS v2. Raises :class:`NotFound`,
-    :class:`BadList` for an invalid query string.
+    :class:`InvalidQuery` for an invalid query string.
     """
     view = agent_view(await services.operators.agent(AgentId(object_id(call, "Agent"))))
     return json_answer({"agent": select_fields(view, call.query_values("fields"))})

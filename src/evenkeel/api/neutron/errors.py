@@ -10,7 +10,7 @@ import structlog
 from litestar.exceptions import HTTPException
 
 from evenkeel.api.responses.answers import Answer, encode, unauthenticated_answer
-from evenkeel.api.responses.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
+from evenkeel.api.responses.errors import RETRY_AFTER_SECONDS, STATUS_OF, Forbidden, InvalidQuery, Refusal
 from evenkeel.api.responses.http_reasons import reason_phrase
 from evenkeel.core.kit.errors import NotFound, QuotaReached, RequestError, Unavailable
 from evenkeel.core.kit.values import Value
@@ -123,6 +123,6 @@ def _answer_of_request_error(error: RequestError, names: ErrorTypes) -> Answer:
         return error_answer(409, "OverQuota", f"Quota exceeded for resources: {', '.join(error.resources)}.")
     status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
     named = names.by_code.get(error.code)
-    if isinstance(error, BadList) or named is None:
+    if isinstance(error, InvalidQuery) or named is None:
         return untyped_error_answer(status, str(error))
     return error_answer(named.status or status, named.type, str(error))

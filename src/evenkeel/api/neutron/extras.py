@@ -141,7 +141,7 @@ async def list_resources(services: Services, call: Call) -> Answer:
 
 async def list_extensions(services: Services, call: Call) -> Answer:
     """Handle GET /extensions: list supported extensions, or those with an ``alias`` in the query. Raises
-    :class:`NeutronRefusal` for a bad limit, :class:`BadList` for an invalid query string.
+    :class:`NeutronRefusal` for a bad limit, :class:`InvalidQuery` for an invalid query string.
     """
     asked = call.query_values("alias")
     known = [each for each in EXTENSIONS if not asked or each.alias in asked]
@@ -160,7 +160,7 @@ async def show_extension(services: Services, call: Call) -> Answer:
 
 async def list_service_providers(services: Services, call: Call) -> Answer:
     """Handle GET /service-providers: list providers of load balancers, or those with a ``name`` in the query.
-    Raises :class:`NeutronRefusal` for a bad limit, :class:`BadList` for an invalid query string.
+    Raises :class:`NeutronRefusal` for a bad limit, :class:`InvalidQuery` for an invalid query string.
     """
     asked = call.query_values("name")
     known = (
@@ -194,7 +194,7 @@ async def list_flavors(services: Services, call: Call) -> Answer:
 
 
 async def show_flavor(services: Services, call: Call) -> Answer:
-    """Handle GET /flavors/{id}: show one flavor. Raises :class:`NotFound`, :class:`BadList` for an invalid
+    """Handle GET /flavors/{id}: show one flavor. Raises :class:`NotFound`, :class:`InvalidQuery` for an invalid
     query string.
     """
     row: Any = await services.catalogue.catalogue_entry(Flavor, FLAVORS.id_in_path(call))

@@ -47,7 +47,7 @@ def list_page_type(plural: str, view: type[Any]) -> type[Any]:
 
 def parse_list(call: Call, filters: Filters, limits: RequestLimits) -> ListRequest:
     """Parse filters, order, page and fields of a list request, limited to the caller's projects; unknown
-    parameters are ignored. Raises :class:`NeutronRefusal` (400) naming the parameter, :class:`BadList` for
+    parameters are ignored. Raises :class:`NeutronRefusal` (400) naming the parameter, :class:`InvalidQuery` for
     an invalid query string.
     """
     wanted: dict[str, list[Any]] = {}
@@ -148,7 +148,7 @@ def unpaged_list_body(
 ) -> dict[str, Any]:
     """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the
     chosen ``fields``. ``name_of``: returns a row's id; ``cap``: largest page size. Raises
-    :class:`NeutronRefusal` for a bad limit, :class:`BadList` for an invalid query string.
+    :class:`NeutronRefusal` for a bad limit, :class:`InvalidQuery` for an invalid query string.
     """
     given = _given_limits(call)
     limit = _page_limit(given, cap)

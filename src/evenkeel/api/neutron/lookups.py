@@ -18,14 +18,14 @@ from evenkeel.api.policy.names import own_rule
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.errors import Refusal
 from evenkeel.core.kit.errors import NotFound
-from evenkeel.core.ports import LookUp
+from evenkeel.core.ports import NetworkObjectKind
 
 NeutronObject = dict[str, Any]
 
 RULE = own_rule("lookup", "get")
 
 
-_KINDS: dict[str, tuple[LookUp, str]] = {
+_KINDS: dict[str, tuple[NetworkObjectKind, str]] = {
     "/subnets": ("subnets", "subnet"),
     "/networks": ("networks", "network"),
     "/ports": ("ports", "port"),
@@ -36,7 +36,7 @@ _KINDS: dict[str, tuple[LookUp, str]] = {
 """Listed kind and its singular, by path."""
 
 _COMMON = frozenset({"id", "name", "network_id"})
-FILTERS: dict[LookUp, frozenset[str]] = {
+FILTERS: dict[NetworkObjectKind, frozenset[str]] = {
     "ports": _COMMON | {"device_id", "device_owner"},
     "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"}),
 }
@@ -46,7 +46,7 @@ match. Besides them, lists obey ``fields``, ``limit`` and ``marker``; all other 
 
 
 async def _look_up_objects(
-    services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]
+    services: Services, call: Call, plural: NetworkObjectKind, filters: Mapping[str, Sequence[str]]
 ) -> list[NeutronObject]:
     if plural == "ports" and not services.network.has_ports:
         return await find_vip_ports(services, call, filters)

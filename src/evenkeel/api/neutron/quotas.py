@@ -121,7 +121,7 @@ async def list_quotas(services: Services, call: Call) -> Answer:
 
 async def show_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{id}: show the quotas of one project. Raises :class:`NeutronRefusal` (403) for
-    another project than the caller's, :class:`BadList` for an invalid query string, :class:`Invalid` for
+    another project than the caller's, :class:`InvalidQuery` for an invalid query string, :class:`Invalid` for
     an impossible project id.
     """
     row: ProjectQuotas = await services.quotas.quotas_of(_project_of_path(call))

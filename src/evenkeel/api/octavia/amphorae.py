@@ -13,7 +13,7 @@ from evenkeel.api.http.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, 
 from evenkeel.api.http.routing import Operation
 from evenkeel.api.policy.names import octavia_rule
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.errors import BadList
+from evenkeel.api.responses.errors import InvalidQuery
 from evenkeel.core.kit.errors import NotFound
 
 TITLE = "Amphora"
@@ -49,13 +49,13 @@ FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name")
 
 
 async def list_no_amphorae(services: Services, call: Call) -> Answer:
-    """Handle GET /amphorae: answer with an empty list. Raises :class:`BadList` for invalid list parameters
+    """Handle GET /amphorae: answer with an empty list. Raises :class:`InvalidQuery` for invalid list parameters
     and any marker.
     """
     wanted = parse_list(call, FILTERS, services.limits)
     # In an empty list every marker is unknown.
     if (marker := wanted.query.marker) is not None:
-        raise BadList(f"marker: there is no {TITLE} {marker[:64]}")
+        raise InvalidQuery(f"marker: there is no {TITLE} {marker[:64]}")
     return json_answer({"amphorae": [], "amphorae_links": []})
 
 

@@ -113,7 +113,7 @@ ZONE_PROFILES = CatalogueResource(
 
 def _listing_handler(entry: CatalogueResource) -> Handler:
     """Return the handler that lists a page of entries of the kind, which belong to no project. It raises
-    :class:`BadList`, and :class:`Invalid` for an unknown filter.
+    :class:`InvalidQuery`, and :class:`Invalid` for an unknown filter.
     """
 
     async def handle_list(services: Services, call: Call) -> Answer:

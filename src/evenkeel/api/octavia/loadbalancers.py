@@ -14,9 +14,9 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.resources.model import LoadBalancer
 
 
-async def remove_with_cascade_option(services: Services, call: Call, load_balancer_id: str) -> None:
+async def delete_load_balancer_by_query(services: Services, call: Call, load_balancer_id: str) -> None:
     """Delete a load balancer; with its children only if the query has ``cascade``. Raises :class:`NotFound`,
-    :class:`BadList`, :class:`Invalid` if it has children, :class:`Conflict` if it is held, mirrored or
+    :class:`InvalidQuery`, :class:`Invalid` if it has children, :class:`Conflict` if it is held, mirrored or
     immutable.
     """
     await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.query_flag("cascade"))

@@ -12,7 +12,7 @@ from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import batch_rows
 from evenkeel.api.usecases.member_subnets import check_subnets
 from evenkeel.api.usecases.members import check_sriov
-from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.parents import ParentContext
 from evenkeel.api.usecases.writes import read_all_children
 from evenkeel.core.devices.capabilities import ip_version_problems, member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
@@ -23,7 +23,7 @@ async def replace_members(services: Services, call: Call, body: change_requests.
     other members stay. Answers 202.
 
     Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`, :class:`QuotaReached`,
-    :class:`NetworkUnavailable`, and :class:`BadList` for a bad ``additive_only``; then no member has changed.
+    :class:`NetworkUnavailable`, and :class:`InvalidQuery` for a bad ``additive_only``; then no member has changed.
     """
     additive_only = call.query_flag("additive_only")
     pool: Pool = await find_parent(POOLS, services, call)
@@ -31,7 +31,7 @@ async def replace_members(services: Services, call: Call, body: change_requests.
     rows = batch_rows(
         body.members,
         before,
-        ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
+        ParentContext(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,

@@ -57,7 +57,7 @@ class CapabilityView(Value):
 
 
 async def list_providers(services: Services, call: Call) -> Answer:
-    """Handle GET /providers: list all environments, by name. Raises :class:`BadList` for an invalid query
+    """Handle GET /providers: list all environments, by name. Raises :class:`InvalidQuery` for an invalid query
     string.
     """
     fields = call.query_values("fields")
@@ -97,7 +97,7 @@ async def list_capabilities(services: Services, call: Call) -> Answer:
 async def list_flavor_capabilities(services: Services, call: Call) -> Answer:
     """Handle GET /providers/{id}/flavor_capabilities: list the settings that flavor profiles may contain, or
     those with a ``name`` in the query; empty if anything is allowed. Raises :class:`Invalid` for an
-    unknown provider, :class:`BadList` for an invalid query string.
+    unknown provider, :class:`InvalidQuery` for an invalid query string.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.capabilities_of(device_driver).flavor_metadata
@@ -107,7 +107,7 @@ async def list_flavor_capabilities(services: Services, call: Call) -> Answer:
 async def list_zone_capabilities(services: Services, call: Call) -> Answer:
     """Handle GET /providers/{id}/availability_zone_capabilities: list the settings that availability zone
     profiles may contain (the device group, and the device type's), or those with a ``name`` in the query.
-    Raises :class:`Invalid` for an unknown provider, :class:`BadList` for an invalid query string.
+    Raises :class:`Invalid` for an unknown provider, :class:`InvalidQuery` for an invalid query string.
     """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = zone_settings(services.providers.capabilities_of(device_driver))

@@ -21,19 +21,21 @@ SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
 FILTERS = Filters(parsers={}, tagged=False)
 
 
-def _both_spellings(quotas: Quotas) -> dict[str, int]:
+def _quotas_in_both_spellings(quotas: Quotas) -> dict[str, int]:
     values: dict[str, int] = asdict(quotas)
     return values | {other: values[name] for name, other in SPELLINGS.items()}
 
 
 def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
     """Convert the limits of a project to their view, each under both names."""
-    return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both_spellings(row.quotas))
+    return ProjectQuotaView(
+        project_id=row.project_id, tenant_id=row.project_id, **_quotas_in_both_spellings(row.quotas)
+    )
 
 
 async def list_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas: list a page of the quotas of projects with limits of their own. Raises
-    :class:`BadList`, :class:`Invalid` for an unknown filter.
+    :class:`InvalidQuery`, :class:`Invalid` for an unknown filter.
     """
     wanted = parse_list(call, FILTERS, services.limits)
     page = await read_page(wanted, services.quotas.list_quotas)
@@ -43,7 +45,7 @@ async def list_quotas(services: Services, call: Call) -> Answer:
 
 async def show_quotas(services: Services, call: Call) -> Answer:
     """Handle GET /quotas/{project_id}: show a project's limits, set or default ones. Raises
-    :class:`Forbidden` for another project than the caller's, :class:`BadList` for an invalid query string,
+    :class:`Forbidden` for another project than the caller's, :class:`InvalidQuery` for an invalid query string,
     :class:`Invalid` for an impossible project id.
     """
     fields = call.query_values("fields")
@@ -59,7 +61,7 @@ async def show_default_quotas(services: Services, call: Call) -> Answer:
     quotas = services.quotas.default_quotas()
     if "id" in call.params:
         return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_in_path(call), quotas=quotas))})
-    return json_answer({"quota": QuotaView(**_both_spellings(quotas))})
+    return json_answer({"quota": QuotaView(**_quotas_in_both_spellings(quotas))})
 
 
 async def change_quotas(services: Services, call: Call, body: QuotaSetBody) -> Answer:

@@ -187,7 +187,7 @@ def list_page_type(plural: str, view: type[Any], links: str = "") -> type[Any]:
 
 
 def list_handler(resource: TenantResource) -> Handler:
-    """Return the handler that lists a page of the resource's objects. It raises :class:`BadList`,
+    """Return the handler that lists a page of the resource's objects. It raises :class:`InvalidQuery`,
     :class:`Invalid` for an unknown filter, and :class:`NotFound` for a parent.
     """
 

@@ -58,7 +58,7 @@ _LOAD_BALANCERS = DeclaredObject(
         answer=single_object_type("loadbalancer", full_views.FullLoadBalancerView),
     ),
     change=WriteRequest(change_requests.LoadBalancerChangeBody, change_load_balancer, "Change a load balancer"),
-    remove=DeleteRequest(loadbalancers.remove_with_cascade_option, "Delete a load balancer", (CASCADE,)),
+    remove=DeleteRequest(loadbalancers.delete_load_balancer_by_query, "Delete a load balancer", (CASCADE,)),
 )
 _LISTENERS = DeclaredObject(
     api=OCTAVIA,

@@ -13,8 +13,8 @@ from evenkeel.api.common.status_trees import (
     join_item_pieces,
     json_before_children,
     member_status,
-    policies_and_rules,
-    pool_contents,
+    members_and_monitors_by_pool,
+    policies_and_rules_by_parent,
     pool_status,
     statuses_of,
 )
@@ -25,8 +25,8 @@ from evenkeel.core.resources.model import Listener, LoadBalancerTree, Pool
 
 def full_tree_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
     """Convert a load balancer with all children to the view in the response to a create."""
-    members, monitors = pool_contents(tree)
-    policies, rules = policies_and_rules(tree)
+    members, monitors = members_and_monitors_by_pool(tree)
+    policies, rules = policies_and_rules_by_parent(tree)
     parts = {
         "listeners": [full_listener_view(row, policies.get(row.id, ()), rules) for row in tree.listeners],
         "pools": [full_pool_view(row, members.get(row.id, ()), monitors.get(row.id)) for row in tree.pools],
@@ -39,8 +39,8 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     listener that sends to it, so the tree may be much larger than the load balancer; pools without a
     listener are left out.
     """
-    members, monitors = pool_contents(tree)
-    policies, rules = policies_and_rules(tree)
+    members, monitors = members_and_monitors_by_pool(tree)
+    policies, rules = policies_and_rules_by_parent(tree)
     pools = {row.id: row for row in tree.pools}
 
     def pool_pieces(row: Pool) -> Iterator[bytes]:

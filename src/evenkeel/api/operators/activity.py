@@ -109,7 +109,7 @@ class ActivityView(Value):
 
 async def show_activity(services: Services, call: Call) -> Answer:
     """Handle GET /activity: show the activity of this controller in the last ``hours``, in at most ``points``
-    points. A response for the default span is cached for a few seconds. Raises :class:`BadList` for bad
+    points. A response for the default span is cached for a few seconds. Raises :class:`InvalidQuery` for bad
     numbers.
     """
     options = query_options(call, ("hours", "points"))

@@ -26,7 +26,7 @@ FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive"
 
 
 async def list_agents(services: Services, call: Call) -> Answer:
-    """Handle GET /agents: list agents, filtered by query parameters. Raises :class:`BadList` for an unknown
+    """Handle GET /agents: list agents, filtered by query parameters. Raises :class:`InvalidQuery` for an unknown
     environment or state, or another bad value.
     """
     options = query_options(call, FILTERS)
@@ -84,7 +84,7 @@ def admin_state_handler(up: bool) -> Callable[[Services, Call], Awaitable[Answer
 async def request_failback(services: Services, call: Call) -> Answer:
     """Handle PUT /agents/{id}/failback: request that shards whose home is the agent are handed back to it.
     Raises :class:`NotFound`, :class:`Conflict` where the environment's failback is ``never``,
-    :class:`BadList` for unknown query parameters.
+    :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     return _agent_answer(await services.operators.request_failback(AgentId(object_id(call, "Agent"))))
@@ -92,7 +92,7 @@ async def request_failback(services: Services, call: Call) -> Answer:
 
 async def force_agent_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
     """Handle PUT /agents/{id}/force-down: declare the agent's host dead, so that its shards move at once, or
-    revoke that. Raises :class:`NotFound`, :class:`BadList` for unknown query parameters.
+    revoke that. Raises :class:`NotFound`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     return _agent_answer(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
@@ -101,7 +101,7 @@ async def force_agent_down(services: Services, call: Call, body: ForceDownBody) 
 async def rebind_agent(services: Services, call: Call, body: RebindBody) -> Answer:
     """Handle PUT /agents/{id}/rebind: make another agent the home of all shards whose home is this agent;
     shows their number. Raises :class:`NotFound`, :class:`Conflict` if ``to`` is no other agent of its
-    group, :class:`BadList` for unknown query parameters.
+    group, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     agent_id = object_id(call, "Agent")
@@ -112,7 +112,7 @@ async def rebind_agent(services: Services, call: Call, body: RebindBody) -> Answ
 async def delete_agent(services: Services, call: Call) -> Answer:
     """Handle DELETE /agents/{id}: delete a stopped agent; answers 204. ``rebind_to``: new home of its shards.
     Raises :class:`NotFound`, :class:`Conflict` while it is alive, or home to shards with load balancers
-    and has no ``rebind_to``, :class:`BadList` for unknown query parameters.
+    and has no ``rebind_to``, :class:`InvalidQuery` for unknown query parameters.
     """
     options = query_options(call, ("rebind_to",))
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
@@ -121,7 +121,7 @@ async def delete_agent(services: Services, call: Call) -> Answer:
 
 async def list_load_balancers_on_agent(services: Services, call: Call) -> Answer:
     """Handle GET /agents/{id}/loadbalancers: list a page of the load balancers that the agent acts for or is
-    home to. Raises :class:`NotFound`, :class:`BadList`, :class:`Invalid` for an unknown filter.
+    home to. Raises :class:`NotFound`, :class:`InvalidQuery`, :class:`Invalid` for an unknown filter.
     """
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
     check_statuses(wanted.query)

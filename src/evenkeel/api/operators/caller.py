@@ -22,7 +22,7 @@ class CallerView(Value):
 
 
 async def show_caller(services: Services, call: Call) -> Answer:
-    """Handle GET /caller: show who the caller is, and the controller's version. Raises :class:`BadList` for
+    """Handle GET /caller: show who the caller is, and the controller's version. Raises :class:`InvalidQuery` for
     query parameters.
     """
     query_options(call, ())

@@ -148,7 +148,7 @@ def _halted_environment_causes(found: SystemState) -> Iterator[_Cause]:
             objects=(ProblemObject("environment", row.name, row.name), *_agent_objects(silent)),
             commands=(*start_commands(silent), ProblemCommand(resume, condition="if they are lost" if silent else "")),
         )
-        yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=frozenset({row.name}))
+        yield _Cause(problem, **_scopes_without_agents(silent, found.agents), unserved=frozenset({row.name}))
 
 
 def _silent_agent_causes(found: SystemState) -> Iterator[_Cause]:
@@ -169,7 +169,7 @@ def _silent_agent_causes(found: SystemState) -> Iterator[_Cause]:
         commands=(*start_commands(silent), *replace_commands(silent, found.agents)),
     )
     unserved = frozenset(row.environment for row in silent)
-    yield _Cause(problem, **_places_without_agents(silent, found.agents), unserved=unserved)
+    yield _Cause(problem, **_scopes_without_agents(silent, found.agents), unserved=unserved)
 
 
 def _unreached_group_causes(found: SystemState, explained: set[DeviceGroupKey]) -> Iterator[_Cause]:
@@ -246,18 +246,18 @@ def _unexplained_problem(kind: str, text: str, command: str, about: ProblemObjec
     return SystemProblem(kind, text, command, objects=(about,), commands=(ProblemCommand(command),))
 
 
-class _PlacesWithoutAgents(TypedDict):
+class _ScopesWithoutAgents(TypedDict):
     groups: frozenset[DeviceGroupKey]
     unplaced: frozenset[str]
 
 
-def _places_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _PlacesWithoutAgents:
+def _scopes_without_agents(silent: Sequence[AgentLiveness], agents: Sequence[AgentLiveness]) -> _ScopesWithoutAgents:
     """Return the device groups (``groups``) and the environments (``unplaced``) that have a silent agent and
     no live one.
     """
     alive = {(row.environment, row.group_number) for row in agents if row.alive}
     environments = {row.environment for row in silent} - {environment for environment, _ in alive}
-    return _PlacesWithoutAgents(
+    return _ScopesWithoutAgents(
         groups=frozenset((row.environment, row.group_number) for row in silent) - alive,
         unplaced=frozenset(environments),
     )

@@ -14,7 +14,7 @@ from evenkeel.core.tls.acme.authorities import authority_for
 from evenkeel.core.tls.acme.names import RULE, WILDCARD, checked_names, without_wildcard
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, NewAcmeCertificate
 from evenkeel.core.tls.acme.zones import wildcards_without_zone
-from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate
+from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, StoredCertificate
 
 _OTHER_FIELDS = ("pem", "pkcs12", "private_key", "intermediates", "passphrase")
 
@@ -25,7 +25,7 @@ class RequestedCertificate(NamedTuple):
     """
 
     certificate: AcmeCertificate
-    kept: KeptCertificate | None
+    kept: StoredCertificate | None
 
 
 async def request_certificate(
@@ -39,7 +39,7 @@ async def request_certificate(
     """
     acme = _acme_requests(services)
     new = _checked_request(services, acme, body)
-    if await find_kept_certificate(store, new.project_id, new.name) is not None:
+    if await find_stored_certificate(store, new.project_id, new.name) is not None:
         if not body.replace:
             raise Conflict(f"Project {new.project_id} has a certificate {new.name} already; replace is not set.")
         await _check_tenant_may_replace(services, new.project_id, new.name, scope)
@@ -64,7 +64,7 @@ async def delete_request(
     :class:`KeyManagerUnavailable`.
     """
     check_not_own_project(project_id)
-    if await find_kept_certificate(store, project_id, name) is not None:
+    if await find_stored_certificate(store, project_id, name) is not None:
         await _check_tenant_may_replace(services, project_id, name, scope)
     requested = await services.acme_store.request_removal(project_id, name)
     try:
@@ -135,7 +135,9 @@ def _ascii_name(name: str) -> str:
         ) from None
 
 
-async def find_kept_certificate(store: CertificateStore, project_id: ProjectId, name: str) -> KeptCertificate | None:
+async def find_stored_certificate(
+    store: CertificateStore, project_id: ProjectId, name: str
+) -> StoredCertificate | None:
     """Return the certificate that the key manager has under the name; None if there is none. Raises
     :class:`KeyManagerUnavailable`.
     """

@@ -11,7 +11,7 @@ from evenkeel.api.http.call import Call
 from evenkeel.api.operators.certificate_requests import (
     check_not_own_project,
     delete_request,
-    find_kept_certificate,
+    find_stored_certificate,
     request_certificate,
 )
 from evenkeel.api.operators.query import query_options
@@ -24,7 +24,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.core.ports import CertificateStore
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate
-from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, KeptCertificate, NewCertificate, Secret
+from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind, NewCertificate, Secret, StoredCertificate
 
 
 class CertificateView(Value):
@@ -64,7 +64,7 @@ class CertificateView(Value):
 
 async def list_certificates(services: Services, call: Call) -> Answer:
     """Handle GET /certificates: list stored and requested certificates, all or a project's; a tenant gets
-    none of another project. Raises :class:`Unsupported` without a certificate store, :class:`BadList` for
+    none of another project. Raises :class:`Unsupported` without a certificate store, :class:`InvalidQuery` for
     unknown query parameters, :class:`KeyManagerUnavailable`.
     """
     options = query_options(call, ("project_id",))
@@ -115,10 +115,10 @@ async def show_certificate(services: Services, call: Call) -> Answer:
     certificate store, :class:`KeyManagerUnavailable`.
     """
     store = _certificate_store(services)
-    project_id, name = _place_in_path(call)
+    project_id, name = _certificate_in_path(call)
     check_not_own_project(project_id)
     requested = await services.acme_store.find_requested(project_id, name)
-    kept = await find_kept_certificate(store, project_id, name)
+    kept = await find_stored_certificate(store, project_id, name)
     if kept is None and requested is None:
         raise NotFound("Certificate", name)
     return json_answer({"certificate": _certificate_view(services, kept, requested)})
@@ -131,7 +131,7 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
     :class:`KeyManagerUnavailable`.
     """
     store = _certificate_store(services)
-    project_id, name = _place_in_path(call)
+    project_id, name = _certificate_in_path(call)
     await delete_request(services, store, project_id, name, call.caller.scope)
     await services.operators.record_operator_action(
         kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
@@ -146,7 +146,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
     :class:`KeyManagerUnavailable`.
     """
     store = _certificate_store(services)
-    project_id, name = _place_in_path(call)
+    project_id, name = _certificate_in_path(call)
     check_not_own_project(project_id)
     reason = body.revocation.reason
     if await services.acme_store.find_requested(project_id, name) is None:
@@ -160,11 +160,11 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
     )
     requested = await services.acme_store.find_requested(project_id, name)
     return json_answer(
-        {"certificate": _certificate_view(services, await find_kept_certificate(store, project_id, name), requested)}
+        {"certificate": _certificate_view(services, await find_stored_certificate(store, project_id, name), requested)}
     )
 
 
-def _place_in_path(call: Call) -> tuple[ProjectId, str]:
+def _certificate_in_path(call: Call) -> tuple[ProjectId, str]:
     """Return project and name of the certificate in the path. Raises :class:`NotFound` for another project
     than the tenant's.
     """
@@ -206,7 +206,7 @@ def new_certificate(body: CertificateNew) -> NewCertificate:
     )
 
 
-def certificate_view(row: KeptCertificate) -> CertificateView:
+def certificate_view(row: StoredCertificate) -> CertificateView:
     """Convert a certificate in the key manager to its view; a revocation list has no facts."""
     view = CertificateView(
         reference=row.reference,
@@ -221,7 +221,7 @@ def certificate_view(row: KeptCertificate) -> CertificateView:
 
 
 def _certificate_view(
-    services: Services, kept: KeptCertificate | None, requested: AcmeCertificate | None
+    services: Services, kept: StoredCertificate | None, requested: AcmeCertificate | None
 ) -> CertificateView:
     """Build the view of what the key manager has, what was requested, or both under one name; at least one is
     not None.

@@ -11,7 +11,7 @@ from evenkeel.api.responses.answers import Answer, json_answer
 
 
 async def show_database(services: Services, call: Call) -> Answer:
-    """Handle GET /database: show the database's current history. Raises :class:`BadList` for query
+    """Handle GET /database: show the database's current history. Raises :class:`InvalidQuery` for query
     parameters.
     """
     query_options(call, ())
@@ -20,7 +20,7 @@ async def show_database(services: Services, call: Call) -> Answer:
 
 async def begin_new_history(services: Services, call: Call) -> Answer:
     """Handle POST /database/new-history: begin a new history after commits were lost, so that all agents
-    check everything; shows the new history. Raises :class:`BadList` for unknown query parameters.
+    check everything; shows the new history. Raises :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})
@@ -29,7 +29,7 @@ async def begin_new_history(services: Services, call: Call) -> Answer:
 async def accept_history(services: Services, call: Call) -> Answer:
     """Handle POST /database/histories/{id}/accept: declare that this database is right, although agents have
     seen a history that it never had; removals from devices go on. Raises :class:`NotFound` unless such a
-    history was reported, :class:`BadList` for unknown query parameters.
+    history was reported, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     history = await services.operators.accept_history(object_id(call, "Unknown history"))

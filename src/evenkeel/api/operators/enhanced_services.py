@@ -50,7 +50,7 @@ class EnhancedServiceView(Value):
 
 async def list_enhanced_services(services: Services, call: Call) -> Answer:
     """Handle GET /enhanced_services: list services by environment and name, with every agent of the
-    environment. Raises :class:`BadList` for an unknown environment.
+    environment. Raises :class:`InvalidQuery` for an unknown environment.
     """
     options = query_options(call, ("environment", "name"))
     name = options.get("name")
@@ -62,7 +62,7 @@ async def list_enhanced_services(services: Services, call: Call) -> Answer:
 
 async def show_enhanced_service(services: Services, call: Call) -> Answer:
     """Handle GET /environments/{name}/enhanced_services/{enhanced_service}: show one service at all agents.
-    Raises :class:`NotFound`, :class:`BadList` for unknown query parameters.
+    Raises :class:`NotFound`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]

@@ -37,7 +37,7 @@ async def _stored_environment(services: Services, name: str) -> Environment:
 
 
 async def list_environments(services: Services, call: Call) -> Answer:
-    """Handle GET /environments: list all environments. Raises :class:`BadList` for unknown query parameters."""
+    """Handle GET /environments: list all environments. Raises :class:`InvalidQuery` for unknown query parameters."""
     query_options(call, ())
     return json_answer(
         {"environments": [views.environment_view(row) for row in await services.operators.environments()]}
@@ -45,7 +45,7 @@ async def list_environments(services: Services, call: Call) -> Answer:
 
 
 async def show_environment(services: Services, call: Call) -> Answer:
-    """Handle GET /environments/{name}: show one environment. Raises :class:`NotFound`, :class:`BadList` for
+    """Handle GET /environments/{name}: show one environment. Raises :class:`NotFound`, :class:`InvalidQuery` for
     unknown query parameters.
     """
     query_options(call, ())
@@ -80,7 +80,7 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 
 async def resume_environment(services: Services, call: Call) -> Answer:
     """Handle PUT /environments/{name}/resume: close the environment's circuit breaker. Raises
-    :class:`NotFound`, :class:`BadList` for unknown query parameters.
+    :class:`NotFound`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     return _environment_answer(await services.operators.resume_environment(_environment_name(call)))
@@ -88,7 +88,7 @@ async def resume_environment(services: Services, call: Call) -> Answer:
 
 async def delete_environment(services: Services, call: Call) -> Answer:
     """Handle DELETE /environments/{name}: the provider no longer exists then. Answers 204. Raises
-    :class:`NotFound`, :class:`Conflict` while it has agents or load balancers, :class:`BadList` for
+    :class:`NotFound`, :class:`Conflict` while it has agents or load balancers, :class:`InvalidQuery` for
     unknown query parameters.
     """
     query_options(call, ())

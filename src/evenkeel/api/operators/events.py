@@ -6,7 +6,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call, parse_bool
 from evenkeel.api.operators.query import parse_number_within, query_options
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.errors import BadList
+from evenkeel.api.responses.errors import InvalidQuery
 
 MAX_EVENTS = 1000
 DEFAULT_EVENTS = 100
@@ -15,7 +15,7 @@ INT63_MAX = (1 << 63) - 1
 
 async def list_events(services: Services, call: Call) -> Answer:
     """Handle GET /events: list events, oldest first, or stream new events to a client that accepts
-    ``text/event-stream``. Raises :class:`BadList` for a bad parameter, and :class:`Unavailable` if the
+    ``text/event-stream``. Raises :class:`InvalidQuery` for a bad parameter, and :class:`Unavailable` if the
     database is, or too many clients listen.
     """
     if MEDIA_TYPE in call.headers.get(b"accept", b""):
@@ -33,13 +33,13 @@ async def list_events(services: Services, call: Call) -> Answer:
 
 def _checked_non_empty(name: str, value: str | None, allowed: str) -> str | None:
     if value == "":
-        raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be {allowed}.")
+        raise InvalidQuery(f"Invalid input for query parameter {name}. Value: ''. Value should be {allowed}.")
     return value
 
 
 async def event_stream(services: Services, call: Call) -> Answer:
     """Return a stream of events after the id in ``Last-Event-ID``, or else in ``after``; without either, of
-    new events only. Raises :class:`BadList`, :class:`TooManyListeners`, and :class:`Unavailable` if the
+    new events only. Raises :class:`InvalidQuery`, :class:`TooManyListeners`, and :class:`Unavailable` if the
     database is.
     """
     options = query_options(call, ("after",))

@@ -9,9 +9,13 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators import views
-from evenkeel.api.operators.references import CertificateTrouble, expiry_trouble, unreadable_trouble
+from evenkeel.api.operators.references import (
+    LoadBalancerCertificateProblem,
+    certificate_expiry_problem,
+    unreadable_certificate_problem,
+)
 from evenkeel.api.operators.remedies import device_remedy
-from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, find_unissued_trouble, used_references
+from evenkeel.api.operators.unissued import NAMED_OF_ONE_MAX, find_unissued_certificate_problem, used_references
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import UnreachableGroup
@@ -33,7 +37,7 @@ async def show_hosting(services: Services, call: Call) -> Answer:
     rows = await services.operators.agents(environment=root.provider) if shard else ()
     halted = views.halted_reasons(await services.operators.environments())
     pending = root.provisioning_status in PENDING
-    ahead = await services.operators.place_in_line(root.id) if pending else 0
+    ahead = await services.operators.position_in_queue(root.id) if pending else 0
     by_id: dict[str, Agent] = {row.id: row for row in rows}
     outages = services.broker_problem(), services.write_problem()
     shown = views.hosting_view(root, shard, by_id, halted, *outages, ahead)
@@ -60,33 +64,33 @@ async def _explanation_with_remedy(
     that; nothing if there is none.
     """
     if (root.operating_reason or root.status_reason) and shard is not None:
-        if (group := await _group_out_of_reach(services, shard)) is None:
+        if (group := await _unreachable_group_of_shard(services, shard)) is None:
             return shown
-        return replace(shown, remedy=device_remedy(group, await services.operators.agent_lives()))
+        return replace(shown, remedy=device_remedy(group, await services.operators.agent_liveness()))
     if shown.operating_reason or root.status_reason:
         return shown
-    trouble = await _certificate_trouble(services, root)
+    trouble = await _certificate_problem(services, root)
     return replace(shown, operating_reason=trouble.text, remedy=trouble.remedy)
 
 
-async def _group_out_of_reach(services: Services, shard: Shard) -> UnreachableGroup | None:
+async def _unreachable_group_of_shard(services: Services, shard: Shard) -> UnreachableGroup | None:
     """Return the shard's device group if some of its devices are out of reach; else None."""
     groups = await services.operators.out_of_reach()
     here = (shard.environment, shard.group_number)
     return next((group for group in groups if (group.environment, group.number) == here), None)
 
 
-async def _certificate_trouble(services: Services, root: LoadBalancer) -> CertificateTrouble:
+async def _certificate_problem(services: Services, root: LoadBalancer) -> LoadBalancerCertificateProblem:
     """Describe the certificates of a load balancer that cannot be read, or else one that its authority does
     not issue, or else those that expire soon; an empty trouble if there are none.
     """
     query = ReferenceQuery(load_balancer_id=root.id, unreadable=True)
     unreadable = await services.operators.references(query, limit=NAMED_OF_ONE_MAX)
     if unreadable:
-        return unreadable_trouble(unreadable)
+        return unreadable_certificate_problem(unreadable)
     used = await used_references(services, root)
-    unissued = await find_unissued_trouble(services, root, used)
+    unissued = await find_unissued_certificate_problem(services, root, used)
     if unissued.text:
         return unissued
     now = datetime.now(UTC).timestamp()
-    return expiry_trouble([each for each in used if each.is_expiring(now)])
+    return certificate_expiry_problem([each for each in used if each.is_expiring(now)])

@@ -26,7 +26,7 @@ class ImportView(Value):
 
 async def put_import(services: Services, call: Call, body: ImportPut) -> Answer:
     """Handle PUT /imports/loadbalancers/{id}: import a load balancer, or check that with ``apply`` false.
-    Idempotent. Raises :class:`BadList` for query parameters, :class:`Invalid`, :class:`Unsupported`,
+    Idempotent. Raises :class:`InvalidQuery` for query parameters, :class:`Invalid`, :class:`Unsupported`,
     :class:`Conflict`, :class:`Unavailable`.
     """
     query_options(call, ())
@@ -45,7 +45,7 @@ class HeldView(Value):
 
 async def put_held(services: Services, call: Call, body: HeldPut) -> Answer:
     """Handle PUT /imports/loadbalancers/{id}/held: release a held load balancer to its devices, or take it
-    from them. Idempotent. Raises :class:`NotFound`, :class:`Conflict`, :class:`BadList` for unknown query
+    from them. Idempotent. Raises :class:`NotFound`, :class:`Conflict`, :class:`InvalidQuery` for unknown query
     parameters, :class:`Invalid` for an id that is no UUID.
     """
     query_options(call, ())
@@ -56,7 +56,7 @@ async def put_held(services: Services, call: Call, body: HeldPut) -> Answer:
 
 async def discard_import(services: Services, call: Call) -> Answer:
     """Handle DELETE /imports/loadbalancers/{id}: delete a held load balancer without its VIP's port; answers
-    204. Raises :class:`NotFound`, :class:`Conflict` if it is not held, :class:`BadList` for unknown query
+    204. Raises :class:`NotFound`, :class:`Conflict` if it is not held, :class:`InvalidQuery` for unknown query
     parameters, :class:`Invalid` for an id that is no UUID.
     """
     query_options(call, ())

@@ -22,7 +22,7 @@ class ListenerIrulesView(Value):
 
 
 async def show_irules(services: Services, call: Call) -> Answer:
-    """Handle GET /listeners/{id}/irules: show a listener's iRules. Raises :class:`NotFound`, :class:`BadList`
+    """Handle GET /listeners/{id}/irules: show a listener's iRules. Raises :class:`NotFound`, :class:`InvalidQuery`
     for unknown query parameters.
     """
     query_options(call, ())
@@ -33,7 +33,7 @@ async def show_irules(services: Services, call: Call) -> Answer:
 async def put_irules(services: Services, call: Call, body: IrulesBody) -> Answer:
     """Handle PUT /listeners/{id}/irules: attach exactly the given iRules, recorded as an operator's act.
     Idempotent. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported` for devices without
-    iRules, :class:`Conflict`, :class:`BadList` for unknown query parameters.
+    iRules, :class:`Conflict`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     listener_id = object_id(call, "Listener")

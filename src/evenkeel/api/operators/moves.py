@@ -65,7 +65,7 @@ class MoveView(Value):
 async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) -> Answer:
     """Handle POST /moves: plan a move; with ``apply`` begin it. Raises :class:`Invalid`, :class:`NotFound`,
     and :class:`Conflict` if there is nothing to move, or a planned move that is to begin has problems,
-    :class:`BadList` for unknown query parameters.
+    :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     wanted = body.move
@@ -84,7 +84,7 @@ async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) ->
 
 async def list_moves(services: Services, call: Call) -> Answer:
     """Handle GET /moves: list the last moves, those under way first; ``load_balancer_id`` selects one load
-    balancer's. Raises :class:`BadList` for unknown query parameters.
+    balancer's. Raises :class:`InvalidQuery` for unknown query parameters.
     """
     options = query_options(call, ("load_balancer_id",))
     id_ = LoadBalancerId(options["load_balancer_id"]) if "load_balancer_id" in options else None

@@ -13,7 +13,7 @@ from evenkeel.core.networking.networks import DeclaredNetwork
 
 
 async def list_networks(services: Services, call: Call) -> Answer:
-    """Handle GET /networks: list declared networks. Raises :class:`BadList` for unknown query parameters."""
+    """Handle GET /networks: list declared networks. Raises :class:`InvalidQuery` for unknown query parameters."""
     query_options(call, ())
     return json_answer({"networks": [views.network_view(row) for row in await services.operators.networks()]})
 

@@ -7,7 +7,7 @@ from evenkeel.api.common.resources import object_id
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import check_environment, query_options
-from evenkeel.api.operators.views import ShardView, broker_view, halted_reasons, shard_view
+from evenkeel.api.operators.views import ShardView, broker_state_text, halted_reasons, shard_view
 from evenkeel.api.responses.answers import Answer, json_answer
 from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agent_state import AgentState, agent_state
@@ -121,7 +121,7 @@ class TopologyView(Value):
 
 async def list_controllers(services: Services, call: Call) -> Answer:
     """Handle GET /controllers: list controllers with a heartbeat in the last ten minutes, except stopped
-    ones. Raises :class:`BadList` for query parameters.
+    ones. Raises :class:`InvalidQuery` for query parameters.
     """
     query_options(call, ())
     return json_answer({"controllers": [_controller_view(row) for row in await services.operators.controllers()]})
@@ -129,7 +129,7 @@ async def list_controllers(services: Services, call: Call) -> Answer:
 
 async def list_revisions(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/history: list the last 50 revisions, newest first. Raises
-    :class:`NotFound`, :class:`BadList` for unknown query parameters.
+    :class:`NotFound`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))
@@ -138,7 +138,7 @@ async def list_revisions(services: Services, call: Call) -> Answer:
 
 async def show_topology(services: Services, call: Call) -> Answer:
     """Handle GET /topology: show controllers, device groups with their agents and devices, and the shards
-    between them; of one ``environment`` if that is given. Raises :class:`BadList` for an unknown
+    between them; of one ``environment`` if that is given. Raises :class:`InvalidQuery` for an unknown
     environment.
     """
     environment = query_options(call, ("environment",)).get("environment")
@@ -162,7 +162,7 @@ async def _read_topology(services: Services, environment: str | None) -> Answer:
     for shard in known.shards:
         shards[shard.environment, shard.group_number].append(shard_view(shard, alive, halted))
     shown = TopologyView(
-        message_broker=broker_view(services.broker_problem()),
+        message_broker=broker_state_text(services.broker_problem()),
         controllers=[_controller_view(row) for row in await services.operators.controllers()],
         groups=[
             _topology_group(place, agents[place], lines[place], shards[place], halted.get(place[0], ""))
@@ -229,7 +229,7 @@ def _controller_view(row: ControllerHeartbeat) -> ControllerView:
         alive=row.alive,
         started_at=format_time(row.started_at),
         seen_at=format_time(row.seen_at),
-        message_broker=broker_view(row.message_broker),
+        message_broker=broker_state_text(row.message_broker),
     )
 
 

@@ -103,6 +103,6 @@ def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds
         yield SystemProblem("own_certificates", text, "renew the named certificates first")
 
 
-def writable_view(problem: str) -> str:
+def database_state_text(problem: str) -> str:
     """Return ``writable``, or the reason why writes are refused."""
     return problem or WRITABLE

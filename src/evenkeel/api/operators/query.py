@@ -6,7 +6,7 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.http.routing import Handler
 from evenkeel.api.responses.answers import Answer
-from evenkeel.api.responses.errors import BadList, Forbidden
+from evenkeel.api.responses.errors import Forbidden, InvalidQuery
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
@@ -33,13 +33,13 @@ def operator_only(handler: Handler) -> Handler:
 
 
 def query_options(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the values of the query parameters by name. Raises :class:`BadList` for one that is not among
+    """Return the values of the query parameters by name. Raises :class:`InvalidQuery` for one that is not among
     ``allowed`` or is repeated.
     """
     options: dict[str, str] = {}
     for name, value in call.query:
         if name not in allowed or name in options:
-            raise BadList(f"Invalid query parameter '{name[:64]}'. Allowed, once each: {', '.join(allowed)}.")
+            raise InvalidQuery(f"Invalid query parameter '{name[:64]}'. Allowed, once each: {', '.join(allowed)}.")
         options[name] = value
     return options
 
@@ -50,12 +50,12 @@ def parse_number_within(name: str, given: str, low: int, high: int) -> int:
     raise invalid_parameter(name, given, f"Value should be an integer from {low} to {high}.")
 
 
-def invalid_parameter(name: str, given: str, rule: str) -> BadList:
+def invalid_parameter(name: str, given: str, rule: str) -> InvalidQuery:
     """Build the error for the value of a query parameter; ``rule``: a sentence about allowed values."""
-    return BadList(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. {rule}")
+    return InvalidQuery(f"Invalid input for query parameter {name}. Value: '{given[:64]}'. {rule}")
 
 
-def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str = "") -> BadList:
+def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str = "") -> InvalidQuery:
     """Build the error for a value of a query parameter that is not among ``allowed``, of which at most
     :data:`VALUES_NAMED_MAX` are named; ``more``: text about what may follow a value.
     """
@@ -65,7 +65,7 @@ def not_allowed_value(name: str, given: str, allowed: Sequence[str], more: str =
 
 
 async def check_environment(services: Services, found: Iterable[object], given: str | None) -> None:
-    """Raise :class:`BadList` if nothing was found because no environment has the given name (None: none was
+    """Raise :class:`InvalidQuery` if nothing was found because no environment has the given name (None: none was
     given); pass if something was found.
     """
     if given is None or any(True for _ in found):
@@ -76,7 +76,9 @@ async def check_environment(services: Services, found: Iterable[object], given: 
 
 
 def check_statuses(query: ListQuery) -> None:
-    """Raise :class:`BadList` for a filter by a status that does not exist; Octavia's own API finds nothing then."""
+    """Raise :class:`InvalidQuery` for a filter by a status that does not exist; Octavia's own API finds nothing
+    then.
+    """
     for name, statuses in STATUSES.items():
         for given in query.filters.get(name, ()):
             if given not in statuses:

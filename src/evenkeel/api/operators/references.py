@@ -55,7 +55,7 @@ class RefreshView(Value):
 
 async def list_references(services: Services, call: Call) -> Answer:
     """Handle GET /references: list at most :data:`REFERENCES_MAX` references by expiry, filtered by query
-    parameters. Raises :class:`BadList` for a bad parameter.
+    parameters. Raises :class:`InvalidQuery` for a bad parameter.
     """
     options = query_options(call, ("project_id", "load_balancer_id", "expiring_days", "unreadable"))
     days = options.get("expiring_days")
@@ -96,7 +96,7 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
     )
 
 
-class CertificateTrouble(NamedTuple):
+class LoadBalancerCertificateProblem(NamedTuple):
     """A problem with certificates of one load balancer as a text, and the commands that help; both are empty if there
     is none.
     """
@@ -105,47 +105,49 @@ class CertificateTrouble(NamedTuple):
     remedy: str = ""
 
 
-def expiry_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
+def certificate_expiry_problem(rows: Sequence[ReferencedCertificate]) -> LoadBalancerCertificateProblem:
     """Describe the certificates of one load balancer that expire or have expired, earliest first; an empty
     trouble for no rows.
     """
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:
-        return CertificateTrouble()
+        return LoadBalancerCertificateProblem()
     verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
     until = format_time(first.ends_at.timestamp())
-    return CertificateTrouble(
+    return LoadBalancerCertificateProblem(
         f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more_text(rows)}",
         f"renew it in the key manager, then: {_refresh_command(first)}",
     )
 
 
-def unreadable_trouble(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
+def unreadable_certificate_problem(rows: Sequence[ReferencedCertificate]) -> LoadBalancerCertificateProblem:
     """Describe the certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
     first = rows[0]
-    return CertificateTrouble(
+    return LoadBalancerCertificateProblem(
         f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more_text(rows)};"
         " devices keep the last content read",
         f"fix the cause, or give the listener or pool another reference; then: {_refresh_command(first)}",
     )
 
 
-def unissued_trouble(request: AcmeCertificate, reference: str, *, awaited: bool) -> CertificateTrouble:
+def unissued_certificate_problem(
+    request: AcmeCertificate, reference: str, *, awaited: bool
+) -> LoadBalancerCertificateProblem:
     """Describe a requested certificate of one load balancer that its authority does not issue or renew. ``awaited``:
     whether listeners wait for it.
     """
     names = ", ".join(request.names)
     problem = request.progress.problem or "the order is under way"
-    return CertificateTrouble(
+    return LoadBalancerCertificateProblem(
         f"certificate {reference} for {names} is {request.progress.state.value}: {problem}"
         f"{'; its listeners wait for it' if awaited else ''}",
         f"fix the cause; the next attempt follows by itself: evenkeel certificate show {quote(reference)}",
     )
 
 
-def lost_request_trouble(row: ReferencedCertificate) -> CertificateTrouble:
+def missing_certificate_request_problem(row: ReferencedCertificate) -> LoadBalancerCertificateProblem:
     """Describe a certificate of one load balancer that listeners wait for although the request is gone."""
-    return CertificateTrouble(
+    return LoadBalancerCertificateProblem(
         f"{row.kind.words} {row.reference} is missing, and its listeners wait: {row.problem or 'it is not requested'}",
         "delete the listener, or give it another reference; a new listener with the reference requests it again",
     )

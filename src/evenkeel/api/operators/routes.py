@@ -52,7 +52,7 @@ def _object_routes(name: str, view: type[Any], key: str = "{id}") -> ObjectRoute
     return ObjectRoutes(name=name, plural=f"{name}s", path=f"/{name}s", view=view, rule=own_rules(name), key=key)
 
 
-def _get_document(name: str, view: type[Any], handle: Handler, summary: str, *parameters: Parameter) -> Operation:
+def _document_operation(name: str, view: type[Any], handle: Handler, summary: str, *parameters: Parameter) -> Operation:
     """Declare GET of one document about the whole system, wrapped in ``name``."""
     return Operation(
         method="GET",
@@ -193,7 +193,7 @@ _ENHANCED_SERVICES = (
 
 _DATABASE = single_object_type("database", views.DatabaseView)
 _SYSTEM = (
-    _get_document("database", views.DatabaseView, database.show_database, "Show the history of the database"),
+    _document_operation("database", views.DatabaseView, database.show_database, "Show the history of the database"),
     Operation(
         method="POST",
         path="/database/new-history",
@@ -220,11 +220,11 @@ _SYSTEM = (
         rule=own_rule("act", "get"),
         answer=list_type("acts", acts.ActView),
     ),
-    _get_document(
+    _document_operation(
         "caller", caller.CallerView, caller.show_caller, "Show who the caller is, and the version of the controller"
     ),
-    _get_document("status", status.StatusView, status.show_status, "Show a summary of the whole system"),
-    _get_document(
+    _document_operation("status", status.StatusView, status.show_status, "Show a summary of the whole system"),
+    _document_operation(
         "activity",
         activity.ActivityView,
         activity.show_activity,
@@ -234,7 +234,7 @@ _SYSTEM = (
             name="points", description="At most so many points (1 to 360); means of several if there are more", type=int
         ),
     ),
-    _get_document(
+    _document_operation(
         "topology",
         overview.TopologyView,
         overview.show_topology,

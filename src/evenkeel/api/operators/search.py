@@ -16,7 +16,7 @@ from evenkeel.api.operators.query import (
     query_options,
 )
 from evenkeel.api.responses.answers import Answer, json_answer
-from evenkeel.api.responses.errors import BadList
+from evenkeel.api.responses.errors import InvalidQuery
 from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.lists import FoundLoadBalancer, ListQuery
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId
@@ -65,7 +65,7 @@ class FoundLoadBalancerView(Value):
 
 async def find_load_balancers(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers: search the load balancers of all projects by text and attributes, in pages;
-    shows the total, too. Raises :class:`BadList` for a bad parameter, :class:`Invalid` if the search takes
+    shows the total, too. Raises :class:`InvalidQuery` for a bad parameter, :class:`Invalid` if the search takes
     too long.
     """
     options = query_options(call, _NAMES)
@@ -124,13 +124,13 @@ def _parse_sort(given: str) -> tuple[tuple[str, bool], ...]:
 
 
 async def _parse_group_number(services: Services, options: Mapping[str, str]) -> int | None:
-    """Return the number of the device group to search; None: all groups. Raises :class:`BadList` for an
+    """Return the number of the device group to search; None: all groups. Raises :class:`InvalidQuery` for an
     unknown group or environment, or a group without an environment.
     """
     environment, number = options.get("environment"), options.get("group_number")
     if not environment:
         if number:
-            raise BadList("The query parameter group_number needs environment, whose device group it is.")
+            raise InvalidQuery("The query parameter group_number needs environment, whose device group it is.")
         return None
     names = [row.name for row in await services.operators.environments()]
     if environment not in names:

@@ -75,7 +75,7 @@ class SeriesView(Value):
 
 async def show_traffic(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/series: show the points that this controller holds. Raises
-    :class:`NotFound`, :class:`BadList` for unknown query parameters.
+    :class:`NotFound`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))

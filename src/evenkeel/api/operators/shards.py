@@ -11,7 +11,7 @@ from evenkeel.core.kit.ids import AgentId, ShardId
 
 
 async def list_shards(services: Services, call: Call) -> Answer:
-    """Handle GET /shards: list shards, all or by environment and agent. Raises :class:`BadList` for an
+    """Handle GET /shards: list shards, all or by environment and agent. Raises :class:`InvalidQuery` for an
     unknown environment.
     """
     options = query_options(call, ("environment", "agent_id"))
@@ -25,7 +25,7 @@ async def list_shards(services: Services, call: Call) -> Answer:
 
 async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answer:
     """Handle PUT /shards/{id}/rebind: make another agent the home of one shard. Raises :class:`NotFound`,
-    :class:`Conflict` if ``to`` is no agent of the shard's group, :class:`BadList` for unknown query
+    :class:`Conflict` if ``to`` is no agent of the shard's group, :class:`InvalidQuery` for unknown query
     parameters.
     """
     query_options(call, ())
@@ -35,4 +35,4 @@ async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answ
 
 
 async def _live_agent_ids(services: Services) -> frozenset[str]:
-    return frozenset(row.id for row in await services.operators.agent_lives() if row.alive)
+    return frozenset(row.id for row in await services.operators.agent_liveness() if row.alive)

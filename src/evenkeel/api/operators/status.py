@@ -12,9 +12,9 @@ from evenkeel.api.operators.problems import (
     ProblemCommand,
     ProblemObject,
     SystemProblem,
+    database_state_text,
     outage_problems,
     own_certificate_problems,
-    writable_view,
 )
 from evenkeel.api.operators.query import query_options
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
@@ -71,7 +71,7 @@ class Readiness(Value):
 
 async def show_status(services: Services, call: Call) -> Answer:
     """Handle GET /status: show a summary of the whole system. Simultaneous requests share one read. Raises
-    :class:`BadList` for query parameters, :class:`Unavailable` without the database.
+    :class:`InvalidQuery` for query parameters, :class:`Unavailable` without the database.
     """
     query_options(call, ())
     return await services.status.get(lambda: _build_status_answer(services))
@@ -97,7 +97,7 @@ async def _problem_kinds(services: Services) -> tuple[str, ...]:
 async def _read_summary(services: Services) -> StatusView:
     broker, database = services.broker_problem(), services.write_problem()
     outage = "message broker" if broker else "database" if database else ""
-    agents = await services.operators.agent_lives()
+    agents = await services.operators.agent_liveness()
     alive = frozenset(row.id for row in agents if row.alive)
     counts = await services.operators.shard_counts()
     environments = await services.operators.environments()
@@ -111,8 +111,8 @@ async def _read_summary(services: Services) -> StatusView:
     own = soon(await services.operators.own_certificates(), days=ALARM_DAYS, now_seconds=time.time())
     halted = [row for row in environments if row.halted_at is not None]
     return StatusView(
-        message_broker=views.broker_view(broker),
-        database=writable_view(database),
+        message_broker=views.broker_state_text(broker),
+        database=database_state_text(database),
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=dict(load_balancers.by_status),
         load_balancers_operating=dict(load_balancers.by_operating_status),

@@ -13,7 +13,7 @@ from evenkeel.core.kit.errors import NotFound
 
 async def list_subnets(services: Services, call: Call) -> Answer:
     """Handle GET /subnets: list the subnets of the built-in network, which are address pools for VIPs. Raises
-    :class:`BadList` for unknown query parameters.
+    :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     return json_answer({"subnets": [views.subnet_view(row) for row in await services.operators.subnets()]})

@@ -12,14 +12,14 @@ from evenkeel.api.common.status_trees import (
     join_item_pieces,
     json_before_children,
     member_status,
-    policies_and_rules,
-    pool_contents,
+    members_and_monitors_by_pool,
+    policies_and_rules_by_parent,
     pool_status,
     statuses_of,
 )
 from evenkeel.api.http.call import Call
 from evenkeel.api.operators.query import query_options
-from evenkeel.api.operators.unissued import why_listeners_wait
+from evenkeel.api.operators.unissued import reason_for_waiting_listeners
 from evenkeel.api.responses.answers import Answer, StreamedAnswer, encode
 from evenkeel.core.devices.service import enhanced_services_of_listener
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -104,12 +104,12 @@ class LoadBalancerNode(Value, kw_only=True):
 
 async def show_tree(services: Services, call: Call) -> Answer:
     """Handle GET /loadbalancers/{id}/tree: stream the load balancer and all its children. Raises
-    :class:`NotFound`, :class:`BadList` for unknown query parameters.
+    :class:`NotFound`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     id_ = LoadBalancerId(object_id(call, "Load Balancer"))
     found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
-    waits = await why_listeners_wait(services, found)
+    waits = await reason_for_waiting_listeners(services, found)
     return StreamedAnswer(tree_pieces(found, bare_tags=services.bare_esd_tags, waits=waits))
 
 
@@ -118,8 +118,8 @@ def tree_pieces(tree: LoadBalancerTree, *, bare_tags: bool = False, waits: str =
     listeners' tags without prefix choose enhanced services. ``waits``: why listeners wait for a
     certificate; empty: none does.
     """
-    members, monitors = pool_contents(tree)
-    policies, rules = policies_and_rules(tree)
+    members, monitors = members_and_monitors_by_pool(tree)
+    policies, rules = policies_and_rules_by_parent(tree)
     limits = _rate_limits(tree)
 
     def pool_pieces(row: Pool) -> Iterator[bytes]:

@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.operators.references import CertificateTrouble, lost_request_trouble, unissued_trouble
+from evenkeel.api.operators.references import (
+    LoadBalancerCertificateProblem,
+    missing_certificate_request_problem,
+    unissued_certificate_problem,
+)
 from evenkeel.core.resources.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.core.tls.acme.references import is_acme_reference, references_for_request_name
@@ -23,15 +27,15 @@ async def used_references(services: Services, root: LoadBalancer) -> tuple[Refer
     return tuple(await services.operators.references(query, limit=NAMED_OF_ONE_MAX))
 
 
-async def find_unissued_trouble(
+async def find_unissued_certificate_problem(
     services: Services, root: LoadBalancer, references: Iterable[ReferencedCertificate]
-) -> CertificateTrouble:
+) -> LoadBalancerCertificateProblem:
     """Describe a certificate of the load balancer that its authority does not issue: first one that listeners
     wait for. ``references``: the load balancer's. An empty trouble if there is none.
     """
     used = {each.reference: each for each in references}
     if not used:
-        return CertificateTrouble()
+        return LoadBalancerCertificateProblem()
     requests = await _unissued_requests(services, root)
     awaited = {each.reference for each in used.values() if not each.sha256}
     for reference, request in sorted(requests.items(), key=lambda item: item[1].reference not in awaited):
@@ -39,11 +43,11 @@ async def find_unissued_trouble(
         if is_awaited or (
             request.progress.problem and used.keys() & {reference, *references_for_request_name(request.reference)}
         ):
-            return unissued_trouble(request, reference, awaited=is_awaited)
-    return lost_request_trouble(used[min(awaited)]) if awaited else CertificateTrouble()
+            return unissued_certificate_problem(request, reference, awaited=is_awaited)
+    return missing_certificate_request_problem(used[min(awaited)]) if awaited else LoadBalancerCertificateProblem()
 
 
-async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
+async def reason_for_waiting_listeners(services: Services, tree: LoadBalancerTree) -> str:
     """Return why listeners of the load balancer wait for a certificate; empty if none does."""
     waits = any(
         row.provisioning_status is not ProvisioningStatus.ACTIVE
@@ -53,7 +57,7 @@ async def why_listeners_wait(services: Services, tree: LoadBalancerTree) -> str:
     if not waits:
         return ""
     root = tree.load_balancer
-    return (await find_unissued_trouble(services, root, await used_references(services, root))).text
+    return (await find_unissued_certificate_problem(services, root, await used_references(services, root))).text
 
 
 async def _unissued_requests(services: Services, root: LoadBalancer) -> Mapping[str, AcmeCertificate]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import convert
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
-from evenkeel.api.operators.problems import writable_view
+from evenkeel.api.operators.problems import database_state_text
 from evenkeel.api.responses.timestamps import format_time, format_time_or_none
 from evenkeel.core.control.agents import Agent
 from evenkeel.core.control.environments import Environment, UnreachableGroup
@@ -286,7 +286,7 @@ def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> 
     )
 
 
-def broker_view(problem: str) -> str:
+def broker_state_text(problem: str) -> str:
     """Return ``connected``, or the reason why the broker is not connected."""
     return problem or "connected"
 
@@ -319,8 +319,8 @@ def hosting_view(
         environment=root.provider,
         data_path=root.data_path,
         halted=halted.get(root.provider, ""),
-        message_broker=broker_view(broker_problem),
-        database=writable_view(write_problem),
+        message_broker=broker_state_text(broker_problem),
+        database=database_state_text(write_problem),
         shard=None if shard is None else shard_view(shard, alive, halted),
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),

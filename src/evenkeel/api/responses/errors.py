@@ -21,7 +21,7 @@ STATUS_OF: dict[type[RequestError], int] = {
 }
 
 
-class BadList(RequestError):
+class InvalidQuery(RequestError):
     """A query parameter is invalid: 400 with the body of a :class:`Problem`."""
 
 
@@ -67,7 +67,7 @@ def answer_to(error: Exception, request_id: str) -> Answer:
     """
     if isinstance(error, Refusal):
         return _answer_of_refusal(error)
-    if isinstance(error, BadList):
+    if isinstance(error, InvalidQuery):
         return problem_answer(400, str(error))
     if isinstance(error, MirrorConflict):
         # its callers are programs, which act on the kind of conflict

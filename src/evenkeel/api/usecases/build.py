@@ -8,7 +8,7 @@ from evenkeel.api.usecases import requests
 from evenkeel.api.usecases.attribute_values import values_to_create
 from evenkeel.api.usecases.l7_build import PolicyRows, policy_rows, sort_by_position
 from evenkeel.api.usecases.l7_rules import check_action_supported, check_l7_listener
-from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project, vnic_type_of
+from evenkeel.api.usecases.parents import NewId, ParentContext, check_project, vnic_type_of
 from evenkeel.api.usecases.rules import (
     check_listener,
     check_listener_ports,
@@ -23,8 +23,8 @@ from evenkeel.api.usecases.rules import (
     member_address,
 )
 from evenkeel.api.usecases.tls_rules import (
-    NOTHING_IDLE,
-    IdleAttributes,
+    NO_UNUSED_ATTRIBUTES,
+    UnusedTlsAttributes,
     check_tls_allowed,
     fill_tls_defaults,
     refuse_empty_lists,
@@ -78,12 +78,12 @@ def persistence_from_body(body: requests.Persistence) -> SessionPersistence:
 
 def listener_row(
     body: requests.ListenerParts,
-    place: ParentPlace,
+    place: ParentContext,
     *,
     listener_id: str,
     default_pool_id: str | None,
     vip_address: str | None,
-    idle: IdleAttributes = NOTHING_IDLE,
+    idle: UnusedTlsAttributes = NO_UNUSED_ATTRIBUTES,
 ) -> Listener:
     """Convert a requested listener of a load balancer with this VIP, or with another address of the same family.
     ``idle``: TLS attributes that the listener may have although they have no effect. Raises :class:`Invalid` for an
@@ -108,7 +108,9 @@ def listener_row(
     return row
 
 
-def member_row(body: requests.MemberNew, place: ParentPlace, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
+def member_row(
+    body: requests.MemberNew, place: ParentContext, *, pool_id: str, new_id: NewId, monitored: bool
+) -> Member:
     """Convert a create request to a member. ``monitored``: the pool has a health monitor. Raises :class:`Invalid` for
     an address that is not allowed, or another project than the load balancer's.
     """
@@ -134,7 +136,7 @@ def member_row(body: requests.MemberNew, place: ParentPlace, *, pool_id: str, ne
 
 
 def monitor_row(
-    body: requests.NestedHealthMonitor, place: ParentPlace, *, pool_id: str, new_id: NewId
+    body: requests.NestedHealthMonitor, place: ParentContext, *, pool_id: str, new_id: NewId
 ) -> HealthMonitor:
     """Convert a requested health monitor, with defaults of HTTP attributes for types HTTP and HTTPS. Raises
     :class:`Invalid` for contradictory attributes, or another project than the load balancer's.
@@ -158,7 +160,7 @@ def pool_row(
     body: requests.PoolParts,
     protocol: PoolProtocol,
     lb_algorithm: LbAlgorithm,
-    place: ParentPlace,
+    place: ParentContext,
     *,
     pool_id: str,
     any_cookies: bool = False,
@@ -188,7 +190,7 @@ def pool_rows(
     body: requests.PoolParts,
     protocol: PoolProtocol,
     lb_algorithm: LbAlgorithm,
-    place: ParentPlace,
+    place: ParentContext,
     *,
     new_id: NewId,
     any_cookies: bool = False,
@@ -227,7 +229,7 @@ def address_of_common_family(vip: VipPlan) -> str | None:
 
 
 def tree_from_body(
-    body: requests.LoadBalancerNew, place: ParentPlace, *, provider: str, vip: VipPlan, new_id: NewId
+    body: requests.LoadBalancerNew, place: ParentContext, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
     """Convert a request to the whole new load balancer. The VIP's address is empty if the store has to
     allocate it. Raises :class:`Invalid`, and :class:`Conflict` for two listeners on one port or two
@@ -280,7 +282,7 @@ def _check_names(pools: Sequence[requests.NestedPool]) -> None:
 def _build_listeners(
     bodies: Sequence[requests.NestedListener],
     pools: list[NewPool],
-    place: ParentPlace,
+    place: ParentContext,
     vip_address: str | None,
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
@@ -309,7 +311,7 @@ def _nested_policies(
     listener: Listener,
     named: list[NewPool],
     pools: list[NewPool],
-    place: ParentPlace,
+    place: ParentContext,
     new_id: NewId,
 ) -> list[PolicyRows]:
     """Convert the policies of a listener of the same request, sorted and numbered by position; their new
@@ -342,7 +344,7 @@ _REFERENCE_FIELDS = frozenset(requests.DefaultPool.__struct_fields__) - {"name"}
 
 
 def _default_pool(
-    body: requests.DefaultPool, named: list[NewPool], pools: list[NewPool], place: ParentPlace, new_id: NewId
+    body: requests.DefaultPool, named: list[NewPool], pools: list[NewPool], place: ParentContext, new_id: NewId
 ) -> Pool:
     if body.protocol is not None and body.lb_algorithm is not None:
         pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=new_id))

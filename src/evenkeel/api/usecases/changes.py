@@ -7,11 +7,11 @@ from msgspec import UNSET, structs
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.attribute_values import Attributes, values_to_change
 from evenkeel.api.usecases.build import persistence_from_body, persistence_or_none
-from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project, vnic_type_of
+from evenkeel.api.usecases.parents import NewId, ParentContext, check_project, vnic_type_of
 from evenkeel.api.usecases.rules import (
     HTTP_MONITORS,
+    check_members_unique,
     check_monitor,
-    check_no_member_twice,
     given_spelling_if_different,
     member_address,
 )
@@ -56,7 +56,7 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
     return changes
 
 
-def changed_persistence(
+def persistence_after_change(
     change: change_requests.PersistenceChange, now: SessionPersistence | None
 ) -> SessionPersistence:
     """Return a pool's session persistence after a change of some of its attributes. ``now``: before the
@@ -110,7 +110,7 @@ remove a monitor port by leaving it out. A name, tags and a subnet stay."""
 def batch_rows(
     items: Iterable[change_requests.MemberBatchItem],
     existing: Iterable[Member],
-    place: ParentPlace,
+    place: ParentContext,
     *,
     pool_id: str,
     new_id: NewId,
@@ -137,5 +137,5 @@ def batch_rows(
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         )
         rows.append(structs.replace(row, **BATCH_DEFAULTS | member_changes(item, place.addresses)))
-    check_no_member_twice(rows)
+    check_members_unique(rows)
     return tuple(rows)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 from msgspec.structs import replace
 
-from evenkeel.api.common.references import new_referrers
+from evenkeel.api.common.references import references_of_new_load_balancer
 from evenkeel.api.common.services import Services
 from evenkeel.api.common.versions import version_problem
 from evenkeel.api.identity.caller import checked_project
@@ -14,8 +14,8 @@ from evenkeel.api.usecases.chaining import check_chaining, new_members
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer, ImportPut
-from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.api.usecases.provider_choice import choose_place
+from evenkeel.api.usecases.parents import ParentContext
+from evenkeel.api.usecases.provider_choice import choose_provider_and_zone
 from evenkeel.api.usecases.rules import checked_vip_address
 from evenkeel.api.usecases.vips import checked_plan
 from evenkeel.core.control.imports import Outcome, StoredLoadBalancer, difference_texts
@@ -57,12 +57,12 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     _check_catalogue(wanted)
     project_id = checked_project(wanted.project_id, "project_id")
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
-    choice = await choose_place(services, wanted)
+    choice = await choose_provider_and_zone(services, wanted)
     offered = await offered_services(services, wanted.provider, table.for_data_path(choice.data_path))
     there = await services.imports.find_stored(load_balancer_id)
-    place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
+    place = ParentContext(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
-        tree = choice.fill_tree(mirrored_tree(_import_with_stored_port(wanted, there), place))
+        tree = choice.fill_tree(mirrored_tree(_request_with_stored_vip_port(wanted, there), place))
         result = _compare_with_stored(there, tree)
         if not (there.tree.load_balancer.held and result.differences):
             return result
@@ -95,7 +95,9 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
         members=tree.members,
         vips=(plan, *plan.additional),
     )
-    certificates = await services.references.read_and_check(new_referrers(tree), project_id, table, requesting=False)
+    certificates = await services.references.read_and_check(
+        references_of_new_load_balancer(tree), project_id, table, requesting=False
+    )
     if not body.apply:
         await services.imports.check_creation(tree, plan)
         return ImportResult("new")
@@ -149,7 +151,7 @@ async def _update_held(
     :meth:`ReferenceReader.read_and_check` and of the store.
     """
     certificates = await services.references.read_and_check(
-        new_referrers(tree), tree.load_balancer.project_id, table, requesting=False
+        references_of_new_load_balancer(tree), tree.load_balancer.project_id, table, requesting=False
     )
     change = await services.imports.update_held(tree, certificates)
     if change is None:  # as another request left it
@@ -170,7 +172,7 @@ def _check_changeable(root: LoadBalancer, result: ImportResult) -> None:
             raise Conflict(f"{name}: load balancer {root.id} is held with another one: discard it and import it again.")
 
 
-def _import_with_stored_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
+def _request_with_stored_vip_port(wanted: ImportedLoadBalancer, there: StoredLoadBalancer) -> ImportedLoadBalancer:
     """Return the given load balancer, with the VIP's network and port of the stored one where it names none."""
     vip = there.tree.load_balancer.vip
     if vip is None:

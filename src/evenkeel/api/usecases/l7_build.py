@@ -9,10 +9,10 @@ from evenkeel.api.usecases import l7_requests
 from evenkeel.api.usecases.attribute_values import values_to_create
 from evenkeel.api.usecases.enhanced_services import rules_refused_error
 from evenkeel.api.usecases.l7_rules import check_l7policy, check_l7rule, normalise_targets
-from evenkeel.api.usecases.parents import NewId, ParentPlace, check_project
+from evenkeel.api.usecases.parents import NewId, ParentContext, check_project
 from evenkeel.core.resources.model import L7Policy, L7Rule
 
-Settle = Callable[[L7Policy], L7Policy]
+PolicyConverter = Callable[[L7Policy], L7Policy]
 """Function that converts a requested L7 policy to the policy to store, for example without targets of other actions."""
 
 
@@ -25,12 +25,12 @@ class PolicyRows(NamedTuple):
 
 def policy_rows(
     body: l7_requests.L7PolicyParts,
-    place: ParentPlace,
+    place: ParentContext,
     *,
     listener_id: str,
     redirect_pool_id: str | None,
     new_id: NewId,
-    settle: Settle = normalise_targets,
+    settle: PolicyConverter = normalise_targets,
 ) -> PolicyRows:
     """Convert a requested policy with its rules, at the requested position. ``redirect_pool_id``: pool to
     which it redirects; None: none. ``settle`` converts the requested policy to the one to store.
@@ -59,7 +59,7 @@ def policy_rows(
     return PolicyRows(policy, rules)
 
 
-def rule_row(body: l7_requests.L7RuleNew, place: ParentPlace, *, policy_id: str, new_id: NewId) -> L7Rule:
+def rule_row(body: l7_requests.L7RuleNew, place: ParentContext, *, policy_id: str, new_id: NewId) -> L7Rule:
     """Convert a create request to an L7 rule. Raises :class:`Invalid` for an attribute that is not allowed, or another
     project than the load balancer's.
     """

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import asdict, replace
 
 from evenkeel.api.common.provider_lookup import ServedObject
-from evenkeel.api.common.references import ChangedReferrer
+from evenkeel.api.common.references import ReferencingObjectChange
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import change_requests, l7_requests, requests
@@ -18,21 +18,21 @@ from evenkeel.api.usecases.build import listener_row, pool_rows
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import Changes, listener_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
-from evenkeel.api.usecases.l7_build import PolicyRows, Settle, policy_rows, sort_by_position
+from evenkeel.api.usecases.l7_build import PolicyConverter, PolicyRows, policy_rows, sort_by_position
 from evenkeel.api.usecases.l7_rules import check_action_supported, check_l7_listener, normalise_targets
-from evenkeel.api.usecases.parents import NewId, ParentPlace
+from evenkeel.api.usecases.parents import NewId, ParentContext
 from evenkeel.api.usecases.pools import check_new_pool
 from evenkeel.api.usecases.rules import check_listener, checked_cidrs
 from evenkeel.api.usecases.tls_rules import (
     LISTENER_TLS,
-    NOTHING_IDLE,
-    IdleAttributes,
+    NO_UNUSED_ATTRIBUTES,
+    UnusedTlsAttributes,
     check_tls_allowed,
     fill_tls_defaults,
-    kept_idle_references,
+    kept_unused_references,
     refuse_empty_lists,
 )
-from evenkeel.api.usecases.writes import state_after_write, write_changes
+from evenkeel.api.usecases.writes import object_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
     l7policy_problems,
@@ -49,7 +49,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 
 
 async def make_listener(
-    services: Services, call: Call, wanted: requests.ListenerNew, *, idle: IdleAttributes = NOTHING_IDLE
+    services: Services, call: Call, wanted: requests.ListenerNew, *, idle: UnusedTlsAttributes = NO_UNUSED_ATTRIBUTES
 ) -> Listener:
     """Create a listener with its L7 policies and new pools; returns the stored listener. ``idle``: TLS
     attributes that it may have although they have no effect.
@@ -60,7 +60,7 @@ async def make_listener(
     scope = call.caller.scope
     served = await services.providers.find_served_object(LoadBalancer, wanted.loadbalancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
-    place = ParentPlace(
+    place = ParentContext(
         served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls, offered.names
     )
     new_pools: list[NewPool] = []
@@ -79,7 +79,7 @@ async def make_listener(
     policies = await _build_policies(services, served, wanted, row.id, place, new_pools)
     unchained = await check_new_members(services, served, [member for new in new_pools for member in new.members])
     # last of all checks: a request that is refused anyway must not load the key manager
-    users = [ChangedReferrer(row), *(ChangedReferrer(new.pool) for new in new_pools)]
+    users = [ReferencingObjectChange(row), *(ReferencingObjectChange(new.pool) for new in new_pools)]
     certificates = await services.references.read_and_check(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_listener(
         row,
@@ -91,12 +91,16 @@ async def make_listener(
         unchained=unchained,
     )
     await services.change_accepted(accepted)
-    made: Listener = await state_after_write(services, call, Listener, accepted, row.id)
+    made: Listener = await object_after_write(services, call, Listener, accepted, row.id)
     return made
 
 
 async def _default_pool(
-    services: Services, served: ServedObject, wanted: requests.ListenerNew, place: ParentPlace, new_pools: list[NewPool]
+    services: Services,
+    served: ServedObject,
+    wanted: requests.ListenerNew,
+    place: ParentContext,
+    new_pools: list[NewPool],
 ) -> str | None:
     """Return the checked id of the new listener's default pool, None if it has none; a new pool is appended
     to ``new_pools``. Raises :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` for members at one
@@ -119,7 +123,7 @@ async def _build_policies(
     served: ServedObject,
     wanted: requests.ListenerNew,
     listener_id: str,
-    place: ParentPlace,
+    place: ParentContext,
     new_pools: list[NewPool],
 ) -> list[PolicyRows]:
     """Build the L7 policies of the new listener, checked against the provider, sorted and numbered by
@@ -139,11 +143,11 @@ async def _build_policies(
 
 def new_policy(
     body: l7_requests.L7PolicyWithPool,
-    place: ParentPlace,
+    place: ParentContext,
     *,
     listener_id: str,
     new_id: NewId,
-    settle: Settle = normalise_targets,
+    settle: PolicyConverter = normalise_targets,
 ) -> tuple[PolicyRows, NewPool | None]:
     """Convert a requested L7 policy with its rules. Returns its rows, and the new pool that the request
     brings along; None if it brings none. Raises :class:`Invalid` for attributes that are not allowed,
@@ -218,7 +222,7 @@ async def change_listener(
     listener_id: str,
     body: change_requests.ListenerChange,
     *,
-    idle: IdleAttributes = NOTHING_IDLE,
+    idle: UnusedTlsAttributes = NO_UNUSED_ATTRIBUTES,
 ) -> Listener:
     """Change a listener; returns the stored listener. ``idle``: TLS attributes that it may have although they
     have no effect. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported`, :class:`Conflict`,
@@ -248,14 +252,14 @@ async def _check_changes(
     listener_id: str,
     body: change_requests.ListenerChange,
     changes: Changes,
-    idle: IdleAttributes,
+    idle: UnusedTlsAttributes,
 ) -> Sequence[CheckedCertificate]:
     """Check changes against the current listener, where needed, and against the provider; return the
     certificates that were read. In ``changes``, CIDRs are normalized and TLS attributes, which are written
     together, completed. Raises the errors of :func:`change_listener`.
     """
     about_tls = changes.keys() & LISTENER_TLS.keys()
-    users: list[ChangedReferrer] = []
+    users: list[ReferencingObjectChange] = []
     served = await services.providers.find_served_object(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
@@ -267,11 +271,11 @@ async def _check_changes(
         after = fill_tls_defaults(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
         check_tls_allowed(body, services.tls, after, current)
-        check_listener(after, changes.get("insert_headers", {}), idle=idle | kept_idle_references(current, after))
+        check_listener(after, changes.get("insert_headers", {}), idle=idle | kept_unused_references(current, after))
         protocol = {"protocol": current.protocol}
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})
-            users.append(ChangedReferrer(after, before=current))
+            users.append(ReferencingObjectChange(after, before=current))
         if pool_id := changes.get("default_pool_id"):
             await check_target_pools(services, served, [pool_id], current.protocol)
     served.raise_first_problem(listener_problems(served.table, protocol | changes))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenkeel.api.common.references import ChangedReferrer, new_referrers
+from evenkeel.api.common.references import ReferencingObjectChange, references_of_new_load_balancer
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.identity.caller import checked_project
@@ -14,10 +14,10 @@ from evenkeel.api.usecases.chaining import check_chaining
 from evenkeel.api.usecases.changes import load_balancer_changes
 from evenkeel.api.usecases.enhanced_services import offered_services
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.parents import ParentPlace, project_of
-from evenkeel.api.usecases.provider_choice import choose_flavor, choose_place
+from evenkeel.api.usecases.parents import ParentContext, project_of
+from evenkeel.api.usecases.provider_choice import choose_flavor, choose_provider_and_zone
 from evenkeel.api.usecases.vips import check_port_options, plan_vip
-from evenkeel.api.usecases.writes import state_after_write
+from evenkeel.api.usecases.writes import object_after_write
 from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -43,13 +43,13 @@ async def make_load_balancer(
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
-    choice = await choose_place(services, wanted)
+    choice = await choose_provider_and_zone(services, wanted)
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
     offered = await offered_services(services, provider, table.for_data_path(choice.data_path))
     load_balancer_id = LoadBalancerId(services.new_id())
-    place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
+    place = ParentContext(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     marked = mark(place.load_balancer_id)
     vip = await plan_vip(
         services,
@@ -71,7 +71,9 @@ async def make_load_balancer(
         unchained = await check_chaining(
             services, table, environment=provider, project_id=project_id, members=tree.members, vips=vips
         )
-        certificates = await services.references.read_and_check(new_referrers(tree), project_id, table)
+        certificates = await services.references.read_and_check(
+            references_of_new_load_balancer(tree), project_id, table
+        )
         change = await services.tenants.create_load_balancer(tree, vip, certificates, unchained=unchained)
     except Exception:
         # the plan may have created a port, which no load balancer will use
@@ -108,7 +110,7 @@ async def change_load_balancer(
         load_balancer_id, changes, project_id=scope, tell_network=tell_network
     )
     await services.change_accepted(accepted)
-    row: LoadBalancer = await state_after_write(services, call, LoadBalancer, accepted, load_balancer_id)
+    row: LoadBalancer = await object_after_write(services, call, LoadBalancer, accepted, load_balancer_id)
     return row
 
 
@@ -142,7 +144,9 @@ async def resize_load_balancer(
         enhanced_services=choice.flavor_enhanced_services,
         listeners=[each.references for each in resized],
         certificates=await services.references.read_and_check(
-            [ChangedReferrer(each.after, before=each.before) for each in resized], current.project_id, served.table
+            [ReferencingObjectChange(each.after, before=each.before) for each in resized],
+            current.project_id,
+            served.table,
         ),
         project_id=scope,
     )

@@ -12,8 +12,8 @@ from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.changes import member_changes
 from evenkeel.api.usecases.flavor_data import flavor_data_of
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.parents import ParentPlace
-from evenkeel.api.usecases.writes import state_after_write, write_changes
+from evenkeel.api.usecases.parents import ParentContext
+from evenkeel.api.usecases.writes import object_after_write, write_changes
 from evenkeel.core.devices.capabilities import ip_version_problems, member_problems, needs_capability_check
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.kit.ids import LoadBalancerId
@@ -41,7 +41,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     """
     row = member_row(
         wanted,
-        ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
+        ParentContext(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
@@ -54,7 +54,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     unchained = await check_new_members(services, served, [row])
     accepted = await services.tenants.add_members((row,), project_id=call.caller.scope, unchained=unchained)
     await services.change_accepted(accepted)
-    made: Member = await state_after_write(services, call, Member, accepted, row.id, pool.id)
+    made: Member = await object_after_write(services, call, Member, accepted, row.id, pool.id)
     return made
 
 

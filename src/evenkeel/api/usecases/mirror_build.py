@@ -25,7 +25,7 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredPool,
     MirroredRule,
 )
-from evenkeel.api.usecases.parents import NewId, ParentPlace
+from evenkeel.api.usecases.parents import NewId, ParentContext
 from evenkeel.api.usecases.rules import (
     check_listener_ports,
     check_members,
@@ -55,7 +55,7 @@ Part = (
 """One object below a load balancer in a request, or members, to be checked alone."""
 
 
-def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> LoadBalancerTree:
+def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentContext) -> LoadBalancerTree:
     """Convert the request to a whole load balancer. Raises :class:`Invalid`, and :class:`Conflict` for two
     listeners on one port or two members at one address and port.
     """
@@ -76,8 +76,8 @@ def mirrored_tree(body: MirroredLoadBalancer | CheckedLoadBalancer, place: Paren
     )
 
 
-def partial_tree(
-    body: Part, root: LoadBalancer, place: ParentPlace, listener_protocol: ListenerProtocol | None
+def tree_of_checked_object(
+    body: Part, root: LoadBalancer, place: ParentContext, listener_protocol: ListenerProtocol | None
 ) -> LoadBalancerTree:
     """Convert one object with its children to a tree of the load balancer that contains nothing else.
     ``listener_protocol``: protocol of an L7 policy's listener; None: not known. Raises :class:`Invalid`,
@@ -111,7 +111,7 @@ def partial_tree(
             return replace(tree, l7rules=(rule_row(body, place, policy_id="", new_id=_constant_id_maker(body.id)),))
 
 
-def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> Vip | None:
+def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentContext) -> Vip | None:
     """Convert the VIP; None if the VIP has no address yet. Raises :class:`Invalid` for an address that is not
     allowed.
     """
@@ -125,7 +125,7 @@ def _build_vip(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPl
     )
 
 
-def _build_load_balancer(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentPlace) -> LoadBalancer:
+def _build_load_balancer(body: MirroredLoadBalancer | CheckedLoadBalancer, place: ParentContext) -> LoadBalancer:
     flavor, zone = body.flavor_data or {}, body.availability_zone_data or {}
     port = {"network_id": body.vip_network_id or "", "port_id": body.vip_port_id or ""}
     more = [
@@ -154,16 +154,16 @@ def _json_text(metadata: Mapping[str, Any]) -> str:
     return msgspec.json.encode(metadata).decode()
 
 
-def _build_pool(body: MirroredPool, place: ParentPlace) -> Pool:
+def _build_pool(body: MirroredPool, place: ParentContext) -> Pool:
     return pool_row(body, body.protocol, body.lb_algorithm, place, pool_id=body.id)
 
 
-def _build_members(body: MirroredPool, place: ParentPlace) -> list[Member]:
+def _build_members(body: MirroredPool, place: ParentContext) -> list[Member]:
     return _build_members_of(body.id, body.members or (), place, monitored=body.healthmonitor is not None)
 
 
 def _build_members_of(
-    pool_id: str, bodies: Iterable[MirroredMember], place: ParentPlace, *, monitored: bool
+    pool_id: str, bodies: Iterable[MirroredMember], place: ParentContext, *, monitored: bool
 ) -> list[Member]:
     rows = [
         member_row(item, place, pool_id=pool_id, new_id=_constant_id_maker(item.id), monitored=monitored)
@@ -177,13 +177,13 @@ def _constant_id_maker(object_id: str) -> NewId:
     return lambda: object_id
 
 
-def _build_monitor(body: MirroredPool, place: ParentPlace) -> Iterator[HealthMonitor]:
+def _build_monitor(body: MirroredPool, place: ParentContext) -> Iterator[HealthMonitor]:
     if (wanted := body.healthmonitor) is not None:
         check_monitor_fits_pool(body.protocol, wanted.type)
         yield monitor_row(wanted, place, pool_id=body.id, new_id=_constant_id_maker(wanted.id))
 
 
-def _build_listener(body: MirroredListener, place: ParentPlace, root: LoadBalancer, pools: Pools | None) -> Listener:
+def _build_listener(body: MirroredListener, place: ParentContext, root: LoadBalancer, pools: Pools | None) -> Listener:
     _check_target_pool("default_pool_id", body.default_pool_id, body.protocol, pools)
     vip = (
         None
@@ -193,12 +193,12 @@ def _build_listener(body: MirroredListener, place: ParentPlace, root: LoadBalanc
     return listener_row(body, place, listener_id=body.id, default_pool_id=body.default_pool_id, vip_address=vip)
 
 
-def _build_policies(body: MirroredListener, place: ParentPlace, pools: Pools | None) -> list[PolicyRows]:
+def _build_policies(body: MirroredListener, place: ParentContext, pools: Pools | None) -> list[PolicyRows]:
     return sort_by_position(_build_policy(item, body.id, body.protocol, place, pools) for item in body.l7policies or ())
 
 
 def _build_policy(
-    body: MirroredPolicy, listener_id: str, protocol: ListenerProtocol | None, place: ParentPlace, pools: Pools | None
+    body: MirroredPolicy, listener_id: str, protocol: ListenerProtocol | None, place: ParentContext, pools: Pools | None
 ) -> PolicyRows:
     if protocol is not None:
         if body.name not in place.enhanced_services:

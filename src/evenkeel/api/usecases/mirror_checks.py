@@ -12,7 +12,7 @@ from evenkeel.api.http.bodies import BodyReader
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.chaining import check_chaining, check_new_members
 from evenkeel.api.usecases.enhanced_services import offered_services
-from evenkeel.api.usecases.mirror_build import mirrored_tree, partial_tree
+from evenkeel.api.usecases.mirror_build import mirrored_tree, tree_of_checked_object
 from evenkeel.api.usecases.mirror_related_objects import RelatedObjects, read_related_objects
 from evenkeel.api.usecases.mirror_requests import (
     CheckedLoadBalancer,
@@ -25,7 +25,7 @@ from evenkeel.api.usecases.mirror_requests import (
     MirroredPool,
     MirroredRule,
 )
-from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.parents import ParentContext
 from evenkeel.api.usecases.rules import check_monitor_fits_pool
 from evenkeel.core.devices.capabilities import (
     Capabilities,
@@ -127,13 +127,13 @@ def _tree_to_check(
 ) -> LoadBalancerTree:
     if isinstance(body, CheckedLoadBalancer):
         project_id = checked_project(body.project_id, "project_id")
-        place = ParentPlace(
+        place = ParentContext(
             LoadBalancerId(body.id or _UNKNOWN_LOAD_BALANCER_ID), project_id, services.addresses, services.tls, names
         )
         return mirrored_tree(body, place)
-    place = ParentPlace(root.id, root.project_id, services.addresses, services.tls, names)
+    place = ParentContext(root.id, root.project_id, services.addresses, services.tls, names)
     protocol = check.listener_protocol or (around.listeners[0].protocol if around.listeners else None)
-    return partial_tree(body, root, place, protocol)
+    return tree_of_checked_object(body, root, place, protocol)
 
 
 class _ProtocolPair(NamedTuple):
@@ -152,7 +152,7 @@ def _check_pairs(check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObje
     """
     for pair in _protocol_pairs_to_check(check, tree, around):
         check_protocol_pair(pair.listener_protocol, pair.pool_protocol)
-    for protocol, monitor_type, _ in _monitored_pools(check, tree, around):
+    for protocol, monitor_type, _ in _pools_with_monitors_to_check(check, tree, around):
         check_monitor_fits_pool(protocol, monitor_type)
 
 
@@ -161,7 +161,7 @@ def _pair_problems(
 ) -> Iterator[str]:
     for pair in _protocol_pairs_to_check(check, tree, around):
         yield from listener_pool_problems(table, *pair)
-    for protocol, monitor_type, over_tls in _monitored_pools(check, tree, around):
+    for protocol, monitor_type, over_tls in _pools_with_monitors_to_check(check, tree, around):
         yield from pool_monitor_problems(table, protocol, monitor_type, over_tls=over_tls)
 
 
@@ -185,7 +185,7 @@ def _protocol_pairs_to_check(
         yield from (_ProtocolPair(sender, *pool) for sender in senders)
 
 
-def _monitored_pools(
+def _pools_with_monitors_to_check(
     check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
 ) -> Iterator[tuple[str, str, bool]]:
     """Yield the protocol of a health monitor's pool, the monitor's type, and whether the pool's members use TLS."""

@@ -5,7 +5,7 @@ import asyncio
 from evenkeel.api.common.services import Services
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.mirror_requests import VipPortNew
-from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.parents import ParentContext
 from evenkeel.api.usecases.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.usecases.vips import plan_vip
 from evenkeel.core.kit.errors import Conflict, NetworkUnavailable, Unsupported
@@ -61,7 +61,7 @@ async def _plan_vip(
     return await plan_vip(
         services,
         wanted,
-        ParentPlace(load_balancer_id, project_id, services.addresses, services.tls),
+        ParentContext(load_balancer_id, project_id, services.addresses, services.tls),
         marked=octavia_port_mark(load_balancer_id),
         vnic_type=vip_vnic_type(body.flavor_data or {}),
         any_address=False,

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from evenkeel.api.common.references import ChangedReferrer
+from evenkeel.api.common.references import ReferencingObjectChange
 from evenkeel.api.common.services import Services
 from evenkeel.api.identity.caller import checked_project
 from evenkeel.api.usecases.chaining import check_chaining, new_members
 from evenkeel.api.usecases.enhanced_services import OfferedServices, offered_services
 from evenkeel.api.usecases.mirror_build import mirrored_tree
 from evenkeel.api.usecases.mirror_requests import MirrorPut
-from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.parents import ParentContext
 from evenkeel.core.control.mirrors import ADDRESS_TAKEN, MirrorConflict, MirroredSourceState, StoredMirror
 from evenkeel.core.control.writes import Change
 from evenkeel.core.devices.capabilities import raise_first_problem, tree_problems
@@ -46,8 +46,8 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     path = data_path_of(wanted.flavor_data or {})
     offered = await offered_services(services, wanted.provider, table.for_data_path(path))
     was = await services.mirrors.find_mirrored(load_balancer_id)
-    names = offered.names | _chosen_services(was)
-    place = ParentPlace(load_balancer_id, project_id, services.addresses, services.tls, names)
+    names = offered.names | _names_of_stored_enhanced_services(was)
+    place = ParentContext(load_balancer_id, project_id, services.addresses, services.tls, names)
     mark = MirroredSourceState(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
     with _translate_conflicts():
         tree = mirrored_tree(wanted, place)
@@ -64,7 +64,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             vips=() if was is not None or root.vip is None else (root.vip, *root.additional_vips),
         )
         certificates = await services.references.read_and_check(
-            _changed_referrers(tree, was), project_id, table, requesting=False
+            _referencing_object_changes(tree, was), project_id, table, requesting=False
         )
         plan = _plan_vip(services, tree.load_balancer)
         change = await services.mirrors.put_mirrored(tree, plan, mark, certificates, unchained=unchained)
@@ -125,19 +125,19 @@ def _vip_plan(vip: Vip) -> VipPlan:
     return VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
 
 
-def _changed_referrers(tree: LoadBalancerTree, was: StoredMirror | None) -> list[ChangedReferrer]:
+def _referencing_object_changes(tree: LoadBalancerTree, was: StoredMirror | None) -> list[ReferencingObjectChange]:
     """Return the listeners and pools of ``tree``, each with its stored state in ``was``. The stored state is
     None for a new listener or pool, and for all if ``was`` is None.
     """
     listeners = {row.id: row for row in was.tree.listeners if not row.deleted} if was is not None else {}
     pools = {row.id: row for row in was.tree.pools if not row.deleted} if was is not None else {}
     return [
-        *(ChangedReferrer(row, listeners.get(row.id)) for row in tree.listeners),
-        *(ChangedReferrer(row, pools.get(row.id)) for row in tree.pools),
+        *(ReferencingObjectChange(row, listeners.get(row.id)) for row in tree.listeners),
+        *(ReferencingObjectChange(row, pools.get(row.id)) for row in tree.pools),
     ]
 
 
-def _chosen_services(was: StoredMirror | None) -> frozenset[str]:
+def _names_of_stored_enhanced_services(was: StoredMirror | None) -> frozenset[str]:
     """Return the names of stored L7 policies that stand for enhanced services, which they keep doing."""
     policies = () if was is None else was.tree.l7policies
     return frozenset(row.name for row in policies if row.enhanced_service and not row.deleted)

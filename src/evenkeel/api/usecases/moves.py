@@ -110,7 +110,7 @@ async def _target_group(
             named = ", ".join(map(str, numbers)) or "none"
             raise Invalid(f"to_group: environment {environment} has device groups {named}: name one.")
         number = numbers[0]
-    target = await services.operators.group_place(environment, number)
+    target = await services.operators.device_group_for_moves(environment, number)
     if target is None:
         raise Invalid(f"to_group: no agent of device group {environment}/{number} has registered.")
     return target

@@ -15,7 +15,7 @@ NewId = Callable[[], str]
 T = TypeVar("T", bound=str)
 
 
-class ParentPlace(NamedTuple):
+class ParentContext(NamedTuple):
     """Where a new object belongs: its load balancer and project, and the addresses and TLS options that it may use."""
 
     load_balancer_id: LoadBalancerId
@@ -48,7 +48,7 @@ def project_of(body: HasProject, default: str) -> str:
     return str(tenant_id)
 
 
-def check_project(body: HasProject, place: ParentPlace) -> None:
+def check_project(body: HasProject, place: ParentContext) -> None:
     """Check that a child names no other project than its load balancer's. Raises :class:`Invalid`."""
     if (given := project_of(body, place.project_id)) != place.project_id:
         raise invalid_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")

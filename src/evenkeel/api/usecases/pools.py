@@ -6,19 +6,19 @@ from msgspec import structs
 from msgspec.structs import asdict
 
 from evenkeel.api.common.provider_lookup import ServedObject
-from evenkeel.api.common.references import ChangedReferrer
+from evenkeel.api.common.references import ReferencingObjectChange
 from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.responses.errors import invalid_input
 from evenkeel.api.usecases import change_requests, requests
 from evenkeel.api.usecases.build import monitor_row, pool_rows
 from evenkeel.api.usecases.chaining import check_new_members
-from evenkeel.api.usecases.changes import Changes, changed_persistence, monitor_changes, pool_changes
+from evenkeel.api.usecases.changes import Changes, monitor_changes, persistence_after_change, pool_changes
 from evenkeel.api.usecases.member_subnets import check_subnets
-from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.parents import ParentContext
 from evenkeel.api.usecases.rules import check_monitor_fits_pool, check_pool_rules
 from evenkeel.api.usecases.tls_rules import POOL_TLS, check_tls_allowed, fill_tls_defaults, refuse_empty_lists
-from evenkeel.api.usecases.writes import state_after_write, write_changes
+from evenkeel.api.usecases.writes import object_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.capabilities import (
     algorithm_problems,
@@ -45,7 +45,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
     :class:`KeyManagerUnavailable`, :class:`NetworkUnavailable`; then nothing is stored.
     """
     served, listener = await _find_parent(services, call, wanted)
-    place = ParentPlace(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
+    place = ParentContext(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     rows = pool_rows(
         wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id, any_cookies=any_cookies
     )
@@ -53,7 +53,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
     await check_subnets(services, call.caller.scope, rows.members)
     unchained = await check_new_members(services, served, rows.members)
     certificates = await services.references.read_and_check(
-        [ChangedReferrer(rows.pool)], served.by.project_id, served.table
+        [ReferencingObjectChange(rows.pool)], served.by.project_id, served.table
     )
     accepted = await services.tenants.add_pool(
         rows.pool,
@@ -65,7 +65,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
         unchained=unchained,
     )
     await services.change_accepted(accepted)
-    made: Pool = await state_after_write(services, call, Pool, accepted, rows.pool.id)
+    made: Pool = await object_after_write(services, call, Pool, accepted, rows.pool.id)
     return made
 
 
@@ -146,7 +146,7 @@ async def _check_changes(
     body: change_requests.PoolChange,
     changes: Changes,
     any_cookies: bool,
-) -> list[ChangedReferrer]:
+) -> list[ReferencingObjectChange]:
     """Check changes against the current pool, where needed, and against the provider; TLS attributes, which
     are written together, are completed in ``changes``. Return the changed pool if it may have new
     references, else nothing. Raises :class:`Invalid` or :class:`Unsupported`.
@@ -158,7 +158,7 @@ async def _check_changes(
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     served.raise_first_problem(algorithm_problems(served.table, pool.protocol, algorithm))
     if isinstance(change := changes.get("session_persistence"), change_requests.PersistenceChange):
-        changes["session_persistence"] = changed_persistence(change, pool.session_persistence)
+        changes["session_persistence"] = persistence_after_change(change, pool.session_persistence)
     after = fill_tls_defaults(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
     check_tls_allowed(body, services.tls, after, pool)
@@ -168,7 +168,7 @@ async def _check_changes(
         await _check_monitor(services, call, served, after)
     if changes.get("session_persistence"):
         await _check_persistence(services, served, pool, changes["session_persistence"])
-    return [ChangedReferrer(after, before=pool)] if about_tls else []
+    return [ReferencingObjectChange(after, before=pool)] if about_tls else []
 
 
 async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
@@ -207,7 +207,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     """
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
-    place = ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
+    place = ParentContext(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     check_monitor_fits_pool(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.providers.find_served_object(LoadBalancer, pool.load_balancer_id, scope)
@@ -215,7 +215,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     served.raise_first_problem(pool_monitor_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
     await services.change_accepted(accepted)
-    made: HealthMonitor = await state_after_write(services, call, HealthMonitor, accepted, row.id)
+    made: HealthMonitor = await object_after_write(services, call, HealthMonitor, accepted, row.id)
     return made
 
 

@@ -55,7 +55,9 @@ class ProviderChoice(Value):
         return replace(tree, load_balancer=root)
 
 
-async def choose_place(services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer) -> ProviderChoice:
+async def choose_provider_and_zone(
+    services: Services, wanted: LoadBalancerNew | ImportedLoadBalancer
+) -> ProviderChoice:
     """Choose the provider that the request names, else its flavor's, else the default one; with flavor and
     availability zone. Raises :class:`Invalid` for a flavor or zone that does not exist, is disabled, or is
     of another provider, and without any provider.

@@ -6,8 +6,8 @@ from evenkeel.api.common.services import Services
 from evenkeel.api.http.call import Call
 from evenkeel.api.usecases import rate_limit_requests as requests
 from evenkeel.api.usecases.attribute_values import values_to_change, values_to_create
-from evenkeel.api.usecases.parents import ParentPlace, check_project
-from evenkeel.api.usecases.writes import state_after_write, write_changes
+from evenkeel.api.usecases.parents import ParentContext, check_project
+from evenkeel.api.usecases.writes import object_after_write, write_changes
 from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.devices.rate_limits import rate_limit_problems
 from evenkeel.core.devices.service import rate_limit, rate_limits_by_listener
@@ -27,7 +27,9 @@ async def make_rate_limit_policy(
     """
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
-    check_project(wanted, ParentPlace(listener.load_balancer_id, listener.project_id, services.addresses, services.tls))
+    check_project(
+        wanted, ParentContext(listener.load_balancer_id, listener.project_id, services.addresses, services.tls)
+    )
     row = RateLimitPolicy(
         id=services.new_id(),
         listener_id=listener.id,
@@ -40,7 +42,7 @@ async def make_rate_limit_policy(
     served.raise_first_problem(rate_limit_problems(served.table.rate_limits, listener.protocol, [rate_limit(row, ())]))
     accepted = await services.tenants.add_rate_limit_policy(row, project_id=scope)
     await services.change_accepted(accepted)
-    made: RateLimitPolicy = await state_after_write(services, call, RateLimitPolicy, accepted, row.id)
+    made: RateLimitPolicy = await object_after_write(services, call, RateLimitPolicy, accepted, row.id)
     return made
 
 
@@ -53,7 +55,7 @@ async def change_rate_limit_policy(
     changes = values_to_change(body, RateLimitPolicy)
     if changes.keys() & _POLICY_ATTRIBUTES_TO_CHECK:
         current: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=call.caller.scope)
-        await _check_device_can(services, call, replace(current, **changes))
+        await _check_provider_supports(services, call, replace(current, **changes))
     row: RateLimitPolicy = await write_changes(services, call, RateLimitPolicy, policy_id, changes, None)
     return row
 
@@ -65,7 +67,7 @@ async def make_rate_limit_rule(
     :class:`Conflict` if the policy has the maximum number of rules, :class:`NotFound` if the policy is
     gone.
     """
-    check_project(wanted, ParentPlace(policy.load_balancer_id, policy.project_id, services.addresses, services.tls))
+    check_project(wanted, ParentContext(policy.load_balancer_id, policy.project_id, services.addresses, services.tls))
     row = RateLimitRule(
         id=services.new_id(),
         rate_limit_policy_id=policy.id,
@@ -76,10 +78,10 @@ async def make_rate_limit_rule(
         **values_to_create(wanted, RateLimitRule, "metric", "threshold"),
     )
     _check_urls(row)
-    await _check_device_can(services, call, policy, row)
+    await _check_provider_supports(services, call, policy, row)
     accepted = await services.tenants.add_rate_limit_rule(row, project_id=call.caller.scope)
     await services.change_accepted(accepted)
-    made: RateLimitRule = await state_after_write(services, call, RateLimitRule, accepted, row.id, policy.id)
+    made: RateLimitRule = await object_after_write(services, call, RateLimitRule, accepted, row.id, policy.id)
     return made
 
 
@@ -100,7 +102,7 @@ async def change_rate_limit_rule(
         # Written together, so that of two concurrent changes one is stored completely.
         changes |= {"metric": after.metric, "urls": after.urls}
         policy: RateLimitPolicy = await services.tenants.get(RateLimitPolicy, policy_id, project_id=scope)
-        await _check_device_can(services, call, policy, after)
+        await _check_provider_supports(services, call, policy, after)
     row: RateLimitRule = await write_changes(services, call, RateLimitRule, rule_id, changes, policy_id)
     return row
 
@@ -112,7 +114,7 @@ def _check_urls(rule: RateLimitRule) -> None:
         )
 
 
-async def _check_device_can(
+async def _check_provider_supports(
     services: Services, call: Call, policy: RateLimitPolicy, rule: RateLimitRule | None = None
 ) -> None:
     """Check the policy after the change, even if it is disabled, together with all rate limits of its

@@ -7,7 +7,12 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from evenkeel.api.responses.errors import invalid_input
-from evenkeel.api.usecases.tls_rules import NOTHING_IDLE, IdleAttributes, check_listener_tls, check_pool_tls
+from evenkeel.api.usecases.tls_rules import (
+    NO_UNUSED_ATTRIBUTES,
+    UnusedTlsAttributes,
+    check_listener_tls,
+    check_pool_tls,
+)
 from evenkeel.core.devices.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.kit.errors import Conflict, Invalid
 from evenkeel.core.networking.addresses import ALLOWED_WORDS, AddressRules, canonical_address
@@ -164,7 +169,9 @@ def _is_netmask(text: str) -> bool:
     return zeros & (zeros + 1) == 0
 
 
-def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: IdleAttributes = NOTHING_IDLE) -> None:
+def check_listener(
+    listener: Listener, insert_headers: dict[str, str], *, idle: UnusedTlsAttributes = NO_UNUSED_ATTRIBUTES
+) -> None:
     """Check a listener's TLS attributes and inserted headers: headers need HTTP, and headers about client
     certificates TLS termination. ``idle``: TLS attributes that the listener may have without effect.
     Raises :class:`Invalid`.
@@ -263,7 +270,7 @@ def check_members(members: Iterable[Member]) -> None:
         )
 
 
-def check_no_member_twice(members: Iterable[Member]) -> None:
+def check_members_unique(members: Iterable[Member]) -> None:
     """Check that no two members of a batch have the same address and port. Raises :class:`Invalid`."""
     if double := _first_duplicate((row.address, row.protocol_port) for row in members):
         raise Invalid(

@@ -41,10 +41,10 @@ POOL_TLS = _defaults_of_attributes(
 """Attributes that depend on each other, with their defaults. They are written together, so that of two concurrent
 changes one is stored completely.
 """
-IdleAttributes = frozenset[str]
+UnusedTlsAttributes = frozenset[str]
 """Names of TLS attributes that a listener may have without any effect, because its protocol has no TLS."""
-NOTHING_IDLE: IdleAttributes = frozenset()
-IDLE_REFERENCES: IdleAttributes = frozenset({"default_tls_container_ref", "sni_container_refs"})
+NO_UNUSED_ATTRIBUTES: UnusedTlsAttributes = frozenset()
+UNUSED_REFERENCES_ALLOWED: UnusedTlsAttributes = frozenset({"default_tls_container_ref", "sni_container_refs"})
 """References to key managers that may have no effect in LBaaS v2: they are neither read nor sent to devices."""
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
@@ -118,12 +118,12 @@ def _check_defaults_allowed(row: Listener | Pool, rules: TlsRules) -> None:
         )
 
 
-def kept_idle_references(before: Listener, after: Listener) -> IdleAttributes:
+def kept_unused_references(before: Listener, after: Listener) -> UnusedTlsAttributes:
     """Return the references without effect that the listener has before the change and keeps."""
-    return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
+    return frozenset(name for name in UNUSED_REFERENCES_ALLOWED if getattr(before, name) == getattr(after, name))
 
 
-def check_listener_tls(row: Listener, *, idle: IdleAttributes = NOTHING_IDLE) -> None:
+def check_listener_tls(row: Listener, *, idle: UnusedTlsAttributes = NO_UNUSED_ATTRIBUTES) -> None:
     """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have.
     ``idle``: attributes that others may have, too. Raises :class:`Invalid`.
     """
@@ -144,7 +144,7 @@ def check_listener_tls(row: Listener, *, idle: IdleAttributes = NOTHING_IDLE) ->
         )
 
 
-def _refuse_tls_attributes(row: Listener, idle: IdleAttributes) -> None:
+def _refuse_tls_attributes(row: Listener, idle: UnusedTlsAttributes) -> None:
     for name, default in LISTENER_TLS.items():
         # As in Octavia, settings of the TLS protocol are kept, and have no effect without a certificate.
         if name in idle or name in SETTINGS or getattr(row, name) == default:

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.common.services import Services
 from evenkeel.api.responses.errors import invalid_input
-from evenkeel.api.usecases.parents import ParentPlace, without_duplicates
+from evenkeel.api.usecases.parents import ParentContext, without_duplicates
 from evenkeel.api.usecases.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.usecases.rules import checked_vip_address
 from evenkeel.core.kit.errors import Invalid, NotFound
@@ -20,7 +20,7 @@ from evenkeel.core.resources.model import LoadBalancer
 async def plan_vip(
     services: Services,
     wanted: LoadBalancerNew,
-    place: ParentPlace,
+    place: ParentContext,
     *,
     marked: PortMark,
     vnic_type: str,

@@ -39,10 +39,10 @@ async def write_changes(
         kind, object_id, changes, parent_id=parent_id, certificates=certificates, project_id=scope
     )
     await services.change_accepted(change)
-    return await state_after_write(services, call, kind, change, object_id, parent_id)
+    return await object_after_write(services, call, kind, change, object_id, parent_id)
 
 
-async def state_after_write(
+async def object_after_write(
     services: Services, call: Call, kind: type[Any], change: Change, object_id: str, parent_id: str | None = None
 ) -> Any:
     """Return the object in the state that the write stored, from the write's result or, if that does not

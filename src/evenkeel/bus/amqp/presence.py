@@ -35,7 +35,7 @@ UNUSED_NAME = "evenkeel-presence_nobody"
 log = structlog.get_logger(__name__)
 
 
-class Probes:
+class PresenceProbes:
     """Sends probes over one connection that show whether names are present, on a channel of its own."""
 
     def __init__(self, channel: AbstractChannel) -> None:
@@ -44,7 +44,7 @@ class Probes:
         self._under_way: dict[str, asyncio.Task[bool | None]] = {}
 
     @classmethod
-    async def open(cls, connection: AbstractConnection) -> "Probes":
+    async def open(cls, connection: AbstractConnection) -> "PresenceProbes":
         """Open a channel for probes on the connection."""
         # A channel of its own: a returned probe must not be taken for the answer to another message.
         return cls(await connection.channel(on_return_raises=True))
@@ -154,7 +154,7 @@ class AmqpAnnouncement:
     async def _open_presence_queue(self, connection: AbstractConnection) -> _PresenceQueue:
         if self._will is not None:
             # first: a name that is present has left its will
-            await self._will.leave_will(connection, on_lost=lambda: self._replace_connection(connection))
+            await self._will.publish_last_will(connection, on_lost=lambda: self._replace_connection(connection))
         channel, queue = await self._declare_queue(connection)
         # The queue lives as long as the connection, but a closed channel cannot be verified any more.
         channel.close_callbacks.add(lambda *_: self._replace_connection(connection))

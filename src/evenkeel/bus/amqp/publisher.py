@@ -11,7 +11,7 @@ from aiormq.abc import DeliveredMessage
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
 from evenkeel.bus.amqp.connection import translate_errors
-from evenkeel.bus.amqp.presence import Probes
+from evenkeel.bus.amqp.presence import PresenceProbes
 from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused, TransientChannel
 from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
 from evenkeel.core.kit.errors import BusUnavailable
@@ -49,7 +49,7 @@ class Publisher:
         connection: AbstractConnection,
         sends: PublishChannel,
         calls: PublishChannel,
-        probes: Probes,
+        probes: PresenceProbes,
         transient: TransientChannel,
         user: str | None,
     ) -> None:
@@ -81,7 +81,7 @@ class Publisher:
         # them.
         calls = await PublishChannel.open(connection, replies=(REPLY_TO, handle_reply))
         transient = TransientChannel(connection, (REPLY_TO, handle_reply))
-        return cls(connection, sends, calls, await Probes.open(connection), transient, user)
+        return cls(connection, sends, calls, await PresenceProbes.open(connection), transient, user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
         """Publish a persistent message, and return when the broker has confirmed it. A queue that this

@@ -54,7 +54,7 @@ class WillQueue:
         self._renewing: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def leave_will(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
+    async def publish_last_will(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
         """Leave the will on a new connection. If the broker refuses it, that is logged, and controllers
         detect the end of the process later. ``on_lost`` is called when the broker has closed the will's
         channel or deleted its queue. Raises aio_pika's other errors, which ``translate_errors()`` turns
@@ -84,7 +84,7 @@ class WillQueue:
         await queue.bind(exchange)
         # Consumed before the first will is published: with a time to live of 0 it would expire at once, and announce a
         # death.
-        await queue.consume(self._hold_will, exclusive=True)
+        await queue.consume(self._hold_received_will, exclusive=True)
         self._channel, self._queue = channel, queue
         await self._publish_will()
 
@@ -111,7 +111,7 @@ class WillQueue:
         await exchange.publish(message, "", mandatory=False)
         self._renew_later()
 
-    async def _hold_will(self, message: AbstractIncomingMessage) -> None:
+    async def _hold_received_will(self, message: AbstractIncomingMessage) -> None:
         """Keep the received will unacknowledged, and acknowledge the previous one."""
         # The new will is held before the old one is acknowledged, so that there is one at every moment.
         before, self._held = self._held, message

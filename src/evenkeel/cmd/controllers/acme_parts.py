@@ -10,7 +10,7 @@ from evenkeel.cmd.controllers.acme_authorities import configured_authorities, re
 from evenkeel.cmd.controllers.dns_zones import configured_zones, open_zone
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager
-from evenkeel.controller.acme import AcmeParts, AcmeSettings, UsedAuthority
+from evenkeel.controller.acme import AcmeDependencies, AcmeSettings, ConfiguredAuthority
 from evenkeel.core.devices.capabilities import Capabilities
 
 
@@ -19,7 +19,7 @@ class OpenedAcme(NamedTuple):
     is configured.
     """
 
-    parts: AcmeParts | None
+    parts: AcmeDependencies | None
     requests: AcmeRequests | None
     close: Callable[[], None]
 
@@ -67,8 +67,8 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
     }
     maker = KeyPairs()
     opened_zones = [open_zone(each, resolver) for each in zones]
-    parts = AcmeParts(
-        authorities={each.name: UsedAuthority(each.account, clients[each.name]) for each in configured},
+    parts = AcmeDependencies(
+        authorities={each.name: ConfiguredAuthority(each.account, clients[each.name]) for each in configured},
         resolver=resolver,
         maker=maker,
         certificates=keys.certificates,

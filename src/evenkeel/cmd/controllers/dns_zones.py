@@ -10,7 +10,7 @@ from oslo_config import cfg
 from evenkeel.cmd.controllers.private_files import read_private_file
 from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE, RFC2136, check_zone_section, zone_sections
 from evenkeel.cmd.options.extras import pip_install
-from evenkeel.controller.acme import UsedZone
+from evenkeel.controller.acme import ConfiguredZone
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.secret_files import decode_base64_secret
 from evenkeel.core.tls.acme.names import is_zone_name
@@ -63,7 +63,7 @@ def configured_zones(conf: cfg.ConfigOpts) -> tuple[ZoneOptions, ...]:
 class OpenedZone(NamedTuple):
     """An opened DNS zone, and the function that closes its connections."""
 
-    used: UsedZone
+    used: ConfiguredZone
     close: Callable[[], None]
 
 
@@ -71,7 +71,7 @@ def open_zone(options: ZoneOptions, resolver: "DnsResolver") -> OpenedZone:
     """Open one DNS zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
     if options.type == DESIGNATE:
         return _open_designate_zone(options)
-    return OpenedZone(UsedZone(options.scope, _open_rfc2136_zone(options, resolver)), close=lambda: None)
+    return OpenedZone(ConfiguredZone(options.scope, _open_rfc2136_zone(options, resolver)), close=lambda: None)
 
 
 def _open_designate_zone(options: ZoneOptions) -> OpenedZone:
@@ -88,7 +88,7 @@ def _open_designate_zone(options: ZoneOptions) -> OpenedZone:
     except ValueError as error:
         raise ValueError(f"{options.section}.cloud: {error}") from None
     server = DesignateZone(options.zone, connect, timeout_seconds=options.timeout)
-    return OpenedZone(UsedZone(options.scope, server), server.close)
+    return OpenedZone(ConfiguredZone(options.scope, server), server.close)
 
 
 def _open_rfc2136_zone(options: ZoneOptions, resolver: "DnsResolver") -> "Rfc2136Zone":

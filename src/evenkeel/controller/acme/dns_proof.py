@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import structlog
 
-from evenkeel.controller.loops import for_each
+from evenkeel.controller.loops import for_each_concurrently
 from evenkeel.core.kit.errors import DnsZoneUnavailable, StoreUnavailable, Unavailable
 from evenkeel.core.ports import AcmeStore, DnsZone
 from evenkeel.core.tls.acme.values import AcmeCertificate, Authorization, TxtRecord
@@ -26,19 +26,19 @@ LEFT_PER_LOOK = 100
 LEFT_AT_ONCE = 8
 
 
-class UsedZone(NamedTuple):
+class ConfiguredZone(NamedTuple):
     """A configured DNS zone, with the client that changes its records."""
 
     scope: ZoneScope
     server: DnsZone
 
 
-class DnsProof:
+class DnsChallengeRecords:
     """Sets and removes the TXT records of dns-01 challenges in the configured zones. ``step_seconds``: time
     limit for all zones of a certificate in one step, less than a controller's lease of the certificate.
     """
 
-    def __init__(self, store: AcmeStore, zones: Sequence[UsedZone], *, step_seconds: float) -> None:
+    def __init__(self, store: AcmeStore, zones: Sequence[ConfiguredZone], *, step_seconds: float) -> None:
         self._store = store
         self._scopes = tuple(each.scope for each in zones)
         self._servers: Mapping[str, DnsZone] = {each.scope.zone: each.server for each in zones}
@@ -102,7 +102,7 @@ class DnsProof:
             return False
         return await self._store.store_dns_records(certificate, ())
 
-    async def remove_left_records(self, rest_seconds: float) -> None:
+    async def remove_leftover_records(self, rest_seconds: float) -> None:
         """Remove records that could not be removed at the end of their orders, of at most
         :data:`LEFT_PER_LOOK` certificates. ``rest_seconds``: time in which no step of the certificate may
         be due, because its next order may have the same records. Raises :class:`StoreUnavailable`.
@@ -116,7 +116,7 @@ class DnsProof:
             if not zones & failed and not await self.remove_records(certificate):
                 failed.update(zones)
 
-        await for_each(left, remove_unless_failed, at_once=LEFT_AT_ONCE)
+        await for_each_concurrently(left, remove_unless_failed, at_once=LEFT_AT_ONCE)
 
     @asynccontextmanager
     async def _limit_time(self) -> AsyncIterator[None]:

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import structlog
 
 from evenkeel.controller.acme.authorization_records import AuthorizationRecords
-from evenkeel.controller.acme.dns_proof import DnsProof, UsedZone
+from evenkeel.controller.acme.dns_proof import ConfiguredZone, DnsChallengeRecords
 from evenkeel.controller.acme.keys import AcmeKeys
-from evenkeel.controller.acme.readiness import NameProof
+from evenkeel.controller.acme.readiness import DomainControlCheck
 from evenkeel.controller.acme.waits import AWAITED_SECONDS
 from evenkeel.controller.driver import Driver
-from evenkeel.controller.loops import for_each
+from evenkeel.controller.loops import for_each_concurrently
 from evenkeel.core.devices.capabilities import Capabilities
 from evenkeel.core.kit.backoff import Uniform
 from evenkeel.core.kit.errors import (
@@ -87,7 +87,7 @@ class AcmeSettings(Value):
     """Number of open orders of all controllers above which no more are made."""
 
 
-class UsedAuthority(NamedTuple):
+class ConfiguredAuthority(NamedTuple):
     """A configured certificate authority, with the client that orders from it."""
 
     account: str
@@ -95,10 +95,10 @@ class UsedAuthority(NamedTuple):
     client: OrderingAuthority
 
 
-class AcmeParts(NamedTuple):
+class AcmeDependencies(NamedTuple):
     """Parts that certificates by ACME need beside the store."""
 
-    authorities: Mapping[str, UsedAuthority]
+    authorities: Mapping[str, ConfiguredAuthority]
     """Authorities by name."""
     resolver: NameResolver
     maker: KeyPairMaker
@@ -107,7 +107,7 @@ class AcmeParts(NamedTuple):
     capabilities: Mapping[str, Capabilities]
     """Capabilities by device driver."""
     settings: AcmeSettings
-    zones: Sequence[UsedZone] = ()
+    zones: Sequence[ConfiguredZone] = ()
     """DNS zones in which names are proven by dns-01."""
 
 
@@ -122,7 +122,7 @@ class AcmeIssuing:
         operators: OperatorStore,
         renewals: RenewalStore,
         driver: Driver,
-        parts: AcmeParts,
+        parts: AcmeDependencies,
         uniform: Uniform,
         *,
         network: Network | None = None,
@@ -133,8 +133,8 @@ class AcmeIssuing:
         self._driver = driver
         self._authorities = parts.authorities
         self.settings = parts.settings
-        self._readiness = NameProof(store, operators, parts.resolver, parts.capabilities, network)
-        self._dns = DnsProof(store, parts.zones, step_seconds=parts.settings.lease_seconds / 2)
+        self._readiness = DomainControlCheck(store, operators, parts.resolver, parts.capabilities, network)
+        self._dns = DnsChallengeRecords(store, parts.zones, step_seconds=parts.settings.lease_seconds / 2)
         self._records = AuthorizationRecords(parts.resolver)
         self._keys = AcmeKeys(parts.certificates, parts.key_manager, parts.maker)
         self._uniform = uniform
@@ -150,9 +150,9 @@ class AcmeIssuing:
         if self._now() >= self._unused_look_at:
             self._unused_look_at = self._now() + UNUSED_LOOK_SECONDS
             await self._store.remove_unused(UNUSED_SECONDS)
-            await self._dns.remove_left_records(self.settings.lease_seconds)
+            await self._dns.remove_leftover_records(self.settings.lease_seconds)
         due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
-        await for_each(due, self._take_due_steps, at_once=self.settings.steps_at_once)
+        await for_each_concurrently(due, self._take_due_steps, at_once=self.settings.steps_at_once)
 
     async def _take_due_steps(self, certificate: AcmeCertificate) -> None:
         for _ in range(STEPS_PER_TURN):
@@ -222,7 +222,7 @@ class AcmeIssuing:
             case _:
                 return await self._collect_certificate(certificate, authority.client, account, order)
 
-    def _used_authority(self, certificate: AcmeCertificate) -> UsedAuthority:
+    def _used_authority(self, certificate: AcmeCertificate) -> ConfiguredAuthority:
         """Return the authority that the certificate names. Raises :class:`AcmeAuthorityUnavailable` if this
         controller has none of that name.
         """
@@ -275,7 +275,7 @@ class AcmeIssuing:
         self._rate_limits.accepted(certificate.authority)
         return p.OrderCreated(url=order.url)
 
-    async def _read_renewal(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
+    async def _read_renewal(self, certificate: AcmeCertificate, authority: ConfiguredAuthority) -> p.Event:
         progress = certificate.progress
         if self._now() >= progress.renew_at:
             return p.RenewalDue()
@@ -288,7 +288,7 @@ class AcmeIssuing:
             window = RenewalWindow(start=progress.renew_at, end=progress.renew_at, retry_after_seconds=DAY_SECONDS)
         return p.RenewalSuggested(window=window)
 
-    async def _revoke_certificate(self, certificate: AcmeCertificate, authority: UsedAuthority) -> p.Event:
+    async def _revoke_certificate(self, certificate: AcmeCertificate, authority: ConfiguredAuthority) -> p.Event:
         account = await self._keys.account_key(authority.account)
         leaf = await self._keys.issued_certificate(certificate)
         try:

@@ -11,7 +11,7 @@ from evenkeel.core.kit.errors import Conflict, NotFound
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager, KeyPairMaker
 from evenkeel.core.tls.acme.values import ACME_PROJECT, AcmeCertificate, IssuedChain
-from evenkeel.core.tls.certificates import CertificateKind, KeptCertificate, NewCertificate, PrivateKey, Secret
+from evenkeel.core.tls.certificates import CertificateKind, NewCertificate, PrivateKey, Secret, StoredCertificate
 
 ACCOUNT_NAME = "evenkeel-acme-account"
 KEPT_DAYS = 36_500
@@ -47,7 +47,7 @@ class AcmeKeys:
 
     async def store_certificate(
         self, certificate: AcmeCertificate, issued: IssuedChain, key: PrivateKey
-    ) -> KeptCertificate:
+    ) -> StoredCertificate:
         """Store the issued certificate and its key under the requested name, in place of the former one.
         Raises :class:`KeyManagerUnavailable`, :class:`CertificateError`.
         """

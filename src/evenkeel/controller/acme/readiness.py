@@ -13,7 +13,7 @@ Targets = Mapping[str, tuple[LoadBalancerId, ...]]
 """Load balancers to which a name leads, by name."""
 
 
-class NameProof:
+class DomainControlCheck:
     """Finds the load balancers to which names lead, and checks that they can answer challenges of http-01.
 
     ``capabilities``: by device driver. ``network``: source of floating IPs; None: there are none.

@@ -15,7 +15,7 @@ from evenkeel.core.ports.imports import ImportStore
 from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.mirrors import MirrorStore
-from evenkeel.core.ports.network import LookUp, Network
+from evenkeel.core.ports.network import Network, NetworkObjectKind
 from evenkeel.core.ports.notifications import NotificationSender, NotificationStore
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import FoundServices, OwnershipStore
@@ -45,12 +45,12 @@ __all__ = [
     "KeyManager",
     "KeyPairMaker",
     "LbaasV1Store",
-    "LookUp",
     "LostPortStore",
     "MirrorStore",
     "NameResolver",
     "Network",
     "NetworkAdopter",
+    "NetworkObjectKind",
     "NotificationSender",
     "NotificationStore",
     "OperatorStore",

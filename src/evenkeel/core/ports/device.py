@@ -132,7 +132,7 @@ class Device(Protocol):
 
 
 @runtime_checkable
-class Probed(Protocol):
+class SilentDeviceProber(Protocol):
     """A device group whose devices are probed every second, apart from all other work on them."""
 
     async def probe_silent_devices(self) -> Mapping[str, str]:

@@ -6,9 +6,9 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import (
     AuthorityBundle,
     CertificateBundle,
-    KeptCertificate,
     NewCertificate,
     RevocationList,
+    StoredCertificate,
 )
 
 
@@ -53,21 +53,21 @@ class CertificateStore(Protocol):
         """
         ...
 
-    async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
+    async def add(self, new: NewCertificate, *, replace: bool) -> StoredCertificate:
         """Check and store a certificate, and return it without its key. Raises :class:`CertificateError` for
         unusable content, :class:`Invalid` naming field and value, and :class:`Conflict` for a name that is
         taken unless ``replace``.
         """
         ...
 
-    async def list_certificates(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
+    async def list_certificates(self, project_id: ProjectId | None) -> tuple[StoredCertificate, ...]:
         """Return the stored certificates of the project, or (None) of all projects, sorted by project and
         name. Raises :class:`Invalid` for an impossible project id, or if there are more than one list may
         contain.
         """
         ...
 
-    async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
+    async def show(self, project_id: ProjectId, name: str) -> StoredCertificate:
         """Return one certificate of the project. Raises :class:`NotFound` if there is none with this name."""
         ...
 

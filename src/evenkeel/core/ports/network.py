@@ -11,7 +11,7 @@ from evenkeel.core.networking.networks import MemberHost
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 
-LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
+NetworkObjectKind = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
 """Kinds of network objects that clients look up by name or id; ``policies``: QoS policies."""
 
 
@@ -158,7 +158,7 @@ class Network(Protocol):
         ...
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
+        self, kind: NetworkObjectKind, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """Return the network objects of a kind that the project may use (None: of every project), in the form of
         Neutron's API, at most 1000 of Neutron's; none if the network service does not have the kind. ``filters``:

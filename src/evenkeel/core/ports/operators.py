@@ -44,7 +44,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def agent_lives(self) -> tuple[AgentLiveness, ...]:
+    async def agent_liveness(self) -> tuple[AgentLiveness, ...]:
         """Return the liveness of all agents, sorted by id; one query, however many shards they serve."""
         ...
 
@@ -65,7 +65,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def group_place(self, environment: str, group_number: int) -> MoveTargetGroup | None:
+    async def device_group_for_moves(self, environment: str, group_number: int) -> MoveTargetGroup | None:
         """Return the device group; None if no agent of it has ever registered. One query."""
         ...
 
@@ -205,7 +205,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
+    async def position_in_queue(self, load_balancer_id: LoadBalancerId) -> int:
         """Return the number of load balancers whose pending changes come before this one's: accepted earlier,
         and waiting for the same agent or, if not placed, for an agent of the same environment. 0 if this
         one has no pending change, or does not exist. One query.

@@ -191,7 +191,7 @@ class SchedulingStore(Protocol):
 
     async def add_event(self, event: Event) -> None: ...
 
-    async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
+    async def create_shards_for_orphans(self, *, grace_seconds: float, limit: int) -> int:
         """Create shards for at most ``limit`` orphaned partitions (of tenants without a shard there) that
         were found more than ``grace_seconds`` ago and reported within the last hour, so that agents empty
         them; return the number of created shards.

@@ -290,7 +290,7 @@ class NewCertificate(Value):
     passphrase: Secret | None = None
 
 
-class KeptCertificate(Value):
+class StoredCertificate(Value):
     """A certificate stored in a key manager, as operators see it: without its content. ``changed_at``: time
     of the last change.
     """

@@ -6,7 +6,12 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.tls.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
 from evenkeel.key_managers.barbican.references import parse_barbican_reference
 from evenkeel.key_managers.barbican.secrets import SecretReader
-from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
+from evenkeel.key_managers.parsing import (
+    authority_bundle,
+    certificate_bundle,
+    pem_or_pkcs12_bundle,
+    read_revocation_list,
+)
 
 CERTIFICATE, PRIVATE_KEY = "certificate", "private_key"
 INTERMEDIATES, PASSPHRASE = "intermediates", "private_key_passphrase"
@@ -62,7 +67,7 @@ class BarbicanKeyManager:
         place = parse_barbican_reference(reference)
         # Reading a malformed reference as a secret refuses it.
         if place is None or place.kind == "secrets":
-            return any_bundle(reference, Secret(self._reader.read_secret(reference, project_id)))
+            return pem_or_pkcs12_bundle(reference, Secret(self._reader.read_secret(reference, project_id)))
         return self._read_container(reference, project_id)
 
     def _read_container(self, reference: str, project_id: ProjectId) -> CertificateBundle:

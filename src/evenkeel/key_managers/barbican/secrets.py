@@ -25,7 +25,7 @@ _NOT_READABLE = frozenset({403, 404, 406, 410})
 type.
 """
 
-AdapterOf = Callable[[ProjectId], Adapter]
+BarbicanAdapterForProject = Callable[[ProjectId], Adapter]
 """Function that returns a keystoneauth adapter of Barbican's endpoint, authenticated for a project."""
 
 
@@ -35,7 +35,7 @@ class SecretReader:
     project, and :class:`KeyManagerUnavailable`.
     """
 
-    def __init__(self, adapter_of: AdapterOf) -> None:
+    def __init__(self, adapter_of: BarbicanAdapterForProject) -> None:
         self._adapter_of = adapter_of
 
     def read_secret(self, reference: str, project_id: ProjectId, *, shown_as: str = "") -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.files import DIRECTORY_MODE, FILE_MODE
 from evenkeel.key_managers.directory.encryption import Encryption
-from evenkeel.key_managers.places import CertificatePlace, parse_place
+from evenkeel.key_managers.places import CertificateAddress, parse_certificate_address
 
 SCHEME = "directory"
 PROJECT_FILES_MAX = 1000
@@ -26,7 +26,7 @@ class SealedFiles:
         self._root = root
         self._encryption = encryption
 
-    def read(self, place: CertificatePlace) -> bytes | None:
+    def read(self, place: CertificateAddress) -> bytes | None:
         """Read and decrypt a file; None if it does not exist. Raises :class:`UndecryptableContent`, and
         :class:`OSError`, also for a symbolic link.
         """
@@ -38,13 +38,13 @@ class SealedFiles:
             content = file.read(FILE_BYTES_MAX)
         return self._encryption.decrypt(content, place.reference)
 
-    def changed_at(self, place: CertificatePlace) -> float:
+    def changed_at(self, place: CertificateAddress) -> float:
         """Return the time at which the file was last written, in seconds since 1970. Raises :class:`OSError`
         if it does not exist.
         """
         return self._file_path(place).stat().st_mtime
 
-    def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
+    def write(self, place: CertificateAddress, content: bytes, *, replace: bool) -> None:
         """Write a file atomically; it is on disk when this returns. Raises :class:`Conflict` if it exists and
         ``replace`` is False, or the project has :data:`PROJECT_FILES_MAX` files; :class:`OSError`.
         """
@@ -69,7 +69,7 @@ class SealedFiles:
             draft.unlink(missing_ok=True)
         _flush_directory(path.parent)
 
-    def delete(self, place: CertificatePlace) -> bool:
+    def delete(self, place: CertificateAddress) -> bool:
         """Delete a file; return whether it existed. Raises :class:`OSError`."""
         try:
             self._file_path(place).unlink()
@@ -78,16 +78,16 @@ class SealedFiles:
         _flush_directory(self._file_path(place).parent)
         return True
 
-    def places(self, project_id: str | None) -> Iterator[CertificatePlace]:
+    def places(self, project_id: str | None) -> Iterator[CertificateAddress]:
         """Yield the places of all files, sorted by project and name; ``project_id`` None: of all projects.
         Nothing if the folder does not exist. Raises :class:`OSError`.
         """
         with contextlib.suppress(FileNotFoundError):
             folders = sorted(self._root.iterdir()) if project_id is None else [self._root / project_id]
             for folder in folders:
-                yield from _folder_places(folder)
+                yield from _folder_certificate_addresses(folder)
 
-    def _file_path(self, place: CertificatePlace) -> Path:
+    def _file_path(self, place: CertificateAddress) -> Path:
         return self._root / place.project_id / f"{place.name}{_SUFFIX}"
 
     @staticmethod
@@ -101,10 +101,10 @@ class SealedFiles:
             os.fsync(file.fileno())
 
 
-def _folder_places(folder: Path) -> Iterator[CertificatePlace]:
+def _folder_certificate_addresses(folder: Path) -> Iterator[CertificateAddress]:
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        found = CertificatePlace(scheme=SCHEME, project_id=folder.name, name=path.name.removesuffix(_SUFFIX))
-        place = parse_place(SCHEME, found.reference)
+        found = CertificateAddress(scheme=SCHEME, project_id=folder.name, name=path.name.removesuffix(_SUFFIX))
+        place = parse_certificate_address(SCHEME, found.reference)
         if place is not None:
             yield place
 

@@ -17,15 +17,20 @@ from evenkeel.core.tls.certificates import (
     CertificateBundle,
     CertificateFacts,
     CertificateKind,
-    KeptCertificate,
     NewCertificate,
     PrivateKey,
     RevocationList,
+    StoredCertificate,
 )
 from evenkeel.key_managers.directory.encryption import Encryption, UndecryptableContent
 from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
-from evenkeel.key_managers.parsing import authority_bundle, new_bundle, read_revocation_list
-from evenkeel.key_managers.places import CertificatePlace, checked_place, list_with_limit, parse_place
+from evenkeel.key_managers.parsing import authority_bundle, bundle_from_submitted_certificate, read_revocation_list
+from evenkeel.key_managers.places import (
+    CertificateAddress,
+    checked_certificate_address,
+    list_with_limit,
+    parse_certificate_address,
+)
 
 T = TypeVar("T")
 
@@ -101,44 +106,44 @@ class DirectoryKeyManager:
         """Return the reference to the project's certificate of this name, whether or not it exists. Raises
         :class:`Invalid` naming field and value.
         """
-        return checked_place(SCHEME, project_id, name).reference
+        return checked_certificate_address(SCHEME, project_id, name).reference
 
-    async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
+    async def add(self, new: NewCertificate, *, replace: bool) -> StoredCertificate:
         """Check a certificate and write it to the project's file; return its description. Raises
         :class:`CertificateError` for an unusable certificate, :class:`Invalid` naming field and value,
         :class:`Conflict` if there is one of this name, unless ``replace``, or the project has too many;
         :class:`KeyManagerUnavailable`.
         """
-        place = checked_place(SCHEME, new.project_id, new.name)
+        place = checked_certificate_address(SCHEME, new.project_id, new.name)
 
-        def check_and_write() -> KeptCertificate:
+        def check_and_write() -> StoredCertificate:
             content, warnings = _validated_content(new, place.reference)
             self._files.write(place, msgspec.json.encode(content), replace=replace)
-            return structs.replace(self._kept_certificate(place, content), warnings=warnings)
+            return structs.replace(self._stored_certificate(place, content), warnings=warnings)
 
         return await self._run_on_files(place, check_and_write)
 
-    async def list_certificates(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
+    async def list_certificates(self, project_id: str | None) -> tuple[StoredCertificate, ...]:
         """List the certificates of the project (None: of all projects), sorted by project and name. Raises
         :class:`Invalid` for an impossible project id or if there are more than :data:`LISTED_MAX`,
         :class:`KeyManagerUnavailable`.
         """
         if project_id is not None:
             # Only the project id is checked here: it becomes a part of a path.
-            checked_place(SCHEME, project_id, "any")
+            checked_certificate_address(SCHEME, project_id, "any")
 
-        def list_places() -> tuple[KeptCertificate, ...]:
+        def list_certificate_addresses() -> tuple[StoredCertificate, ...]:
             rows = map(self._find_certificate, list_with_limit(self._files.places(project_id)))
             # A file may be deleted while the list is read.
             return tuple(row for row in rows if row is not None)
 
-        return await self._run_on_files(None, list_places)
+        return await self._run_on_files(None, list_certificate_addresses)
 
-    async def show(self, project_id: str, name: str) -> KeptCertificate:
+    async def show(self, project_id: str, name: str) -> StoredCertificate:
         """Read a certificate's description for operators, without its private key. Raises :class:`NotFound`,
         :class:`Invalid` for an impossible name, :class:`KeyManagerUnavailable`.
         """
-        place = checked_place(SCHEME, project_id, name)
+        place = checked_certificate_address(SCHEME, project_id, name)
         found = await self._run_on_files(place, lambda: self._find_certificate(place))
         if found is None:
             raise NotFound("Certificate", place.reference)
@@ -148,7 +153,7 @@ class DirectoryKeyManager:
         """Delete the certificate's file. Raises :class:`NotFound`, :class:`Invalid` for an impossible name,
         :class:`KeyManagerUnavailable`.
         """
-        place = checked_place(SCHEME, project_id, name)
+        place = checked_certificate_address(SCHEME, project_id, name)
         if not await self._run_on_files(place, lambda: self._files.delete(place)):
             raise NotFound("Certificate", place.reference)
 
@@ -161,7 +166,7 @@ class DirectoryKeyManager:
         is none, the reference is of another project, or the file of another kind;
         :class:`KeyManagerUnavailable`.
         """
-        place = parse_place(SCHEME, reference)
+        place = parse_certificate_address(SCHEME, reference)
         if place is None or place.project_id != project_id:
             raise CertificateNotFound(reference)
         content = await self._run_on_files(place, lambda: self._read_content(place))
@@ -169,16 +174,16 @@ class DirectoryKeyManager:
             raise CertificateNotFound(reference)
         return content
 
-    def _read_content(self, place: CertificatePlace) -> SealedContent | None:
+    def _read_content(self, place: CertificateAddress) -> SealedContent | None:
         found = self._files.read(place)
         return None if found is None else msgspec.json.decode(found, type=SealedContent)
 
-    def _find_certificate(self, place: CertificatePlace) -> KeptCertificate | None:
+    def _find_certificate(self, place: CertificateAddress) -> StoredCertificate | None:
         content = self._read_content(place)
-        return None if content is None else self._kept_certificate(place, content)
+        return None if content is None else self._stored_certificate(place, content)
 
-    def _kept_certificate(self, place: CertificatePlace, content: SealedContent) -> KeptCertificate:
-        return KeptCertificate(
+    def _stored_certificate(self, place: CertificateAddress, content: SealedContent) -> StoredCertificate:
+        return StoredCertificate(
             reference=place.reference,
             project_id=ProjectId(place.project_id),
             name=place.name,
@@ -188,7 +193,7 @@ class DirectoryKeyManager:
             changed_at=datetime.fromtimestamp(self._files.changed_at(place), tz=UTC),
         )
 
-    async def _run_on_files(self, place: CertificatePlace | None, work: Callable[[], T]) -> T:
+    async def _run_on_files(self, place: CertificateAddress | None, work: Callable[[], T]) -> T:
         what = place.reference if place else "the certificate directory"
         try:
             return await self._calls.run(work)
@@ -209,7 +214,7 @@ def _validated_content(new: NewCertificate, reference: str) -> tuple[SealedConte
         authority = authority_bundle(reference, new.content.reveal())
         certificates, facts, sha256 = authority.certificates, authority.facts, authority.sha256
         return SealedContent(kind=new.kind, certificates=certificates, facts=facts, sha256=sha256), ()
-    bundle = new_bundle(new, reference)
+    bundle = bundle_from_submitted_certificate(new, reference)
     content = SealedContent(
         kind=new.kind,
         certificates=(bundle.certificate, *bundle.intermediates),

@@ -6,14 +6,14 @@ For any input, the result is a value or a :class:`CertificateError`; no error te
 
 from evenkeel.key_managers.parsing.authorities import authority_bundle, read_revocation_list
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
-from evenkeel.key_managers.parsing.new_bundles import new_bundle
-from evenkeel.key_managers.parsing.pkcs12 import any_bundle, pkcs12_bundle
+from evenkeel.key_managers.parsing.new_bundles import bundle_from_submitted_certificate
+from evenkeel.key_managers.parsing.pkcs12 import pem_or_pkcs12_bundle, pkcs12_bundle
 
 __all__ = [
-    "any_bundle",
     "authority_bundle",
+    "bundle_from_submitted_certificate",
     "certificate_bundle",
-    "new_bundle",
+    "pem_or_pkcs12_bundle",
     "pkcs12_bundle",
     "read_revocation_list",
 ]

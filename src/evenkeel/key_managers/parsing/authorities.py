@@ -17,7 +17,7 @@ from evenkeel.core.tls.certificates import (
     RevocationList,
 )
 from evenkeel.key_managers.parsing.bundles import der_digest
-from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists
+from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_revocation_lists
 from evenkeel.key_managers.parsing.facts import (
     UnusableCertificate,
     certificate_der,
@@ -26,7 +26,7 @@ from evenkeel.key_managers.parsing.facts import (
     certificate_public_key,
     load_certificate,
 )
-from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.foreign import PARSER_ERRORS
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
 _KIND = b"authority\n"
@@ -93,7 +93,7 @@ def _load_revocation_list(reference: str, content: bytes) -> x509.CertificateRev
         raise RevocationListUnreadable(reference)
     try:
         return x509.load_pem_x509_crl(blocks[0])
-    except FOREIGN:
+    except PARSER_ERRORS:
         raise RevocationListUnreadable(reference) from None
 
 
@@ -103,10 +103,10 @@ def _load_signed_revocation_list(
     revoked = _load_revocation_list(reference, content)
     try:
         signed = revoked.issuer == authority.subject and revoked.is_signature_valid(certificate_public_key(authority))
-    except (*FOREIGN, UnusableCertificate):
+    except (*PARSER_ERRORS, UnusableCertificate):
         signed = False
     if not signed:
         raise RevocationListMismatch(reference)
-    if not may_sign_lists(authority):
+    if not may_sign_revocation_lists(authority):
         raise RevocationListMismatch(reference, "The authority's key usage lacks cRLSign.")
     return revoked

@@ -22,7 +22,7 @@ from evenkeel.core.tls.certificates import (
     CertificateFacts,
     Secret,
 )
-from evenkeel.key_managers.parsing.chains import check_servable, sorted_chain
+from evenkeel.key_managers.parsing.chains import check_key_and_signature_supported, sorted_chain
 from evenkeel.key_managers.parsing.facts import (
     UnusableCertificate,
     certificate_der,
@@ -32,7 +32,7 @@ from evenkeel.key_managers.parsing.facts import (
     load_certificate,
     validity_end,
 )
-from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.foreign import PARSER_ERRORS
 from evenkeel.key_managers.parsing.keys import LoadedKey, encode_pkcs8_pem, is_encrypted, keys_match, read_private_key
 from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
@@ -83,7 +83,7 @@ def _file_certificates(reference: str, content: bytes) -> list[bytes]:
                 found += map(_pem_block, pkcs7.load_pem_pkcs7_certificates(block))
             if content[:1] == _SEQUENCE and not any((found, file.private_keys, file.revocation_lists)):
                 found += map(_pem_block, _load_der(content))
-    except FOREIGN:
+    except PARSER_ERRORS:
         raise CertificateUnreadable(reference) from None
     return found
 
@@ -91,7 +91,7 @@ def _file_certificates(reference: str, content: bytes) -> list[bytes]:
 def _load_der(content: bytes) -> list[x509.Certificate]:
     try:
         return [x509.load_der_x509_certificate(content)]
-    except FOREIGN:
+    except PARSER_ERRORS:
         return pkcs7.load_der_pkcs7_certificates(content)
 
 
@@ -164,7 +164,7 @@ def _key_matches(key: LoadedKey, certificate: x509.Certificate) -> bool:
 def _check_leaf(reference: str, leaf: x509.Certificate) -> CertificateFacts:
     try:
         facts = certificate_facts(leaf)
-        check_servable(leaf)
+        check_key_and_signature_supported(leaf)
     except UnusableCertificate as error:
         raise CertificateUnreadable(reference, str(error)) from None
     return facts

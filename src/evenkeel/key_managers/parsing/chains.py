@@ -8,7 +8,7 @@ from cryptography import x509
 from evenkeel.core.kit.errors import CertificateUnreadable, ChainOutOfOrder
 from evenkeel.core.tls.certificates import INTERMEDIATES_MAX
 from evenkeel.key_managers.parsing.facts import UnusableCertificate, certificate_public_key, validity_end
-from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.foreign import PARSER_ERRORS
 
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
@@ -70,7 +70,7 @@ def _next_issuer(
     for candidate in named:
         try:
             # first, because verifying with a huge key takes minutes
-            check_servable(candidate)
+            check_key_and_signature_supported(candidate)
         except UnusableCertificate as error:
             unusable = f"Intermediate certificate {len(chain)}: {error}"
             continue
@@ -89,11 +89,11 @@ def _next_issuer(
 def _has_issuer_name(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
     try:
         return issuer.subject == signed.issuer
-    except FOREIGN:
+    except PARSER_ERRORS:
         return False
 
 
-def check_servable(certificate: x509.Certificate) -> None:
+def check_key_and_signature_supported(certificate: x509.Certificate) -> None:
     """Check that devices can serve the certificate. Raises :class:`UnusableCertificate` for a key or a signature
     that they do not support.
     """
@@ -108,7 +108,7 @@ def check_signature(certificate: x509.Certificate) -> None:
     """
     try:
         digest = certificate.signature_hash_algorithm
-    except FOREIGN as error:
+    except PARSER_ERRORS as error:
         raise UnusableCertificate("The algorithm of its signature is unknown.") from error
     if digest is not None and digest.digest_size < DIGEST_BYTES_MIN and not is_self_signed(certificate):
         raise UnusableCertificate(f"It is signed with {digest.name}; SHA-256 or better is needed.")
@@ -118,7 +118,7 @@ def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
     """Whether ``issuer`` issued ``signed``, by name and signature; False also if that cannot be verified."""
     try:
         signed.verify_directly_issued_by(issuer)
-    except FOREIGN:
+    except PARSER_ERRORS:
         return False
     return True
 
@@ -136,7 +136,7 @@ def is_authority(certificate: x509.Certificate) -> bool:
     try:
         usage = _find_extension(certificate, x509.KeyUsage)
         constraints = _find_extension(certificate, x509.BasicConstraints)
-    except FOREIGN:
+    except PARSER_ERRORS:
         return False
     if usage is not None and not usage.key_cert_sign:
         return False
@@ -145,13 +145,13 @@ def is_authority(certificate: x509.Certificate) -> bool:
     return usage is not None or (certificate.version is x509.Version.v1 and is_self_signed(certificate))
 
 
-def may_sign_lists(certificate: x509.Certificate) -> bool:
+def may_sign_revocation_lists(certificate: x509.Certificate) -> bool:
     """Whether the certificate may sign revocation lists, by key usage (RFC 5280, 4.2.1.3); True without that
     extension, False if the extensions cannot be parsed.
     """
     try:
         usage = _find_extension(certificate, x509.KeyUsage)
-    except FOREIGN:
+    except PARSER_ERRORS:
         return False
     return usage is None or usage.crl_sign
 

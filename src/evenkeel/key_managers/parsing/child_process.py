@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.foreign import PARSER_ERRORS
 
 READ_SECONDS = 10.0
 """Time-out of a child process. Usual files take 0.2 s, most of it the start of the process."""
@@ -68,7 +68,7 @@ def run_parser(parse: Callable[[bytes, bytes], bytes]) -> int:
     """Run ``parse`` as the main function of a module that :func:`parse_in_child_process` starts; return the
     exit code: 1 if the content cannot be parsed, else 0. Limits the process's memory and CPU time first.
 
-    ``parse`` gets a content and a passphrase, and raises one of :data:`FOREIGN`. Standard input: the
+    ``parse`` gets a content and a passphrase, and raises one of :data:`PARSER_ERRORS`. Standard input: the
     passphrase in base64, a line break and the content; standard output: the result.
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
@@ -78,7 +78,7 @@ def run_parser(parse: Callable[[bytes, bytes], bytes]) -> int:
     word, _, content = sys.stdin.buffer.read().partition(b"\n")
     try:
         result = parse(content, base64.b64decode(word))
-    except (*FOREIGN, MemoryError):
+    except (*PARSER_ERRORS, MemoryError):
         return 1
     sys.stdout.buffer.write(result)
     return 0

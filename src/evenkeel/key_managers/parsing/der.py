@@ -41,7 +41,7 @@ def work_factor_exceeded(der: bytes) -> bool:
     :data:`ROUNDS_MAX` or :data:`SCRYPT_COST_MAX`, or cannot be found.
     """
     found = list(_integers_of_sequences(der, _DEPTH_MAX))
-    return not found or any(_costs_too_much(numbers) for numbers in found)
+    return not found or any(_key_derivation_costs_too_much(numbers) for numbers in found)
 
 
 def is_rsa_or_ec(der: bytes) -> bool:
@@ -62,7 +62,7 @@ def is_rsa_or_ec(der: bytes) -> bool:
     return tags == [_INTEGER] * 9 or tags[:2] == [_INTEGER, _OCTETS]
 
 
-def _costs_too_much(numbers: Sequence[int]) -> bool:
+def _key_derivation_costs_too_much(numbers: Sequence[int]) -> bool:
     """Whether the integers of one sequence exceed the limits: of PBKDF2 (RFC 8018) the iterations and optionally the
     key length; of scrypt (RFC 7914) cost, block size, parallelization and optionally the key length."""
     return max(numbers) > ROUNDS_MAX or (len(numbers) >= 3 and prod(numbers[:3]) > SCRYPT_COST_MAX)

@@ -14,7 +14,7 @@ from evenkeel.key_managers.parsing.child_process import run_parser
 
 def decrypt_key(pem: bytes, passphrase: bytes) -> bytes:
     """Return the decrypted private key as unencrypted PKCS#8 in DER. Raises one of
-    :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`.
+    :data:`evenkeel.key_managers.parsing.foreign.PARSER_ERRORS`.
     """
     key = load_pem_private_key(pem, passphrase, unsafe_skip_rsa_key_validation=True)  # the caller validates it
     return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())

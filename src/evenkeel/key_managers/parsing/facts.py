@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, PublicKeyAlgorithmOID
 
 from evenkeel.core.tls.certificates import CertificateFacts
-from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.foreign import PARSER_ERRORS
 
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
@@ -36,7 +36,7 @@ def load_certificate(pem: bytes) -> x509.Certificate:
     """
     try:
         return x509.load_pem_x509_certificate(pem)
-    except FOREIGN as error:
+    except PARSER_ERRORS as error:
         raise UnusableCertificate("") from error
 
 
@@ -60,7 +60,7 @@ def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
             key_type="rsa" if isinstance(key, rsa.RSAPublicKey) else "ecdsa",
             key_bits=key.key_size,
         )
-    except FOREIGN as error:
+    except PARSER_ERRORS as error:
         raise UnusableCertificate("") from error
 
 
@@ -70,7 +70,7 @@ def certificate_public_key(certificate: x509.Certificate) -> PublicKey:
     """
     try:
         key = certificate.public_key()
-    except FOREIGN as error:
+    except PARSER_ERRORS as error:
         raise UnusableCertificate("Its public key is unreadable.") from error
     if isinstance(key, ec.EllipticCurvePublicKey):
         if key.curve.name not in CURVES:
@@ -92,7 +92,7 @@ def validity_end(certificate: x509.Certificate) -> datetime:
     """Return the end of the certificate's validity; the earliest possible time if it cannot be read."""
     try:
         return certificate.not_valid_after_utc
-    except FOREIGN:
+    except PARSER_ERRORS:
         return datetime.min.replace(tzinfo=UTC)
 
 

@@ -4,7 +4,7 @@ from cryptography import x509
 from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.utils import CryptographyDeprecationWarning
 
-FOREIGN = (
+PARSER_ERRORS = (
     ValueError,
     TypeError,
     OverflowError,

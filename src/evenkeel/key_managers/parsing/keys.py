@@ -24,7 +24,7 @@ from evenkeel.core.tls.certificates import PrivateKey, Secret
 from evenkeel.key_managers.parsing.child_process import UnparsedContent, parse_in_child_process
 from evenkeel.key_managers.parsing.der import der_of_pem, is_rsa_or_ec, work_factor_exceeded
 from evenkeel.key_managers.parsing.facts import PublicKey
-from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.foreign import PARSER_ERRORS
 
 KEY_BYTES_MAX = 8 * 1024
 """Maximum size of a key file; an encrypted RSA key of 8192 bits has 6.6 KiB."""
@@ -50,7 +50,7 @@ def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> L
         raise PrivateKeyUnreadable(reference, "It must be RSA or ECDSA.")
     try:
         key = load_der_private_key(der, None, unsafe_skip_rsa_key_validation=True)
-    except FOREIGN:
+    except PARSER_ERRORS:
         raise PrivateKeyUnreadable(reference) from None
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key

@@ -51,7 +51,7 @@ def pkcs12_bundle(
     )
 
 
-def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
+def pem_or_pkcs12_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
     """Parse and check a certificate with its chain and key in one file, PEM or PKCS#12. Blocks while a child
     process reads PKCS#12 or an encrypted key. Raises :class:`CertificateError` naming ``reference``.
     """

@@ -16,14 +16,14 @@ from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
 
 def parse_pkcs12(content: bytes, passphrase: bytes) -> bytes:
     """Parse a PKCS#12 file; return :class:`Pkcs12Parts`, encoded in MessagePack. Raises one of
-    :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`.
+    :data:`evenkeel.key_managers.parsing.foreign.PARSER_ERRORS`.
     """
     return msgspec.msgpack.encode(read_parts(content, passphrase))
 
 
 def read_parts(content: bytes, passphrase: bytes) -> Pkcs12Parts:
     """Return certificate, key and intermediates of a PKCS#12 file. Raises one of
-    :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`, such as :class:`ValueError` for a wrong
+    :data:`evenkeel.key_managers.parsing.foreign.PARSER_ERRORS`, such as :class:`ValueError` for a wrong
     passphrase or a file without key or certificate.
     """
     with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings

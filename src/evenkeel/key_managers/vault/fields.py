@@ -12,18 +12,18 @@ from evenkeel.core.tls.certificates import (
     CertificateBundle,
     CertificateFacts,
     CertificateKind,
-    KeptCertificate,
     NewCertificate,
     Secret,
+    StoredCertificate,
 )
 from evenkeel.key_managers.parsing import (
-    any_bundle,
     authority_bundle,
+    bundle_from_submitted_certificate,
     certificate_bundle,
-    new_bundle,
+    pem_or_pkcs12_bundle,
     read_revocation_list,
 )
-from evenkeel.key_managers.places import CertificatePlace
+from evenkeel.key_managers.places import CertificateAddress
 
 CERTIFICATE, PRIVATE_KEY, INTERMEDIATES = "certificate", "private_key", "intermediates"
 """Names of a secret's fields in PEM, equal to the names in Barbican's certificate containers."""
@@ -52,7 +52,7 @@ def fields_of_new_certificate(new: NewCertificate, reference: str) -> NewFields:
         return NewFields({REVOCATION_LIST: read_revocation_list(reference, new.content.reveal()).content})
     if new.kind is CertificateKind.AUTHORITY:
         return NewFields({CERTIFICATE: "".join(authority_bundle(reference, new.content.reveal()).certificates)})
-    bundle = new_bundle(new, reference)
+    bundle = bundle_from_submitted_certificate(new, reference)
     fields = {
         CERTIFICATE: bundle.certificate,
         PRIVATE_KEY: bundle.private_key.reveal().decode("ascii"),
@@ -61,7 +61,7 @@ def fields_of_new_certificate(new: NewCertificate, reference: str) -> NewFields:
     return NewFields(fields, bundle.warnings)
 
 
-def describe_certificate(place: CertificatePlace, fields: Mapping[str, str], created_at: str) -> KeptCertificate:
+def describe_certificate(place: CertificateAddress, fields: Mapping[str, str], created_at: str) -> StoredCertificate:
     """Return a secret's description for operators. For unusable content ``facts`` is None and ``sha256``
     empty. ``created_at``: time by RFC 3339; for any other text the description's time is 1970-01-01.
     """
@@ -71,7 +71,7 @@ def describe_certificate(place: CertificatePlace, fields: Mapping[str, str], cre
         changed_at = datetime.fromisoformat(created_at)
     except ValueError:
         changed_at = datetime.fromtimestamp(0, tz=UTC)
-    return KeptCertificate(
+    return StoredCertificate(
         reference=place.reference,
         project_id=ProjectId(place.project_id),
         name=place.name,
@@ -118,9 +118,9 @@ def parse_bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle
             passphrase=passphrase,
         )
     if PKCS12 in fields:
-        return any_bundle(reference, Secret(_from_base64(reference, fields[PKCS12])), passphrase)
+        return pem_or_pkcs12_bundle(reference, Secret(_from_base64(reference, fields[PKCS12])), passphrase)
     if VALUE in fields:
-        return any_bundle(
+        return pem_or_pkcs12_bundle(
             reference, Secret(decode_hex_file(reference, fields[VALUE], CertificateUnreadable)), passphrase
         )
     raise CertificateUnreadable(reference, f"It has no field {CERTIFICATE}, {PKCS12} or {VALUE}.")

@@ -9,7 +9,7 @@ from hvac import exceptions
 
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.key_managers.places import CertificatePlace, is_valid_name, parse_place
+from evenkeel.key_managers.places import CertificateAddress, is_valid_name, parse_certificate_address
 from evenkeel.key_managers.vault.login import LoggedInClient, LoginRefused
 
 SCHEME = "vault"
@@ -46,7 +46,7 @@ class SecretFolders:
         secret is missing, another project's, or closed by Vault's policies;
         :class:`KeyManagerUnavailable`.
         """
-        place = place_in_project(reference, project_id)
+        place = certificate_address_in_project(reference, project_id)
         try:
             found = None if place is None else self._read_version(place)
         except exceptions.Forbidden:
@@ -56,13 +56,13 @@ class SecretFolders:
             raise CertificateNotFound(reference)
         return found.fields
 
-    def newest_version(self, place: CertificatePlace) -> SecretVersion | None:
+    def newest_version(self, place: CertificateAddress) -> SecretVersion | None:
         """Return the newest version of a secret; None if there is none. Raises
         :class:`KeyManagerUnavailable`, also if Vault's policy forbids the read.
         """
         return self._translate_forbidden(lambda: self._read_version(place))
 
-    def newest_versions(self, places: Sequence[CertificatePlace]) -> list[SecretVersion | None]:
+    def newest_versions(self, places: Sequence[CertificateAddress]) -> list[SecretVersion | None]:
         """Return the newest version of each secret (None: it is missing), in the order of ``places``;
         :data:`READERS` secrets are read at a time. Raises :class:`KeyManagerUnavailable`.
         """
@@ -70,7 +70,7 @@ class SecretFolders:
             # Its first error cancels the reads that wait, which would fail as well, each after its time-out.
             return list(readers.map(self.newest_version, places))
 
-    def _read_version(self, place: CertificatePlace) -> SecretVersion | None:
+    def _read_version(self, place: CertificateAddress) -> SecretVersion | None:
         """Return the newest version of a secret; None if there is none or it was deleted. Raises
         :class:`exceptions.Forbidden`, :class:`KeyManagerUnavailable`.
         """
@@ -87,14 +87,14 @@ class SecretFolders:
         except exceptions.InvalidPath:
             return None
 
-    def write(self, place: CertificatePlace, fields: Mapping[str, str], *, replace: bool) -> bool:
+    def write(self, place: CertificateAddress, fields: Mapping[str, str], *, replace: bool) -> bool:
         """Write a secret; older versions are not kept, because they contain private keys. Returns False, and
         writes nothing, if the secret exists and ``replace`` is False. Raises
         :class:`KeyManagerUnavailable`.
         """
         path = self._secret_path(place.project_id, place.name)
         # the number that the secret must still have when it is written: nothing that was stored meanwhile is replaced
-        number = None if replace else self._number_if_deleted(path)
+        number = None if replace else self._version_number_if_deleted(path)
         if not replace and number is None:
             return False
 
@@ -111,7 +111,7 @@ class SecretFolders:
             return False
         return True
 
-    def _number_if_deleted(self, path: str) -> int | None:
+    def _version_number_if_deleted(self, path: str) -> int | None:
         """Return the version number that a new secret at this path must find: that of a deleted newest
         version, or 0 without any version. None if the secret exists. Raises
         :class:`KeyManagerUnavailable`.
@@ -127,7 +127,7 @@ class SecretFolders:
         except exceptions.InvalidPath:
             return 0
 
-    def delete(self, place: CertificatePlace) -> bool:
+    def delete(self, place: CertificateAddress) -> bool:
         """Delete a secret with all its versions; return whether it existed. Raises
         :class:`KeyManagerUnavailable`.
         """
@@ -143,7 +143,7 @@ class SecretFolders:
         )
         return True
 
-    def list_places(self, project_id: ProjectId | None) -> Iterator[CertificatePlace]:
+    def list_certificate_addresses(self, project_id: ProjectId | None) -> Iterator[CertificateAddress]:
         """Yield the places of the project's secrets (None: of all projects'), sorted by project and name;
         subfolders and names that no reference can contain are left out. Raises
         :class:`KeyManagerUnavailable`.
@@ -151,7 +151,7 @@ class SecretFolders:
         projects = self._list_names() if project_id is None else [project_id]
         for project in projects:
             for name in self._list_names(project.removesuffix("/")):
-                found = parse_place(SCHEME, f"{SCHEME}://{project.removesuffix('/')}/{name}")
+                found = parse_certificate_address(SCHEME, f"{SCHEME}://{project.removesuffix('/')}/{name}")
                 if found is not None:  # neither a folder nor of a name that no reference can have
                     yield found
 
@@ -200,11 +200,13 @@ class SecretFolders:
             raise KeyManagerUnavailable(f"Vault is out of reach or failing ({type(error).__name__})") from None
 
 
-def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
+def certificate_address_in_project(reference: str, project_id: ProjectId) -> CertificateAddress | None:
     """Return the place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to;
     None if the text is no reference to Vault, or refers to another project's secret.
     """
-    place = parse_place(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference)
+    place = parse_certificate_address(
+        SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_valid_name(reference) else reference
+    )
     return place if place is not None and place.project_id == project_id else None
 
 

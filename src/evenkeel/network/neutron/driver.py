@@ -30,7 +30,7 @@ from evenkeel.core.networking.networks import MemberHost
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import first_with_free_address, no_free_address_error
-from evenkeel.core.ports import LookUp
+from evenkeel.core.ports import NetworkObjectKind
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
     Address,
@@ -371,7 +371,7 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
+        self, kind: NetworkObjectKind, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """List the objects of a kind that the project may use (None: every project), as Neutron's JSON; none
         if this Neutron lacks the kind. Raises :class:`NetworkUnavailable`; :class:`Invalid` if Neutron

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenkeel.core.kit.ids import ProjectId
-from evenkeel.core.ports import LookUp
+from evenkeel.core.ports import NetworkObjectKind
 from evenkeel.network.neutron.client import NeutronClient
 
 SHOWN_MAX = 1000
 NETWORKS_ASKED_MAX = 100
 """Networks of other projects whose subnets one response lists: their ids are in the request's URL."""
 
-_PATHS_BY_KIND: dict[LookUp, str] = {
+_PATHS_BY_KIND: dict[NetworkObjectKind, str] = {
     "subnets": "/subnets",
     "networks": "/networks",
     "ports": "/ports",
@@ -24,7 +24,7 @@ _PATHS_BY_KIND: dict[LookUp, str] = {
     "floatingips": "/floatingips",
 }
 _COMMON_ATTRIBUTES = frozenset({"id", "name", "description", "project_id", "tenant_id", "shared"})
-_SHOWN_ATTRIBUTES: dict[LookUp, frozenset[str]] = {
+_SHOWN_ATTRIBUTES: dict[NetworkObjectKind, frozenset[str]] = {
     "subnets": _COMMON_ATTRIBUTES
     | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
     "networks": _COMMON_ATTRIBUTES | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
@@ -40,7 +40,7 @@ Document = dict[str, Any]
 
 
 def look_up(
-    client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
+    client: NeutronClient, kind: NetworkObjectKind, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
     """Return the objects of the kind that match the filters, at most :data:`SHOWN_MAX`, with the attributes
     that tenants may see. ``project_id``: the project that must be allowed to use the objects; None:
@@ -57,7 +57,7 @@ def look_up(
 
 
 def _list_documents(
-    client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], query: Document
+    client: NeutronClient, kind: NetworkObjectKind, filters: Mapping[str, Sequence[str]], query: Document
 ) -> Iterable[Document]:
     # A caller's filter may only narrow what the project sees: it is intersected with the query, never put in its
     # place.
@@ -69,7 +69,7 @@ def _list_documents(
     return client.list_documents(_PATHS_BY_KIND[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
 
 
-def _request_filters(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
+def _request_filters(client: NeutronClient, kind: NetworkObjectKind, project_id: ProjectId | None) -> list[Document]:
     """Return the filter of each request to Neutron: one for the project's own objects and, for kinds that can
     be shared, one for objects shared with the project. ``project_id`` None: one without a filter. Raises
     the SDK's errors (``errors.FOREIGN``).

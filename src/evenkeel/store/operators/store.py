@@ -68,7 +68,7 @@ class SqlOperators:
         bound = (await self._counts.get()).content.by_home
         return await self._db.read(lambda connection: agents_sql.read_agents(connection, bound, environment))
 
-    agent_lives = query_operation(agents_sql.read_agents_liveness)
+    agent_liveness = query_operation(agents_sql.read_agents_liveness)
 
     enhanced_services = query_operation(read_enhanced_services)
 
@@ -86,7 +86,7 @@ class SqlOperators:
 
     delete_agent = write_operation(moves.delete_agent)
 
-    group_place = query_operation(load_balancer_moves.read_group_place)
+    device_group_for_moves = query_operation(load_balancer_moves.read_group_place)
 
     movable_load_balancers = query_operation(load_balancer_moves.read_movable_load_balancers)
 
@@ -121,7 +121,7 @@ class SqlOperators:
 
     shard_of_load_balancer = read_operation(reads.read_shard_of_load_balancer)
 
-    place_in_line = query_operation(reads.read_queue_position)
+    position_in_queue = query_operation(reads.read_queue_position)
 
     port_problem = query_operation(read_port_problem)
 

@@ -103,7 +103,7 @@ class SqlScheduling:
             )
         )
 
-    async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
+    async def create_shards_for_orphans(self, *, grace_seconds: float, limit: int) -> int:
         due, later = await self._db.read(
             lambda connection: (
                 orphans.read_due_partitions(connection, grace_seconds, limit),

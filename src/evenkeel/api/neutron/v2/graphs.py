@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.common.services import Services
-from evenkeel.api.common.status_trees import policies_and_rules, pool_contents
+from evenkeel.api.common.status_trees import members_and_monitors_by_pool, policies_and_rules_by_parent
 from evenkeel.api.common.views import View
 from evenkeel.api.http.call import Call
 from evenkeel.api.neutron.v2 import requests, showing, views
@@ -114,8 +114,8 @@ class _GraphViews:
     """Children of a load balancer by their parents, and views of them."""
 
     def __init__(self, tree: LoadBalancerTree) -> None:
-        self._members, self._monitors = pool_contents(tree)
-        self._policies, self._rules = policies_and_rules(tree)
+        self._members, self._monitors = members_and_monitors_by_pool(tree)
+        self._policies, self._rules = policies_and_rules_by_parent(tree)
         self._pools = {row.id: row for row in tree.pools}
 
     def listener_view(self, row: Listener) -> V2GraphListenerView:

@@ -8,7 +8,7 @@ from evenkeel.api.neutron.v2.resources import convert_body
 from evenkeel.api.usecases import change_requests as octavia_changes
 from evenkeel.api.usecases import requests as octavia
 from evenkeel.api.usecases.listeners import change_listener, make_listener
-from evenkeel.api.usecases.tls_rules import IDLE_REFERENCES
+from evenkeel.api.usecases.tls_rules import UNUSED_REFERENCES_ALLOWED
 from evenkeel.core.resources.model import TLS_PROTOCOL, Listener, Pool
 
 
@@ -27,7 +27,7 @@ async def make_listener_of_v2(services: Services, call: Call, wanted: requests.V
         )
     check_tls_container(wanted)
     asked = convert_body(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id)
-    return await make_listener(services, call, asked, idle=IDLE_REFERENCES)
+    return await make_listener(services, call, asked, idle=UNUSED_REFERENCES_ALLOWED)
 
 
 def check_tls_container(wanted: requests.V2ListenerParts) -> None:
@@ -77,4 +77,4 @@ async def change_listener_of_v2(
         pool = await _pool_for_listener(services, call, changes.default_pool_id, row.load_balancer_id)
         check_protocol_pair(row.protocol, pool.protocol)
     wanted = convert_body(octavia_changes.ListenerChange, changes)
-    return await change_listener(services, call, listener_id, wanted, idle=IDLE_REFERENCES)
+    return await change_listener(services, call, listener_id, wanted, idle=UNUSED_REFERENCES_ALLOWED)

@@ -18,7 +18,7 @@ from evenkeel.api.usecases.build import member_row
 from evenkeel.api.usecases.chaining import check_new_members
 from evenkeel.api.usecases.member_subnets import missing_subnet
 from evenkeel.api.usecases.members import change_member
-from evenkeel.api.usecases.parents import ParentPlace
+from evenkeel.api.usecases.parents import ParentContext
 from evenkeel.core.devices.capabilities import ip_version_problems, member_problems
 from evenkeel.core.resources.model import LoadBalancer, Member, Pool
 
@@ -39,7 +39,7 @@ async def _create_members(services: Services, call: Call, wanted: Sequence[reque
     scope = call.caller.scope
     pool: Pool = await find_parent(POOLS, services, call)
     await check_subnets(services, call, wanted)
-    place = ParentPlace(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
+    place = ParentContext(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     rows = [
         member_row(
             convert_body(octavia.MemberNew, each),

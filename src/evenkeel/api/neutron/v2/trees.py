@@ -14,8 +14,8 @@ from evenkeel.api.common.status_trees import (
     encode_items,
     join_item_pieces,
     json_before_children,
-    policies_and_rules,
-    pool_contents,
+    members_and_monitors_by_pool,
+    policies_and_rules_by_parent,
 )
 from evenkeel.api.common.views import View, shown_address
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
@@ -111,7 +111,7 @@ class V2StatusTree(View, kw_only=True):
     loadbalancer: V2LoadBalancerStatus
 
 
-class _ViewAndHealth(NamedTuple):
+class _ViewWithHealth(NamedTuple):
     """The view of an object, and whether the object works (``good``), which decides on its parents' statuses."""
 
     view: Any
@@ -124,12 +124,12 @@ class _StatusTree:
     """
 
     def __init__(self, tree: LoadBalancerTree) -> None:
-        self.members, self.monitors = pool_contents(tree)
-        self.policies, self.rules = policies_and_rules(tree)
+        self.members, self.monitors = members_and_monitors_by_pool(tree)
+        self.policies, self.rules = policies_and_rules_by_parent(tree)
         self.pools = {row.id: row for row in tree.pools}
         self._working: dict[tuple[str, bool], bool] = {}
 
-    def listener_status(self, row: Listener, disabled: bool) -> _ViewAndHealth:
+    def listener_status(self, row: Listener, disabled: bool) -> _ViewWithHealth:
         """Build the view of a listener with its policies, without its pool. ``disabled``: its load balancer
         is.
         """
@@ -138,13 +138,13 @@ class _StatusTree:
         pools = (self.pool_works(pool, disabled) for pool in self.pools_of(row))
         statuses, good = _object_statuses(row, disabled, (*(part.good for part in policies), *pools))
         view = V2ListenerStatus(**statuses, l7policies=[part.view for part in policies], pools=[])
-        return _ViewAndHealth(view, good)
+        return _ViewWithHealth(view, good)
 
     def pools_of(self, row: Listener) -> list[Pool]:
         """Return the listener's default pool, or an empty list without one."""
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
-    def pool_status(self, row: Pool, disabled: bool) -> _ViewAndHealth:
+    def pool_status(self, row: Pool, disabled: bool) -> _ViewWithHealth:
         """Build the view of a pool with its monitor, without its members. ``disabled``: its listener or load
         balancer is.
         """
@@ -152,7 +152,7 @@ class _StatusTree:
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
         monitor = _monitor_status(self.monitors.get(row.id))
         statuses, good = _object_statuses(row, disabled, itertools.chain(members, (monitor.good,)))
-        return _ViewAndHealth(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
+        return _ViewWithHealth(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
     def pool_works(self, row: Pool, disabled: bool) -> bool:
         """Whether the pool, its members and its monitor work; ``disabled``: its listener or load balancer is."""
@@ -162,7 +162,7 @@ class _StatusTree:
             known = self._working[row.id, disabled] = self.pool_status(row, disabled).good
         return known
 
-    def _policy_view(self, row: L7Policy) -> _ViewAndHealth:
+    def _policy_view(self, row: L7Policy) -> _ViewWithHealth:
         rules = [_rule_view(rule) for rule in self.rules.get(row.id, [])]
         view = V2L7PolicyStatus(
             id=row.id,
@@ -171,7 +171,7 @@ class _StatusTree:
             provisioning_status=row.provisioning_status,
             rules=[part.view for part in rules],
         )
-        return _ViewAndHealth(view, _is_provisioned(row) and all(part.good for part in rules))
+        return _ViewWithHealth(view, _is_provisioned(row) and all(part.good for part in rules))
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
@@ -240,13 +240,13 @@ def _member_status(row: Member, disabled: bool) -> V2MemberStatus:
     return V2MemberStatus(**statuses, address=shown_address(row), protocol_port=row.protocol_port)
 
 
-def _monitor_status(row: HealthMonitor | None) -> _ViewAndHealth:
+def _monitor_status(row: HealthMonitor | None) -> _ViewWithHealth:
     if row is None:
-        return _ViewAndHealth(V2MonitorStatus(), True)
+        return _ViewWithHealth(V2MonitorStatus(), True)
     view = V2MonitorStatus(id=row.id, name=row.name, type=row.type, provisioning_status=row.provisioning_status)
-    return _ViewAndHealth(view, _is_provisioned(row))
+    return _ViewWithHealth(view, _is_provisioned(row))
 
 
-def _rule_view(row: L7Rule) -> _ViewAndHealth:
+def _rule_view(row: L7Rule) -> _ViewWithHealth:
     view = V2L7RuleStatus(id=row.id, type=row.type, provisioning_status=row.provisioning_status)
-    return _ViewAndHealth(view, _is_provisioned(row))
+    return _ViewWithHealth(view, _is_provisioned(row))

@@ -26,7 +26,7 @@ class MetadataList(Value):
 
 async def check_mirror_operation(services: Services, call: Call, body: MirrorCheck) -> Answer:
     """Handle POST /mirror/check: check that an object can be served, before the other system stores it;
-    answers 204. Raises :class:`Invalid` or :class:`Unsupported`, :class:`BadList` for unknown query
+    answers 204. Raises :class:`Invalid` or :class:`Unsupported`, :class:`InvalidQuery` for unknown query
     parameters.
     """
     query_options(call, ())
@@ -36,7 +36,7 @@ async def check_mirror_operation(services: Services, call: Call, body: MirrorChe
 
 async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> Answer:
     """Handle POST /mirror/check-flavor: check the metadata of a flavor; answers 204. Raises :class:`Invalid`
-    or :class:`Unsupported`, :class:`BadList` for unknown query parameters.
+    or :class:`Unsupported`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     data = msgspec.json.encode(body.metadata).decode()
@@ -46,7 +46,7 @@ async def check_flavor(services: Services, call: Call, body: MetadataCheck) -> A
 
 async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Answer:
     """Handle POST /mirror/check-availability-zone: check the metadata of an availability zone; answers 204.
-    Raises :class:`Invalid` or :class:`Unsupported`, :class:`BadList` for unknown query parameters.
+    Raises :class:`Invalid` or :class:`Unsupported`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     data = msgspec.json.encode(body.metadata).decode()
@@ -57,7 +57,7 @@ async def check_zone(services: Services, call: Call, body: MetadataCheck) -> Ans
 
 async def flavor_metadata(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/flavor-metadata: list the settings that flavors may contain; empty if anything is
-    allowed. Raises :class:`Invalid` for an unknown provider, :class:`BadList` for unknown query
+    allowed. Raises :class:`Invalid` for an unknown provider, :class:`InvalidQuery` for unknown query
     parameters.
     """
     provider = parse_provider(query_options(call, ("provider",)))
@@ -67,7 +67,7 @@ async def flavor_metadata(services: Services, call: Call) -> Answer:
 
 async def zone_metadata(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/availability-zone-metadata: list the settings that availability zones may contain.
-    Raises :class:`Invalid` for an unknown provider, :class:`BadList` for unknown query parameters.
+    Raises :class:`Invalid` for an unknown provider, :class:`InvalidQuery` for unknown query parameters.
     """
     provider = parse_provider(query_options(call, ("provider",)))
     table = services.providers.capabilities_of(await services.providers.device_driver_of(provider))

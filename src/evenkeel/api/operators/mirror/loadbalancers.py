@@ -56,7 +56,7 @@ class EntryPage(Value):
 async def put_load_balancer(services: Services, call: Call, body: MirrorPut) -> Answer:
     """Handle PUT /mirror/loadbalancers/{id}: make the mirrored load balancer equal to the given one.
     Idempotent. Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`,
-    :class:`KeyManagerUnavailable`, :class:`BadList` for unknown query parameters.
+    :class:`KeyManagerUnavailable`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     load_balancer_id = path_id(call)
@@ -67,7 +67,7 @@ async def put_load_balancer(services: Services, call: Call, body: MirrorPut) -> 
 
 async def delete_load_balancer(services: Services, call: Call) -> Answer:
     """Handle DELETE /mirror/loadbalancers/{id}: delete a mirrored load balancer with its children; answers
-    204, also if there is none. Raises :class:`MirrorConflict`, :class:`BadList` for a missing or bad query
+    204, also if there is none. Raises :class:`MirrorConflict`, :class:`InvalidQuery` for a missing or bad query
     parameter, :class:`Invalid` for an id that is no UUID.
     """
     options = query_options(call, ("provider", "snapshot"))
@@ -77,7 +77,7 @@ async def delete_load_balancer(services: Services, call: Call) -> Answer:
 
 async def list_load_balancers(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/loadbalancers: list a page of mirrored load balancers by id, also those that are
-    being deleted. Raises :class:`BadList`.
+    being deleted. Raises :class:`InvalidQuery`.
     """
     options = query_options(call, ("provider", "marker", "limit"))
     limit = parse_number_within("limit", options.get("limit", str(IDS_MAX)), 1, IDS_MAX)
@@ -89,7 +89,7 @@ async def list_load_balancers(services: Services, call: Call) -> Answer:
 
 async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer:
     """Handle POST /mirror/statuses: show the statuses of mirrored load balancers and their children; unknown
-    ids are left out. Raises :class:`BadList` for unknown query parameters.
+    ids are left out. Raises :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     found = await services.mirrors.statuses([LoadBalancerId(id_) for id_ in body.ids])
@@ -98,7 +98,7 @@ async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer
 
 async def list_statistics(services: Services, call: Call, body: IdsBody) -> Answer:
     """Handle POST /mirror/statistics: show the traffic totals of the listeners of mirrored load balancers.
-    Raises :class:`BadList` for unknown query parameters.
+    Raises :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     found = await services.mirrors.statistics([LoadBalancerId(id_) for id_ in body.ids])
@@ -107,7 +107,7 @@ async def list_statistics(services: Services, call: Call, body: IdsBody) -> Answ
 
 async def list_changes(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/changes: list mirrored load balancers whose statuses changed since the cursor
-    ``since`` of an earlier response. Raises :class:`BadList` for a missing provider.
+    ``since`` of an earlier response. Raises :class:`InvalidQuery` for a missing provider.
     """
     options = query_options(call, ("provider", "since"))
     return json_answer(await services.mirrors.changes_since(parse_provider(options), options.get("since", "")))
@@ -116,7 +116,7 @@ async def list_changes(services: Services, call: Call) -> Answer:
 async def take_lease(services: Services, call: Call, body: MirrorLease) -> Answer:
     """Handle PUT /mirror/lease: take, renew or give back the right to write a provider's load balancers;
     shows the lease, which may be another holder's. Raises :class:`Invalid` for an unknown provider,
-    :class:`BadList` for unknown query parameters.
+    :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     # refuses providers that do not exist

@@ -39,7 +39,7 @@ class UnusedPorts(Value):
 async def create_vip_port(services: Services, call: Call, body: VipPortNew) -> Answer:
     """Handle POST /mirror/vip-ports: create the port of a VIP, or return that of an earlier request.
     Idempotent. Raises :class:`Invalid`, :class:`Conflict`, :class:`Unsupported` without a network service,
-    :class:`NetworkUnavailable`, :class:`BadList` for unknown query parameters.
+    :class:`NetworkUnavailable`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     return json_answer({"vip_port": _vip_port_view(await make_vip_port(services, body))})
@@ -47,7 +47,7 @@ async def create_vip_port(services: Services, call: Call, body: VipPortNew) -> A
 
 async def list_unused_ports(services: Services, call: Call) -> Answer:
     """Handle GET /mirror/vip-ports: list load balancers whose port is older than ``older`` seconds and not
-    used yet. Raises :class:`BadList`.
+    used yet. Raises :class:`InvalidQuery`.
     """
     options = query_options(call, ("provider", "older"))
     return json_answer(
