@@ -10,8 +10,8 @@ for a retry, or covered by a complete pass that is.
 
 Events from outside: :meth:`WorkList.found_work`, :meth:`~WorkList.hint_received`, :meth:`~WorkList.rendering_changed`,
 :meth:`~WorkList.devices_differ`, :meth:`~WorkList.resync_requested`, and time: :meth:`~WorkList.collect_due`. A pass
-takes work by :meth:`~WorkList.take` and gives it back by :meth:`~WorkList.outcome_known`,
-:meth:`~WorkList.queued_again`, :meth:`~WorkList.retried_later` or :meth:`~WorkList.pass_failed`.
+takes work by :meth:`~WorkList.take` and gives it back by :meth:`~WorkList.record_outcome`,
+:meth:`~WorkList.requeue_services`, :meth:`~WorkList.retry_services_later` or :meth:`~WorkList.pass_failed`.
 """
 
 import math

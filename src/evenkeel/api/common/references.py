@@ -144,7 +144,7 @@ class ReferenceReader:
     ) -> list[NamedCertificate]:
         """Request certificates for the references; return those references whose certificate is not issued
         yet. Raises :class:`Invalid` unless requests are allowed, and the errors of
-        :meth:`ReferencedRequests.request_if_missing`.
+        :meth:`CertificateRequester.request_if_missing`.
         """
         if not requesting or self._requests is None:
             raise Invalid(
