@@ -2,17 +2,18 @@
 addresses.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, false, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindparam, exists, false, or_, select
 
 from evenkeel.core.devices.capabilities import raise_first_problem
 from evenkeel.core.networking.chaining import AddressInSubnet, ChainedAddresses, ChainQuery
 from evenkeel.store.engine.base import Op, T
-from evenkeel.store.engine.in_list import is_in_list
+from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 
@@ -27,8 +28,8 @@ def read_chained(connection: Connection, query: ChainQuery) -> ChainedAddresses:
     and VIPs that are members of others. At most two queries.
     """
     return ChainedAddresses(
-        members=_chained_addresses(connection, _vips_query(query), query.members),
-        vips=_chained_addresses(connection, _members_query(query), query.vips),
+        members=_chained_addresses(connection, _vips_statement, query, query.members),
+        vips=_chained_addresses(connection, _members_statement, query, query.vips),
     )
 
 
@@ -65,9 +66,23 @@ def _lock_rows_of_addresses(connection: Connection, query: ChainQuery) -> None:
 
 
 def _chained_addresses(
-    connection: Connection, statement: Select[Any], wanted: tuple[AddressInSubnet, ...]
+    connection: Connection,
+    statement_of: Callable[[bool], Select[Any]],
+    query: ChainQuery,
+    wanted: tuple[AddressInSubnet, ...],
 ) -> tuple[str, ...]:
-    there = connection.execute(statement).all() if wanted else ()
+    if not wanted:
+        return ()
+    values: dict[str, object] = {
+        "b_environment": query.environment,
+        "b_project_id": query.project_id,
+        "b_addresses": list(dict.fromkeys(each.address for each in wanted)),
+        "b_subnets": list(dict.fromkeys(each.subnet_id for each in wanted if each.subnet_id)),
+    }
+    is_new = not query.load_balancer_id
+    if not is_new:
+        values["b_load_balancer_id"] = query.load_balancer_id
+    there = connection.execute(statement_of(is_new), values).all()
     pairs = ((each, row) for row in there for each in wanted if each.address == row.address)
     return tuple(sorted({each.address for each, row in pairs if _may_share_network(each.subnet_id, row)}))
 
@@ -79,60 +94,61 @@ def _may_share_network(subnet_id: str, row: Any) -> bool:
     return row.subnet_id == subnet_id if subnet_id and row.subnet_id else bool(row.own_project)
 
 
-def _vips_query(query: ChainQuery) -> Select[Any]:
+# Statements are built once, with bound values: building one takes as long as several queries.
+
+
+@cache
+def _vips_statement(is_new: bool) -> Select[Any]:
+    """Return the query for VIPs with one of some addresses. ``is_new``: for a load balancer that is not stored yet."""
     return (
-        select(_vip.c.address, _vip.c.subnet_id, _is_own_project(query))
+        select(_vip.c.address, _vip.c.subnet_id, _is_own_project.label("own_project"))
         .distinct()
         .join(_root, _root.c.id == _vip.c.load_balancer_id)
         .where(
-            _has_address(_vip.c.address, query.members),
+            is_in_bound_list(_vip.c.address, "b_addresses"),
             _root.c.vip_leaving_revision.is_(None),
-            _may_be_reached(query, _vip.c.subnet_id, query.members),
+            _may_be_reached(_vip.c.subnet_id, is_new),
         )
     )
 
 
-def _members_query(query: ChainQuery) -> Select[Any]:
+@cache
+def _members_statement(is_new: bool) -> Select[Any]:
+    """Return the query for members with one of some addresses. ``is_new``: as for :func:`_vips_statement`."""
     return (
-        select(_member.c.address, _member.c.subnet_id, _is_own_project(query))
+        select(_member.c.address, _member.c.subnet_id, _is_own_project.label("own_project"))
         .distinct()
         .join(_root, _root.c.id == _member.c.load_balancer_id)
         .where(
-            _has_address(_member.c.address, query.vips),
+            is_in_bound_list(_member.c.address, "b_addresses"),
             _member.c.deleted == false(),
-            _may_be_reached(query, _member.c.subnet_id, query.vips),
+            _may_be_reached(_member.c.subnet_id, is_new),
         )
     )
 
 
-def _is_own_project(query: ChainQuery) -> ColumnElement[bool]:
-    return (_root.c.project_id == query.project_id).label("own_project")
+_is_own_project = _root.c.project_id == bindparam("b_project_id")
 
 
-def _has_address(column: Column[Any], wanted: Iterable[AddressInSubnet]) -> ColumnElement[bool]:
-    return is_in_list(column, dict.fromkeys(each.address for each in wanted))
-
-
-def _may_be_reached(query: ChainQuery, subnet: Column[Any], wanted: Iterable[AddressInSubnet]) -> ColumnElement[bool]:
+def _may_be_reached(subnet: Column[Any], is_new: bool) -> ColumnElement[bool]:
     """Return the SQL condition that devices of the query's load balancer may serve the other one in the same
     network.
     """
-    subnets = dict.fromkeys(each.subnet_id for each in wanted if each.subnet_id)
     return and_(
-        _root.c.provider == query.environment,
+        _root.c.provider == bindparam("b_environment"),
         _root.c.deleted == false(),
         _root.c.held == false(),
-        or_(_root.c.project_id == query.project_id, is_in_list(subnet, subnets)),
+        or_(_is_own_project, is_in_bound_list(subnet, "b_subnets")),
         # Those that are not placed yet may come to the same devices.
         or_(
             _root.c.shard_id.is_(None),
-            ~exists(_own_shards_query(query)),
-            exists(_own_shards_query(query, _is_group_of_other_root())),
+            ~exists(_own_shards_query(is_new)),
+            exists(_own_shards_query(is_new, _is_group_of_other_root())),
         ),
     )
 
 
-_other = _shard.alias("other_shard")
+_other, _own = _shard.alias("other_shard"), _root.alias("own_load_balancer")
 
 
 def _is_group_of_other_root() -> ColumnElement[bool]:
@@ -140,13 +156,13 @@ def _is_group_of_other_root() -> ColumnElement[bool]:
     return _shard.c.group_number == group
 
 
-def _own_shards_query(query: ChainQuery, *more: ColumnElement[bool]) -> Select[Any]:
+def _own_shards_query(is_new: bool, *more: ColumnElement[bool]) -> Select[Any]:
     """Return a query for the shard of the query's load balancer, or for a new one all shards of its project. ``more``:
     further conditions.
     """
-    if not query.load_balancer_id:
-        own = and_(_shard.c.environment == query.environment, _shard.c.project_id == query.project_id)
+    if is_new:
+        own = and_(_shard.c.environment == bindparam("b_environment"), _shard.c.project_id == bindparam("b_project_id"))
     else:
-        mine = _root.alias("own_load_balancer")
-        own = _shard.c.id == select(mine.c.shard_id).where(mine.c.id == query.load_balancer_id).scalar_subquery()
+        mine = select(_own.c.shard_id).where(_own.c.id == bindparam("b_load_balancer_id"))
+        own = _shard.c.id == mine.scalar_subquery()
     return select(_shard.c.id).where(own, *more)
