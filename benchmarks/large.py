@@ -5,7 +5,8 @@ and one of 100 listeners, each with a pool of 10 members, which is then shown: i
 its pools, the members of a pool. Measured are the CPU milliseconds of the serving process
 for a request (schedstat), without a network, devices or Keystone, over a new SQLite file. ``--tree`` names source
 trees; without it, this one runs. ``--stock`` has a stock Octavia beside them, as ``tests/compat`` starts it: in one
-process, over SQLite in memory.
+process, once over SQLite in memory, once over a new SQLite file, which like ours is in WAL mode and synchronized with
+the disk at each commit. ``--only`` names the requests: creating the large one takes an Octavia a quarter of a minute.
 
 Prints a markdown table, with the ratio of each row to the last. Run it at the top of the source tree.
 """
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,8 @@ class Target:
             request()
         return (cpu_ms([self._pid]) - before) / times
 
-    def costs(self) -> dict[str, float]:
-        """CPU milliseconds by request."""
+    def costs(self, only: Sequence[str]) -> dict[str, float]:
+        """CPU milliseconds of these requests."""
         for _ in range(WARM_UP):
             self.create(1)
         made: list[dict[str, Any]] = []
@@ -100,8 +101,11 @@ class Target:
             "create populated": self.create_populated,
             "create": lambda: made.append(self.create()),
         }
-        found = {name: self.cost(TIMES[name], request) for name, request in creations.items()}
-        load_balancer, pool = made[0]["id"], made[0]["pools"][0]["id"]
+        found = {name: self.cost(TIMES[name], request) for name, request in creations.items() if name in only}
+        if found.keys() >= set(only):
+            return found
+        large = made[0] if made else self.create()
+        load_balancer, pool = large["id"], large["pools"][0]["id"]
         reads = {
             "show": f"/loadbalancers/{load_balancer}",
             "status tree": f"/loadbalancers/{load_balancer}/status",
@@ -110,8 +114,9 @@ class Target:
             "members of a pool": f"/pools/{pool}/members",
         }
         for name, path in reads.items():
-            self.ask("GET", path)
-            found[name] = self.cost(TIMES[name], lambda path=path: self.ask("GET", path))
+            if name in only:
+                self.ask("GET", path)
+                found[name] = self.cost(TIMES[name], lambda path=path: self.ask("GET", path))
         return found
 
 
@@ -123,12 +128,14 @@ def listener(number: int, members: int = MEMBERS) -> dict[str, Any]:
 
 
 @contextmanager
-def stock() -> Iterator[Target]:
-    """A stock Octavia whose device reports nothing, which would cost it CPU at each request."""
+def stock(database: Path | None) -> Iterator[Target]:
+    """A stock Octavia whose device reports nothing, which would cost it CPU at each request; None: over SQLite in
+    memory.
+    """
     from tests.compat.octavia.stock import RESET, OctaviaServer, installed
     from tests.compat.octavia.world import KNOWN, PERSONAS
 
-    octavia = OctaviaServer(installed())
+    octavia = OctaviaServer(installed(), database)
     try:
         octavia.start()
         urllib.request.urlopen(octavia.url + RESET, timeout=START_TIMEOUT_SECONDS).close()  # noqa: S310
@@ -139,18 +146,31 @@ def stock() -> Iterator[Target]:
         octavia.close()
 
 
-def ours() -> dict[str, float]:
-    """Costs of this source tree."""
+def costs_of_stock(only: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Costs of a stock Octavia, by where its database is: the last where ours is."""
+    with stock(None) as target:
+        in_memory = target.costs(only)
+    with new_folder() as folder, stock(folder / "octavia.db") as target:
+        return {"Octavia, in memory": in_memory, "Octavia, on a file": target.costs(only)}
+
+
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    """A directory for a database, on the same file system for each of them."""
     with tempfile.TemporaryDirectory(prefix="evenkeel-large-") as name:
-        folder = Path(name)
-        with server(f"sqlite:///{folder}/bench.db", "none", folder, quotas=False) as (port, pid):
-            return Target(f"http://127.0.0.1:{port}", pid, SUBNET_ID, {}).costs()
+        yield Path(name)
 
 
-def costs_in(tree: Path) -> dict[str, float]:
+def ours(only: Sequence[str]) -> dict[str, float]:
+    """Costs of this source tree."""
+    with new_folder() as folder, server(f"sqlite:///{folder}/bench.db", "none", folder, quotas=False) as (port, pid):
+        return Target(f"http://127.0.0.1:{port}", pid, SUBNET_ID, {}).costs(only)
+
+
+def costs_in(tree: Path, only: Sequence[str]) -> dict[str, float]:
     """The same of another source tree, by this file and that tree's ``benchmarks.api``."""
     paths = os.pathsep.join([str(tree / "src"), str(tree), str(Path.cwd())])
-    command = [sys.executable, __file__, "--costs"]
+    command = [sys.executable, __file__, "--costs", "--only", *only]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": paths}, cwd=tree, stdout=subprocess.PIPE, text=True, check=True
     )
@@ -163,19 +183,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, action="append", help="a source tree, such as a worktree of git")
     parser.add_argument("--stock", action="store_true", help="a stock Octavia, too (installed at the first time)")
+    parser.add_argument("--only", choices=list(TIMES), nargs="+", default=list(TIMES), help="these requests")
     parser.add_argument("--costs", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.costs:
-        print(json.dumps(ours()))
+        print(json.dumps(ours(options.only)))
         return
-    rows = {tree.resolve().name: costs_in(tree.resolve()) for tree in options.tree or [Path.cwd()]}
+    rows = {tree.resolve().name: costs_in(tree.resolve(), options.only) for tree in options.tree or [Path.cwd()]}
     if options.stock:
-        with stock() as target:
-            rows["Octavia"] = target.costs()
-    print(f"| CPU ms | {' | '.join(TIMES)} |\n|---|{'---|' * len(TIMES)}")
+        rows |= costs_of_stock(options.only)
+    print(f"| CPU ms | {' | '.join(options.only)} |\n|---|{'---|' * len(options.only)}")
     last = list(rows.values())[-1]
     for name, row in rows.items():
-        print(f"| {name} | {' | '.join(f'{row[what]:.2f} ({last[what] / row[what]:.1f})' for what in TIMES)} |")
+        print(f"| {name} | {' | '.join(f'{row[it]:.2f} ({last[it] / row[it]:.1f})' for it in options.only)} |")
     print(f"\n{time.strftime('%H:%M')}, load {os.getloadavg()[0]:.1f}")
 
 

@@ -31,10 +31,11 @@ def installed() -> Path:
 
 
 class OctaviaServer(Server):
-    """One Octavia; a request to :data:`RESET` empties its database."""
+    """One Octavia; a request to :data:`RESET` empties its database: an SQLite file of this path, or memory."""
 
-    def __init__(self, venv: Path) -> None:
+    def __init__(self, venv: Path, database: Path | None = None) -> None:
         super().__init__("evenkeel-octavia-")
+        self._database = f"sqlite:///{database}" if database else "sqlite://"
         self._python = venv / "bin" / "python"
         drivers = self._home / "drivers" / "evenkeel_compat-1.dist-info"
         drivers.mkdir(parents=True)
@@ -49,7 +50,7 @@ class OctaviaServer(Server):
     def start(self) -> None:
         """Start and wait until clients are served; nothing to do if it runs."""
         if not self.running:
-            self._begin([self._python, _PROGRAM, self._home, str(self.port)])
+            self._begin([self._python, _PROGRAM, self._home, str(self.port), self._database])
 
     def _serves(self) -> bool:
         try:

@@ -1,6 +1,8 @@
-"""A stock Octavia API in one process; its own Python runs this file, with a directory and a port as arguments.
+"""A stock Octavia API in one process; its own Python runs this file, with a directory, a port and the URL of its SQLite
+database as arguments.
 
-Octavia's code answers every request. Around it are: tables from its models in SQLite, its no-op drivers of network and
+Octavia's code answers every request. Around it are: tables from its models in SQLite (in WAL mode if they are in a
+file, as ours, which SQLite keeps in the file), its no-op drivers of network and
 certificates, Keystone's headers taken from the client instead of from a token, and a device that takes every change
 before the answer is sent. What that device reports goes through the code that takes reports of Octavia's driver agent,
 so that statuses and times of changes are Octavia's.
@@ -9,8 +11,10 @@ A request with the header ``X-Compat-Outcome`` says what the device makes of the
 ``PENDING`` (it does not report before the next request without that header).
 """
 
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -22,6 +26,9 @@ from octavia.db import api as database
 from octavia.db import base_models, models
 from octavia.network.drivers.noop_driver import driver as noop_network
 from octavia.tests.functional.db.base import OctaviaDBTestBase
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import SingletonThreadPool
 
 CONFIGURATION = """
 [api_settings]
@@ -29,7 +36,7 @@ auth_strategy = keystone
 enabled_provider_drivers = noop: The no-op driver., other: Another no-op driver.
 default_provider_driver = noop
 [database]
-connection = sqlite://
+connection = {database}
 [controller_worker]
 network_driver = network_noop_driver
 [certificates]
@@ -139,13 +146,28 @@ def rows_of_start() -> None:
         OctaviaDBTestBase("_seed_lookup_tables")._seed_lookup_tables(session)
 
 
-def application(directory: Path) -> Wsgi:
+def use_as_we_do(url: str) -> None:
+    """Put the file of the database, if it has one, into SQLite's WAL mode, which stays, and keep one connection to it.
+
+    oslo.db (18.1.1) has one connection to a database in memory, and cannot open a file with SQLAlchemy 2.1.
+    """
+    if file := make_url(url).database:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        by_default = SQLiteDialect_pysqlite.get_pool_class
+        SQLiteDialect_pysqlite.get_pool_class = staticmethod(
+            lambda of: SingletonThreadPool if of.database == file else by_default(of)
+        )
+
+
+def application(directory: Path, url: str) -> Wsgi:
     """The API, ready."""
+    use_as_we_do(url)
     engine_at = noop_network.create_engine
     noop_network.create_engine = lambda url: engine_at(f"sqlite:///{directory}/network.db")
     keystone.SkippingAuthProtocol = TrustedHeaders
     file = directory / "octavia.conf"
-    file.write_text(CONFIGURATION)
+    file.write_text(CONFIGURATION.format(database=url))
     octavia = octavia_app.setup_app(argv=["octavia-api", "--config-file", str(file)])
     rows_of_start()
     return Device(octavia)
@@ -153,8 +175,8 @@ def application(directory: Path) -> Wsgi:
 
 def main() -> None:
     """Serve until killed."""
-    directory, port = Path(sys.argv[1]), int(sys.argv[2])
-    server = make_server("127.0.0.1", port, application(directory), handler_class=Quiet)
+    directory, port, url = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    server = make_server("127.0.0.1", port, application(directory, url), handler_class=Quiet)
     server.serve_forever()
 
 
