@@ -13,6 +13,7 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from evenkeel.api.http.joined_writes import JoinedWrites
 from evenkeel.api.identity.caller import PEER, Peer
 from evenkeel.api.responses.answers import fault_answer
 from evenkeel.serving.connections import Connection
@@ -58,6 +59,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _header_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
     _writing: WriteTimeout
+    _response_writes: JoinedWrites
 
     # -- the connection
 
@@ -66,6 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._peer = peer_of_transport(transport)
         self._writing = WriteTimeout(transport, self.limits.write_seconds, self._abort_stalled_connection)
+        self._response_writes = JoinedWrites(transport, self.loop)
         self.connection.close = self._abort_connection
         self._start_header_timer()
 
@@ -157,6 +160,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         # uvicorn's `cycle` is the newest request of a pipeline, which may not be the one that is answered.
         self._running = cycle
+        cycle.transport = self._response_writes
         super()._start_asgi_task(cycle, app)
 
     def _header_too_large_text(self) -> str:
@@ -228,6 +232,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Begin the write time-out of the response, and limit the rest of a body that the response did not
         wait for.
         """
+        self._response_writes.flush()
         super().on_response_complete()
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._limit_unread_body()
