@@ -2,11 +2,11 @@
 
     python -m benchmarks.api [--database sqlite:///…|postgresql://…] [--requests N] [--identity KIND …] [--quotas]
 
-Starts a real uvicorn process over a real store (a new SQLite file unless told otherwise; a PostgreSQL database must be
-empty), drives it over loopback with 16 connections, and reads the server's CPU time from the kernel. Prints a markdown
-table for each kind of identity; compare ratios between machines, not figures. Kinds: none; password_file, one caller;
-keystone, a token for each connection, which keystonemiddleware validates with a stand-in for Keystone in a process of
-its own, and remembers as it does in operation. Run it in the repository's root.
+Starts a process with the controllers' own server over a real store (a new SQLite file unless told otherwise; a
+PostgreSQL database must be empty), drives it over loopback with 16 connections, and reads the server's CPU time from
+the kernel. Prints a markdown table for each kind of identity; compare ratios between machines, not figures. Kinds:
+none; password_file, one caller; keystone, a token for each connection, which keystonemiddleware validates with a
+stand-in for Keystone in a process of its own, and remembers as it does in operation. Run it in the repository's root.
 """
 
 import argparse
@@ -46,12 +46,13 @@ class Result(NamedTuple):
 
 
 async def serve(database: str, port: int, identity: str, folder: Path, *, quotas: bool) -> None:
-    """Serve until killed; log as a controller does."""
+    """Serve until killed, and log, as a controller does."""
     from types import SimpleNamespace
 
-    import uvicorn
-
     from evenkeel.api.app import create_app
+    from evenkeel.cmd.configuration import loading
+    from evenkeel.cmd.controllers.serving import configured_server
+    from evenkeel.cmd.options import identity_options, options
     from evenkeel.cmd.process.logs import set_up_logs
     from evenkeel.cmd.process.runtime import tune_collector
     from evenkeel.core.control.environments import Environment
@@ -92,8 +93,11 @@ async def serve(database: str, port: int, identity: str, folder: Path, *, quotas
         identity=OPENED[identity](folder),
     )
     tune_collector()
-    config = uvicorn.Config(app, port=port, access_log=False, log_level="warning", lifespan="off")
-    await uvicorn.Server(config).serve()
+    file = folder / "controller.ini"
+    file.touch()
+    conf = loading.load("controller", ["--config-file", str(file)], groups={"api": options.API + identity_options.API})
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        await configured_server(app, conf).serve(sockets=[listening])
 
 
 @contextmanager
