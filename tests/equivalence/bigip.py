@@ -133,7 +133,8 @@ class _Trial:
         self._found += await self._content_differences()
         self._found += await self._status_differences(agents)
         sites = (self._old.site, self._new.site)
-        found = await traffic_differences(self._trees.values(), *sites, self._folder, hashes_members=True)
+        trees = self._trees.values()
+        found = await traffic_differences(trees, *sites, self._folder, self._states, hashes_members=True)
         return [*self._found, *found]
 
     async def _do(self, step: h.Step) -> None:
@@ -174,6 +175,11 @@ class _Trial:
             await dying
         self._agents.take_over()
         self._found += await self._agents.apply(*self._trees.values(), complete=True)
+
+    async def _states(self) -> Any:
+        """All objects of the partition, which have members' states; None while the devices differ."""
+        old, new = await content(self._old), await content(self._new)
+        return old if old == new else None
 
     async def _content_differences(self) -> list[str]:
         """Once members' states, which monitors set, are the same; else all of them."""

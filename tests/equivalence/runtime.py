@@ -65,6 +65,15 @@ def backends(statistics: str) -> dict[str, dict[str, str]]:
     }
 
 
+def changes(statistics: str, members: frozenset[str]) -> dict[str, tuple[str, str]]:
+    """Backend and member -> its status, and how often its checks have found it down."""
+    return {
+        f"{row['pxname']}/{row['svname']}": (row["status"], row["chkdown"])
+        for row in _statistics(statistics)
+        if row["svname"] in members and not row["pxname"].startswith("_")
+    }
+
+
 def without_ended(shown: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, Any]:
     """Rows of servers, listeners and pools without those of sections that no configuration has any more, and that the
     next reload takes away: listeners that are closed, and pools with no server that is in service and checked."""

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,45 @@ SHARE_TOLERANCE = 0.1
 """Of requests: how far shares of members may differ, for both devices begin their turns elsewhere."""
 
 
+States = Callable[[], Awaitable[Any]]
+"""Reads the members' states, and how often each went down, at both sites; None while the sites differ."""
+
+
+async def steady() -> bool:
+    """The states of members at sites that show none: they do not change."""
+    return True
+
+
+class Samples:
+    """Takes samples of what clients get, and counts those for which all members were in the same states at both sites
+    all the time; after :data:`AGREE_SECONDS` from now on it counts all."""
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+        self._loop = asyncio.get_running_loop()
+        self._deadline = self._loop.time() + AGREE_SECONDS
+
+    @property
+    def _is_late(self) -> bool:
+        return self._loop.time() > self._deadline
+
+    async def are_good(self, sample: Callable[[], Awaitable[bool]], times: int) -> bool:
+        """Whether a sample is good before so many ``times`` it was not."""
+        before = await self._states()
+        while times:
+            if before is None and not self._is_late:
+                await asyncio.sleep(LOOK_SECONDS)
+                before = await self._states()
+                continue
+            if await sample():
+                return True
+            after = await self._states()
+            if before == after or self._is_late:
+                times -= 1
+            before = after
+        return False
+
+
 async def check_differences(old: Site, new: Site) -> list[str]:
     """What members' ports hear of checks, in a time in which each is checked."""
     last: list[str] = []
@@ -50,9 +90,17 @@ async def check_differences(old: Site, new: Site) -> list[str]:
 
 
 async def traffic_differences(
-    trees: Iterable[ServiceDefinition], old: Site, new: Site, folder: Path, *, hashes_members: bool = False
+    trees: Iterable[ServiceDefinition],
+    old: Site,
+    new: Site,
+    folder: Path,
+    states: States = steady,
+    *,
+    hashes_members: bool = False,
 ) -> list[str]:
-    """The answers to all requests for which some setting may matter, and how plain ones are shared by members.
+    """The answers to all requests for which some setting may matter, and how plain ones are shared by members. On a
+    busy machine checks time out, so that a member is down for a while at one site: what is asked meanwhile is asked
+    again.
 
     ``hashes_members``: the device chooses a client's member by a hash over members' real addresses, which are not the
     same at both sites; how such clients are shared is not compared."""
@@ -70,13 +118,14 @@ async def traffic_differences(
         requests += requests_to(tree, one, spread=max(SPREAD_MIN, REQUESTS // len(listeners)))
     requests += [one for tree in trees for one in requests_for_challenges(tree)]
     clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
+    samples = Samples(states)
     answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
     shared = {one.id: _algorithm(tree, one) for tree, one in listeners}
     if hashes_members:
         shared = {name: algorithm for name, algorithm in shared.items() if algorithm not in HASHES}
     return [
-        *await _answer_differences(requests, answers, clients),
-        *await _lasting_share_differences(requests, answers, clients, shared),
+        *await _answer_differences(requests, answers, clients, samples),
+        *await _lasting_share_differences(requests, answers, clients, shared, samples),
     ]
 
 
@@ -89,7 +138,7 @@ def _algorithm(tree: ServiceDefinition, listener: ServiceListener) -> str:
 
 
 async def _answer_differences(
-    requests: Sequence[Request], answers: Sequence[Sequence[Answer]], clients: Sequence[Clients]
+    requests: Sequence[Request], answers: Sequence[Sequence[Answer]], clients: Sequence[Clients], samples: Samples
 ) -> list[str]:
     """Requests that get other answers at the new site. Where members answer differently, a request may get any of
     their answers; so it is repeated until both sites have given the same one."""
@@ -99,14 +148,16 @@ async def _answer_differences(
             {_comparable(answer) for one, answer in zip(requests, each, strict=True) if one == request}
             for each in answers
         ]
-        for _ in range(REPEATS):
-            if seen[0] & seen[1]:
-                break
-            for each, its in zip(clients, seen, strict=True):
-                its.add(_comparable(await each.ask(request)))
-        else:
+        if not seen[0] & seen[1] and not await samples.are_good(partial(_meet, request, seen, clients), REPEATS):
             found.append(f"{request}: {_told(seen[0], seen[1])}, the new one: {_told(seen[1], seen[0])}")
     return found
+
+
+async def _meet(request: Request, seen: Sequence[set[Answer]], clients: Sequence[Clients]) -> bool:
+    """Ask once more; whether both sites have given the same answer by now."""
+    for each, its in zip(clients, seen, strict=True):
+        its.add(_comparable(await each.ask(request)))
+    return bool(seen[0] & seen[1])
 
 
 def _comparable(answer: Answer) -> Answer:
@@ -131,16 +182,21 @@ async def _lasting_share_differences(
     answers: Sequence[Sequence[Answer]],
     clients: Sequence[Clients],
     listeners: Mapping[str, str],
+    samples: Samples,
 ) -> list[str]:
-    """Listeners whose members get other shares each time they are asked: on a busy machine a check that takes too long
-    keeps a member without requests for a while. ``listeners``: id -> algorithm."""
+    """Listeners whose members get other shares each time they are asked. ``listeners``: id -> algorithm."""
     found = _share_differences(requests, answers, listeners)
-    for _ in range(SHARE_REPEATS):
-        if not found:
-            break
-        requests = [one for one in requests if one.listener in found and _is_plain(one)]
-        answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
-        found = _share_differences(requests, answers, {name: listeners[name] for name in found})
+
+    async def equal() -> bool:
+        again = [one for one in requests if one.listener in found and _is_plain(one)]
+        answers = await asyncio.gather(*(each.ask_all(again) for each in clients))
+        still = _share_differences(again, answers, {name: listeners[name] for name in found})
+        found.clear()
+        found.update(still)
+        return not found
+
+    if found:
+        await samples.are_good(equal, SHARE_REPEATS)
     return list(found.values())
 
 

@@ -281,8 +281,17 @@ class _Trial:
         sites = (self._old_site, self._new_site)
         found = await self._compare_states()
         found += await check_differences(*sites)
-        found += await traffic_differences(self._trees.values(), *sites, self._folder)
+        found += await traffic_differences(self._trees.values(), *sites, self._folder, self._states)
         return found
+
+    async def _states(self) -> Any:
+        """Members' states on both HAProxys and in the kernel, and how often members went down; None while they
+        differ."""
+        old, new = await asyncio.gather(*(_changes(one, self._members()) for one in (self._old, self._new)))
+        rules = self._old.rules(self._old_site), self._new.rules(self._new_site)
+        if rules[0] != rules[1] or any(old[name][0] != new[name][0] for name in old.keys() & new.keys()):
+            return None
+        return old, new, rules
 
     async def _compare_states(self) -> list[str]:
         """What the runtime shows, and what the agent reports, once all checks have run."""
@@ -339,6 +348,12 @@ async def _rows(partition: Partition, site: Site) -> dict[str, dict[str, Any]]:
         return runtime.servers(site, await partition.ask(runtime.STATES), await partition.ask(runtime.STATISTICS))
     except HaproxyDown:
         return {}
+
+
+async def _changes(partition: Partition, members: frozenset[str]) -> dict[str, tuple[str, str]]:
+    with contextlib.suppress(HaproxyDown):
+        return runtime.changes(await partition.ask(runtime.STATISTICS), members)
+    return {}
 
 
 async def _shown(partition: Partition, site: Site, members: frozenset[str], sections: frozenset[str]) -> dict[str, Any]:
