@@ -1,6 +1,7 @@
 """Steps between any two trees, applied one by one to a model of the database that refuses what the database would."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -39,64 +40,78 @@ ROOT = LoadBalancer(
 OWNED: dict[str, Any] = {"load_balancer_id": "lb", "project_id": "p"}
 POOLS, LISTENERS, POLICIES = ("g1", "g2", "g3"), ("l1", "l2", "l3"), ("y1", "y2", "y3")
 FEW = st.sampled_from(("", "a", "b"))
+# made once: Hypothesis examines each new strategy before it draws from it, which takes longer than the draw
+SOME_POOLS, SOME_LISTENERS, SOME_POLICIES = (st.sets(st.sampled_from(ids)) for ids in (POOLS, LISTENERS, POLICIES))
+PORTS, PLACES = st.permutations((80, 81, 82)), st.permutations((1, 2, 3, 4))
+UP_TO_TWO, UP_TO_THREE, UP_TO_FOUR = (st.integers(0, most) for most in (2, 3, 4))
+ONE_OR_TWO, ONE_TO_THREE = st.integers(1, 2), st.integers(1, 3)
+PATHS, TAGS = st.sampled_from(("/a", "/b")), st.sampled_from(((), ("t",)))
 
 
+@cache
+def one_of(*ids: str | None) -> st.SearchStrategy[Any]:
+    return st.sampled_from(ids)
+
+
+@cache
+def order_of(*ids: str) -> st.SearchStrategy[list[str]]:
+    return st.permutations(ids)
+
+
+@cache
 @st.composite
 def trees(draw: st.DrawFn) -> LoadBalancerTree:
     """Any valid tree over few ids, so that two of them share many."""
     pools = [
-        Pool(id=id_, protocol="HTTP", lb_algorithm="ROUND_ROBIN", name=draw(FEW), **OWNED)
-        for id_ in draw(st.sets(st.sampled_from(POOLS)))
+        Pool(id=id_, protocol="HTTP", lb_algorithm="ROUND_ROBIN", name=draw(FEW), **OWNED) for id_ in draw(SOME_POOLS)
     ]
     pool_ids = [row.id for row in pools]
-    some_pool = st.sampled_from([None, *pool_ids])
-    ports = draw(st.permutations((80, 81, 82)))
+    some_pool = one_of(None, *pool_ids)
+    ports = draw(PORTS)
     listeners = [
         Listener(
             id=id_, protocol="HTTP", protocol_port=ports[at], name=draw(FEW), default_pool_id=draw(some_pool), **OWNED
         )
-        for at, id_ in enumerate(sorted(draw(st.sets(st.sampled_from(LISTENERS)))))
+        for at, id_ in enumerate(sorted(draw(SOME_LISTENERS)))
     ]
     members = [
-        Member(
-            id=f"m{at}", pool_id=draw(st.sampled_from(pool_ids)), address=f"10.1.0.{place}", protocol_port=80, **OWNED
-        )
-        for at, place in enumerate(draw(st.permutations((1, 2, 3, 4)))[: draw(st.integers(0, 4))])
+        Member(id=f"m{at}", pool_id=draw(one_of(*pool_ids)), address=f"10.1.0.{place}", protocol_port=80, **OWNED)
+        for at, place in enumerate(draw(PLACES)[: draw(UP_TO_FOUR)])
         if pool_ids
     ]
-    monitored = draw(st.permutations(pool_ids))[: draw(st.integers(0, 2))]
+    monitored = draw(order_of(*pool_ids))[: draw(UP_TO_TWO)]
     monitors = [
         HealthMonitor(
-            id=f"h{at}", pool_id=pool_id, type="TCP", delay=draw(st.integers(1, 2)), timeout=1, max_retries=1, **OWNED
+            id=f"h{at}", pool_id=pool_id, type="TCP", delay=draw(ONE_OR_TWO), timeout=1, max_retries=1, **OWNED
         )
         for at, pool_id in enumerate(monitored)
     ]
     policies = [
         L7Policy(
             id=id_,
-            listener_id=draw(st.sampled_from([row.id for row in listeners])),
+            listener_id=draw(one_of(*(row.id for row in listeners))),
             action="REJECT",
-            position=draw(st.integers(1, 3)),
+            position=draw(ONE_TO_THREE),
             redirect_pool_id=draw(some_pool),
             **OWNED,
         )
-        for id_ in sorted(draw(st.sets(st.sampled_from(POLICIES))))
+        for id_ in sorted(draw(SOME_POLICIES))
         if listeners
     ]
     rules = [
         L7Rule(
             id=f"r{at}",
-            l7policy_id=draw(st.sampled_from([row.id for row in policies])),
+            l7policy_id=draw(one_of(*(row.id for row in policies))),
             type="PATH",
             compare_type="EQUAL_TO",
-            value=draw(st.sampled_from(("/a", "/b"))),
+            value=draw(PATHS),
             **OWNED,
         )
-        for at in range(draw(st.integers(0, 3)))
+        for at in range(draw(UP_TO_THREE))
         if policies
     ]
     return LoadBalancerTree(
-        load_balancer=replace(ROOT, name=draw(FEW), tags=draw(st.sampled_from(((), ("t",))))),
+        load_balancer=replace(ROOT, name=draw(FEW), tags=draw(TAGS)),
         listeners=tuple(listeners),
         pools=tuple(pools),
         members=tuple(members),
@@ -106,6 +121,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
     )
 
 
+@cache
 @st.composite
 def stored_trees(draw: st.DrawFn) -> LoadBalancerTree:
     """A stored tree: some of its objects, with everything below them, are marked deleted."""

@@ -1,5 +1,8 @@
-"""Random service definitions with every attribute that a BIG-IP can have; :data:`tenants` are without TLS."""
+"""Random service definitions with every attribute that a BIG-IP can have; :data:`tenants` are without TLS.
 
+Strategies are made once: Hypothesis examines each new one before it draws from it, which takes longer than the draw."""
+
+from functools import cache
 from typing import Any, get_args
 
 from hypothesis import strategies as st
@@ -17,6 +20,7 @@ from tests.devices.services import gone, listener, member, monitor, policy, pool
 _text = st.text(alphabet='/ab%\\\r\n"{} \0é', max_size=10)
 _seconds = st.sampled_from([None, 0, 1, 86_400])
 _milliseconds = st.sampled_from([0, 1, 5_000, 50_000, 70_000, 31_536_000_000])
+_switch = st.booleans()
 _POOL_PROTOCOLS = tuple(sorted({name for names in CAPABILITIES.protocol_pairs.values() for name in names}))
 _RULES = [case[0] for case in (*PATHS, *OTHERS)]
 _MONITORS = {
@@ -27,40 +31,67 @@ _MONITORS = {
 _ANY_MONITOR = ("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING")
 
 
+@cache
+def _one_of(values: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(values)
+
+
+_delay = st.integers(1, 60)
+_codes = st.sampled_from([None, "200", "200-204", "200,404"])
+
+
+@cache
 @st.composite
 def monitors(draw: st.DrawFn, number: int, protocol: str) -> Any:
-    kind = draw(st.sampled_from(_MONITORS.get(protocol, _ANY_MONITOR)))
+    kind = draw(_one_of(_MONITORS.get(protocol, _ANY_MONITOR)))
     return monitor(
         number,
         id=f"monitor-{number}-{kind}",
         type=kind,
-        delay=draw(st.integers(1, 60)),
+        delay=draw(_delay),
         url_path="/" + draw(_text),
-        expected_codes=draw(st.sampled_from([None, "200", "200-204", "200,404"])),
-        admin_state_up=draw(st.booleans()),
+        expected_codes=draw(_codes),
+        admin_state_up=draw(_switch),
     )
 
 
+_server = st.integers(1, 4)
+_weight = st.sampled_from([0, 1, 1, 1, 7, 256])
+_monitor_address = st.sampled_from([None, None, "10.3.0.1", "2001:db8::3:1"])
+_monitor_port = st.sampled_from([None, None, 81, 9000])
+
+
+@cache
 @st.composite
 def members(draw: st.DrawFn, number: int, place: int) -> Any:
     return member(
-        draw(st.integers(1, 4)),
+        draw(_server),
         place,
         id=f"member-{number}-{place}",
-        address=draw(st.sampled_from([f"10.2.0.{place}", f"2001:db8::{place}"])),
-        weight=draw(st.sampled_from([0, 1, 1, 1, 7, 256])),
-        backup=draw(st.booleans()),
-        admin_state_up=draw(st.booleans()),
-        monitor_address=draw(st.sampled_from([None, None, "10.3.0.1", "2001:db8::3:1"])),
-        monitor_port=draw(st.sampled_from([None, None, 81, 9000])),
+        address=draw(_one_of((f"10.2.0.{place}", f"2001:db8::{place}"))),
+        weight=draw(_weight),
+        backup=draw(_switch),
+        admin_state_up=draw(_switch),
+        monitor_address=draw(_monitor_address),
+        monitor_port=draw(_monitor_port),
     )
 
 
+_mask = st.sampled_from([None, "255.255.255.0", "255.255.255.255"])
+_cookie = st.sampled_from(["JSESSIONID", "$a'"])
+
+
+@cache
+def _number_below(count: int) -> st.SearchStrategy[int | None]:
+    return st.none() | st.sampled_from(range(count))
+
+
+@cache
 @st.composite
 def persistences(draw: st.DrawFn, protocol: str) -> SessionPersistence | None:
     found = [SessionPersistence(type="SOURCE_IP")]
     if protocol in ("UDP", "SCTP"):
-        mask = draw(st.sampled_from([None, "255.255.255.0", "255.255.255.255"]))
+        mask = draw(_mask)
         found += [
             SessionPersistence(type="SOURCE_IP", persistence_timeout=draw(_seconds), persistence_granularity=mask)
         ]
@@ -68,106 +99,142 @@ def persistences(draw: st.DrawFn, protocol: str) -> SessionPersistence | None:
         found += [
             SessionPersistence(type="HTTP_COOKIE"),
             SessionPersistence(type="HTTP_COOKIE", cookie_name="c"),
-            SessionPersistence(type="APP_COOKIE", cookie_name=draw(st.sampled_from(["JSESSIONID", "$a'"]))),
+            SessionPersistence(type="APP_COOKIE", cookie_name=draw(_cookie)),
         ]
-    return draw(st.none() | st.sampled_from(found))
+    chosen = draw(_number_below(len(found)))
+    return None if chosen is None else found[chosen]
 
 
+_pool_protocol = st.sampled_from(_POOL_PROTOCOLS)
+_places = st.lists(st.integers(1, 6), unique=True, max_size=5)
+_algorithm = st.sampled_from(get_args(LbAlgorithm))
+
+
+@cache
+def _monitor_or_none(number: int, protocol: str) -> st.SearchStrategy[Any]:
+    return st.none() | monitors(number, protocol)
+
+
+@cache
 @st.composite
 def pools(draw: st.DrawFn, number: int) -> Any:
-    protocol = draw(st.sampled_from(_POOL_PROTOCOLS))
-    places = draw(st.lists(st.integers(1, 6), unique=True, max_size=5))
+    protocol = draw(_pool_protocol)
+    places = draw(_places)
     return pool(
         number,
         protocol=protocol,
         members=tuple(draw(members(number, place)) for place in places),
-        lb_algorithm=draw(st.sampled_from(get_args(LbAlgorithm))),
-        admin_state_up=draw(st.booleans()),
+        lb_algorithm=draw(_algorithm),
+        admin_state_up=draw(_switch),
         session_persistence=draw(persistences(protocol)),
-        monitor=draw(st.none() | monitors(number, protocol)),
+        monitor=draw(_monitor_or_none(number, protocol)),
     )
 
 
-def _behind(found: Any) -> list[str]:
+def _behind(found: Any) -> tuple[str, ...]:
     """Protocols of the listeners that may send to a pool."""
     if found is None:
-        return [protocol for protocol in CAPABILITIES.protocol_pairs if protocol != "TERMINATED_HTTPS"]
+        return tuple(protocol for protocol in CAPABILITIES.protocol_pairs if protocol != "TERMINATED_HTTPS")
     wanted = found.session_persistence
     sticky = CAPABILITIES.session_persistence[wanted.type] if wanted else tuple(CAPABILITIES.protocol_pairs)
-    return [
+    return tuple(
         protocol
         for protocol, names in CAPABILITIES.protocol_pairs.items()
         if found.protocol in names and protocol in sticky and protocol != "TERMINATED_HTTPS"
-    ]
+    )
 
 
+_up_to_three = st.integers(0, 3)
+_rules = st.lists(st.sampled_from(_RULES), min_size=1, max_size=3)
+_redirect_code = st.sampled_from([None, 301, 308])
+
+
+@cache
 @st.composite
-def l7policies(draw: st.DrawFn, number: str, found: Any) -> tuple[ServiceL7Policy, ...]:
-    """Policies of one listener, with any rules that are possible."""
-    actions = ["REJECT", "REDIRECT_TO_URL", "REDIRECT_PREFIX", *(["REDIRECT_TO_POOL"] if found else [])]
+def l7policies(draw: st.DrawFn, number: str, pool_id: str | None) -> tuple[ServiceL7Policy, ...]:
+    """Policies of one listener, with any rules that are possible; ``pool_id``: of a pool that they may send to."""
+    actions = ("REJECT", "REDIRECT_TO_URL", "REDIRECT_PREFIX", *(("REDIRECT_TO_POOL",) if pool_id else ()))
     policies = []
-    for place in range(1, draw(st.integers(0, 3)) + 1):
-        action = draw(st.sampled_from(actions))
+    for place in range(1, draw(_up_to_three) + 1):
+        action = draw(_one_of(actions))
         redirects = action in ("REDIRECT_TO_URL", "REDIRECT_PREFIX")
-        rules = draw(st.lists(st.sampled_from(_RULES), min_size=1, max_size=3))
+        rules = draw(_rules)
         policies.append(
             policy(
                 place,
                 *(replace(one, id=f"rule-{number}-{place}-{each}") for each, one in enumerate(rules)),
                 id=f"policy-{number}-{place}",
                 action=action,
-                admin_state_up=draw(st.booleans()),
-                redirect_pool_id=found.id if action == "REDIRECT_TO_POOL" else None,
+                admin_state_up=draw(_switch),
+                redirect_pool_id=pool_id if action == "REDIRECT_TO_POOL" else None,
                 redirect_url="https://new.test/%20x?a=b" if action == "REDIRECT_TO_URL" else None,
                 redirect_prefix="https://new.test/p" if action == "REDIRECT_PREFIX" else None,
-                redirect_http_code=draw(st.sampled_from([None, 301, 308])) if redirects else None,
+                redirect_http_code=draw(_redirect_code) if redirects else None,
             )
         )
     return tuple(policies)
 
 
+_headers = st.lists(st.sampled_from(["X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"]), unique=True)
+_connection_limit = st.sampled_from([-1, 0, 5])
+_cidrs = st.sampled_from([(), (), ("10.0.0.0/8",), ("192.0.2.1/32", "2001:db8::/32")])
+
+
+@cache
 @st.composite
-def listeners(draw: st.DrawFn, number: int, place: int, found: Any) -> Any:
-    protocol = draw(st.sampled_from(_behind(found)))
-    headers = draw(st.lists(st.sampled_from(["X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"]), unique=True))
+def listeners(draw: st.DrawFn, number: int, place: int, pool_id: str | None, protocols: tuple[str, ...]) -> Any:
+    """``protocols``: one of which it has."""
+    protocol = draw(_one_of(protocols))
+    headers = draw(_headers)
     return listener(
         number * 10 + place,
         protocol=protocol,
         protocol_port=80 + place,
-        default_pool_id=found.id if found else None,
-        connection_limit=draw(st.sampled_from([-1, 0, 5])),
-        admin_state_up=draw(st.booleans()),
-        allowed_cidrs=draw(st.sampled_from([(), (), ("10.0.0.0/8",), ("192.0.2.1/32", "2001:db8::/32")])),
+        default_pool_id=pool_id,
+        connection_limit=draw(_connection_limit),
+        admin_state_up=draw(_switch),
+        allowed_cidrs=draw(_cidrs),
         timeout_client_data=draw(_milliseconds),
         timeout_member_data=draw(_milliseconds),
         timeout_member_connect=draw(_milliseconds) if protocol != "SCTP" else 5_000,
         insert_headers=dict.fromkeys(headers, "true") if protocol == "HTTP" else {},
-        l7policies=draw(l7policies(f"{number}-{place}", found)) if protocol == "HTTP" else (),
+        l7policies=draw(l7policies(f"{number}-{place}", pool_id)) if protocol == "HTTP" else (),
     )
 
 
+_authentication = st.sampled_from(["NONE", "OPTIONAL", "MANDATORY"])
+_tls_headers = st.lists(st.sampled_from(["X-Forwarded-For", "X-Forwarded-Proto"]), unique=True)
+_default_reference = st.sampled_from(["ref-a", "ref-b"])
+_more_references = st.lists(st.sampled_from(["ref-b", "ref-c"]), unique=True)
+_alpn_protocols = st.sampled_from([(), ("http/1.1",), ("h2", "http/1.1")])
+_tls_versions = st.sampled_from([("TLSv1.2",), ("TLSv1.2", "TLSv1.3")])
+_hsts_age = st.sampled_from([None, 300])
+
+
+@cache
 @st.composite
-def tls_listeners(draw: st.DrawFn, number: int, found: Any) -> Any:
+def tls_listeners(draw: st.DrawFn, number: int, pool_id: str) -> Any:
     """One where TLS ends."""
-    authentication = draw(st.sampled_from(["NONE", "OPTIONAL", "MANDATORY"]))
+    authentication = draw(_authentication)
     asks = authentication != "NONE"
-    headers = draw(st.lists(st.sampled_from(["X-Forwarded-For", "X-Forwarded-Proto"]), unique=True))
+    headers = draw(_tls_headers)
     return tls_listener(
         number * 10 + 9,
-        default_pool_id=found.id if found else None,
-        default_tls_container_ref=draw(st.sampled_from(["ref-a", "ref-b"])),
-        sni_container_refs=tuple(draw(st.lists(st.sampled_from(["ref-b", "ref-c"]), unique=True))),
+        default_pool_id=pool_id,
+        default_tls_container_ref=draw(_default_reference),
+        sni_container_refs=tuple(draw(_more_references)),
         client_authentication=authentication,
         client_ca_tls_container_ref="ref-ca" if asks else None,
-        client_crl_container_ref="ref-crl" if asks and draw(st.booleans()) else None,
-        alpn_protocols=draw(st.sampled_from([(), ("http/1.1",), ("h2", "http/1.1")])),
-        tls_versions=draw(st.sampled_from([("TLSv1.2",), ("TLSv1.2", "TLSv1.3")])),
+        client_crl_container_ref="ref-crl" if asks and draw(_switch) else None,
+        alpn_protocols=draw(_alpn_protocols),
+        tls_versions=draw(_tls_versions),
         insert_headers=dict.fromkeys([*headers, *(["X-SSL-Client-DN"] if asks else [])], "true"),
-        hsts_max_age=draw(st.sampled_from([None, 300])),
-        l7policies=draw(l7policies(f"{number}-9", found)),
+        hsts_max_age=draw(_hsts_age),
+        l7policies=draw(l7policies(f"{number}-9", pool_id)),
     )
 
 
+@cache
 def more_addresses(number: int) -> st.SearchStrategy[tuple[Vip, ...]]:
     """Additional VIPs of a load balancer, of IPv4."""
     texts = [f"10.7.{number}.{place}" for place in (1, 2, 3)]
@@ -191,36 +258,47 @@ def in_network(definition: ServiceDefinition, route_domain: int = 7) -> ServiceD
     return replace(definition, networks=(network,))
 
 
+_one_in_six = st.integers(0, 5)
+
+
+@cache
+def _pool_or_none(number: int) -> st.SearchStrategy[Any]:
+    return st.none() | pools(number)
+
+
+@cache
 @st.composite
 def services(draw: st.DrawFn, number: int) -> ServiceDefinition:
-    if draw(st.integers(0, 5)) == 0:
+    if draw(_one_in_six) == 0:
         return gone(number)
-    found = draw(st.none() | pools(number))
+    found = draw(_pool_or_none(number))
+    pool_id, protocols = found.id if found else None, _behind(found)
     return service(
         number,
-        admin_state_up=draw(st.booleans()),
+        admin_state_up=draw(_switch),
         additional_vips=draw(more_addresses(number)),
         pools=(found,) if found else (),
-        listeners=tuple(draw(listeners(number, place, found)) for place in range(draw(st.integers(0, 3)))),
+        listeners=tuple(draw(listeners(number, place, pool_id, protocols)) for place in range(draw(_up_to_three))),
     )
 
 
+@cache
 @st.composite
 def tls_services(draw: st.DrawFn, number: int) -> ServiceDefinition:
     """With a listener where TLS ends, and members that may be spoken to with TLS."""
     given = draw(services(number))
     if given.deleted:
         return given
-    encrypted = draw(st.booleans())
+    encrypted = draw(_switch)
     found = pool(
         number,
         protocol="HTTP",
         tls_enabled=encrypted,
-        tls_container_ref="ref-c" if encrypted and draw(st.booleans()) else None,
-        ca_tls_container_ref="ref-ca" if encrypted and draw(st.booleans()) else None,
+        tls_container_ref="ref-c" if encrypted and draw(_switch) else None,
+        ca_tls_container_ref="ref-ca" if encrypted and draw(_switch) else None,
     )
     plain = tuple(replace(one, default_pool_id=None, l7policies=()) for one in given.listeners)
-    ending = draw(tls_listeners(number, found))
+    ending = draw(tls_listeners(number, found.id))
     return referring(replace(given, pools=(found,), listeners=(*plain, ending)), CONTENTS)
 
 
