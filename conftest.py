@@ -93,7 +93,8 @@ def logging_as_before() -> Iterator[None]:
     yield
     structlog.configure(**configuration)
     log_handlers.remove()
-    root.setLevel(level)
+    if root.level != level:  # logging would forget of all loggers whether they are enabled
+        root.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
