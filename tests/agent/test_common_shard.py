@@ -8,7 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent import common_shard
-from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _split_findings, degrade_while_unreachable
+from evenkeel.agent.common_shard import (
+    LATE_SECONDS,
+    CommonShardWorker,
+    _split_findings_by_size,
+    degrade_while_unreachable,
+)
 from evenkeel.agent.inventory import Findings
 from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.core.devices.device import DeviceState, Observation
@@ -248,8 +253,8 @@ def test_whatever_is_found_is_reported_whole() -> None:
         Findings(renewed_before=("a",)),
         Findings(lacking={"lb-1": "a"}, present=("lb-2",)),
     ):
-        assert found and list(_split_findings(found, max_bytes=1_000_000)) == [found]
-    assert not list(_split_findings(Findings(), max_bytes=1_000_000))
+        assert found and list(_split_findings_by_size(found, max_bytes=1_000_000)) == [found]
+    assert not list(_split_findings_by_size(Findings(), max_bytes=1_000_000))
 
 
 def test_findings_that_are_too_large_for_one_report_are_reported_in_several() -> None:
@@ -259,7 +264,7 @@ def test_findings_that_are_too_large_for_one_report_are_reported_in_several() ->
         lacking={f"lb-{number}": "bigip-b, " * 50 for number in range(100)},
         renewed=("bigip-b",),
     )
-    parts = list(_split_findings(found, max_bytes=60_000))
+    parts = list(_split_findings_by_size(found, max_bytes=60_000))
     assert len(parts) > 2 and max(len(part.absent) for part in parts) <= 1000
     assert sum((part.absent for part in parts), ()) == found.absent
     assert {id_: names for part in parts for id_, names in part.lacking.items()} == found.lacking

@@ -134,7 +134,7 @@ async def test_the_next_owner_is_informed_when_a_shard_is_released() -> None:
     store: Any = FakeStore(ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-2"))
     call = m.ReleaseShards(agent_id="a", session_id="s", shards=(ShardEpoch(shard_id="x", epoch=1),))
     assert await made(store, hints, ControllerSettings()).handle(call) == m.Done()
-    await hints._send_waiting()
+    await hints._send_waiting_hints()
     assert bus.sent == [("evenkeel-process-on-agent_demo.1.host-2", m.AssignmentsHint())]
 
 

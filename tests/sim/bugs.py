@@ -232,7 +232,7 @@ def _page_ends_others() -> AbstractContextManager[Any]:
 
     def apply(self: Any, page: m.Assignments) -> None:
         for shard_id in set(self._workers) - {shard.shard_id for shard in page.shards}:
-            self._drop_worker(shard_id)
+            self._forget_worker(shard_id)
         real(self, page)
 
     return patch.object(agent_ownership.Ownership, "apply_assignments", apply)

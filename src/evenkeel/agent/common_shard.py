@@ -270,7 +270,7 @@ class CommonShardWorker:
             if inventory.is_expected_list_due(self._clock.monotonic()):
                 expected, absent = await self._request_expected()
                 inventory.compare_with_expected(expected, absent, self._clock.monotonic())
-            for part in _split_findings(inventory.findings(), max_bytes=self._max_bytes):
+            for part in _split_findings_by_size(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     if self.writer is not None:  # what load balancers need goes with them
                         self.writer.invalidate((), complete=True)
@@ -376,7 +376,7 @@ class CommonShardWorker:
             self.report_all_again()
 
 
-def _split_findings(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
+def _split_findings_by_size(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
     """Split findings so that each part fits into one message of ``max_bytes`` bytes; yields nothing for empty
     findings.
     """

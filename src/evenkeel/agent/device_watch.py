@@ -169,20 +169,22 @@ class DeviceWatch:
         except Exception as error:  # one unexpected answer of a device must not end the agent
             log.exception("devices not checked because of an unexpected error")
             # Reachability stays as it was: an error of this program must not look like the loss of the devices.
-            self._checked = tuple(replace(state, problem=_unexpected_error(error)) for state in self._known_states())
+            self._checked = tuple(
+                replace(state, problem=_unexpected_error_text(error)) for state in self._states_of_last_check()
+            )
             return
         renewed = self.incarnations.record_and_compare(self._checked)
         if renewed:
             log.warning("devices may have lost their configuration; checking everything", devices=sorted(renewed))
             self._on_renewed()
 
-    def _known_states(self) -> tuple[DeviceState, ...]:
+    def _states_of_last_check(self) -> tuple[DeviceState, ...]:
         """Return the states from the last check; before the first one all devices are unreachable."""
         endpoints = self._device.facts.endpoints
         return self._checked or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
 
 
-def _unexpected_error(error: Exception) -> str:
+def _unexpected_error_text(error: Exception) -> str:
     return f"the check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 

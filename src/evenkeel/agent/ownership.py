@@ -104,7 +104,7 @@ class Ownership:
             if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
                 # Dropped first, so that _serve_shard below starts a worker for the new epoch, or in place of one that
                 # ended.
-                self._drop_worker(shard.shard_id)
+                self._forget_worker(shard.shard_id)
         # shards with pending work first, because thousands may be taken over at once
         for shard in sorted(page.shards, key=lambda shard: not shard.work):
             if shard.handover:
@@ -125,7 +125,7 @@ class Ownership:
         newer = self._hinted.round_completed(assigned.revision)
         for shard_id in [shard_id for shard_id in self._workers if shard_id not in assigned.epochs]:
             if shard_id not in newer:
-                self._drop_worker(shard_id)
+                self._forget_worker(shard_id)
 
     def begin_shard(self, hint: m.ApplyHint) -> bool:
         """Start a worker for the new shard that a hint describes. Returns False if the hint describes none or
@@ -270,7 +270,7 @@ class Ownership:
         self._request_assignments()
         asyncio.get_running_loop().call_later(again_at - now, self._request_assignments)
 
-    def _drop_worker(self, shard_id: ShardId) -> None:
+    def _forget_worker(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
         self._database_history.record_left_shard(worker.project_id, worker.epoch, worker.shard_id)
         task.cancel()

@@ -118,7 +118,7 @@ class Application:
                 started = True
             await send(message)
 
-        path = self._known_path(scope)
+        path = self._find_api_path(scope)
         if path is None:
             await self._router(scope, receive, send_with_headers)
             return
@@ -129,7 +129,7 @@ class Application:
                 raise
             await self._build_error_answer(scope, error)(scope, receive, send_with_headers)
 
-    def _known_path(self, scope: Any) -> "_PathEndpoints | None":
+    def _find_api_path(self, scope: Any) -> "_PathEndpoints | None":
         """Find the path of the API that the request is for, by Litestar's routes, and store path and
         parameters in the scope as Litestar does. None leaves the request to Litestar: pages, and requests
         that it refuses.

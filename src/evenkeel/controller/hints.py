@@ -145,30 +145,36 @@ class Hints:
             # Before the flush takes the hints, so that one that arrives during the flush wakes the loop again.
             self._wake.clear()
             try:
-                await self._send_waiting()
+                await self._send_waiting_hints()
             except Exception:  # without hints every change would wait for the agents' next sync
                 log.exception("unexpected error while sending hints")
 
-    async def _send_waiting(self) -> None:
+    async def _send_waiting_hints(self) -> None:
         # All are taken without an await in between, so each hint belongs to exactly one flush.
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
         created, self._created = self._created, {}
         rechecks, self._rechecks = self._rechecks, {}
         origins, self._origins = self._origins, {}
-        sends = [self._send_when_free(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
+        sends = [
+            self._send_hint_when_slot_is_free(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)
+        ]
         sends += [
-            self._send_when_free(key[0], _apply_hint(key[1], ids, created.get(key)), origins.get(key[0]))
+            self._send_hint_when_slot_is_free(key[0], _apply_hint(key[1], ids, created.get(key)), origins.get(key[0]))
             for key, ids in work.items()
         ]
-        sends += [self._send_when_free(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
+        sends += [
+            self._send_hint_when_slot_is_free(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()
+        ]
         await asyncio.gather(*sends)
 
-    async def _send_when_free(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None = None) -> None:
+    async def _send_hint_when_slot_is_free(
+        self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None = None
+    ) -> None:
         async with self._sending:
-            await self._send_now(queue, hint, origin)
+            await self._send_hint_now(queue, hint, origin)
 
-    async def _send_now(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None) -> None:
+    async def _send_hint_now(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None) -> None:
         with tracer().span_following_from(
             origin, "send hint", attributes={"messaging.destination.name": queue}
         ) as span:

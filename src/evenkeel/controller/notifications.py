@@ -65,7 +65,7 @@ class Notifications:
         """
         while await self._take_turn():
             # Before the batch is read, so that no entry is both dropped and sent.
-            await self._enforce_limit()
+            await self._drop_oldest_over_limit()
             batch = await self._outbox.read_oldest_notifications(BATCH)
             sent, failure = await self._send_batch(batch)
             # Only after the broker's confirmation: a death in between repeats entries, and loses none.
@@ -94,7 +94,7 @@ class Notifications:
             NOTIFICATION_OLDEST_SECONDS.set(0)
         return self._has_turn
 
-    async def _enforce_limit(self) -> None:
+    async def _drop_oldest_over_limit(self) -> None:
         """Every :data:`STATE_SECONDS`, read the state of the outbox, and drop the oldest entries above the
         limit. Raises :class:`StoreUnavailable`.
         """

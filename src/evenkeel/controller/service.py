@@ -210,7 +210,7 @@ class Controller:
         if self._ports is not None:
             loops.append(self._repeat_work(self._wait_until_ports_are_due, self._ports.update_due, "VIPs' ports"))
         if settings.traffic.points:
-            loops.append(self._repeat_work(self._wait_for_next_point, self.traffic.record_traffic, "traffic"))
+            loops.append(self._repeat_work(self._wait_for_next_activity_point, self.traffic.record_traffic, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
@@ -233,7 +233,7 @@ class Controller:
     async def _wait_for_tick(self) -> None:
         await self._scheduler.pause(self._add_jitter(self._settings.schedule_interval_seconds))
 
-    async def _wait_for_next_point(self) -> None:
+    async def _wait_for_next_activity_point(self) -> None:
         await self._clock.sleep(self.traffic.interval_seconds)
 
     async def _wait_until_ports_are_due(self) -> None:

@@ -100,9 +100,9 @@ class Acceptor:
             except OSError as error:
                 self._handle_accept_error(error)
                 return
-            self._handle_accepted(accepted, address)
+            self._handle_accepted_socket(accepted, address)
 
-    def _handle_accepted(self, accepted: socket.socket, address: tuple[object, ...]) -> None:
+    def _handle_accepted_socket(self, accepted: socket.socket, address: tuple[object, ...]) -> None:
         connection = self._connections.admit(str(address[0]))
         if connection is None:
             accepted.close()
@@ -140,13 +140,13 @@ class Acceptor:
         self._resume = loop.call_later(PAUSE_SECONDS, self._watch_socket)
         out_of_files = error.errno in (errno.EMFILE, errno.ENFILE)
         if out_of_files:
-            self._close_one_of_each()
+            self._close_oldest_unauthenticated_pair()
         if loop.time() >= self._log_at:
             self._log_at = loop.time() + LOG_EVERY_SECONDS
             reason = "out of file descriptors; connections are closed" if out_of_files else str(error)
             log.error("connections cannot be accepted", reason=reason, connections=len(self._connections))
 
-    def _close_one_of_each(self) -> None:
+    def _close_oldest_unauthenticated_pair(self) -> None:
         """Close one unauthenticated open connection and one waiting connection, so that the waiting client
         gets an answer.
         """

@@ -137,7 +137,7 @@ class Connections:
         them.
         """
         connection.is_authenticated = True
-        self._remove_unauthenticated(connection)
+        self._forget_unauthenticated_connection(connection)
         self._hosts[connection.host] = None
         self._hosts.move_to_end(connection.host)
         if len(self._hosts) > HOSTS_REMEMBERED:
@@ -150,12 +150,12 @@ class Connections:
         if connection not in self._held:
             return
         self._held.discard(connection)
-        self._remove_unauthenticated(connection)
+        self._forget_unauthenticated_connection(connection)
         self._counts[connection.host] -= 1
         if not self._counts[connection.host]:
             del self._counts[connection.host]
 
-    def _remove_unauthenticated(self, connection: Connection) -> None:
+    def _forget_unauthenticated_connection(self, connection: Connection) -> None:
         self._unauthenticated[connection.expected].pop(connection, None)
         of_host = self._unauthenticated_of.get(connection.host)
         if of_host is not None:

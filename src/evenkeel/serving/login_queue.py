@@ -128,12 +128,12 @@ class LoginQueue:
         lane = self._lanes[peer in self._suspects]
         lane.add(one)
         self._attempts[digest] = one
-        one.right.add_done_callback(self._forget_callback(digest))
+        one.right.add_done_callback(self._callback_to_forget_attempt(digest))
         if lane.running is None:
-            lane.running = loop.create_task(self._run_checks(lane))
+            lane.running = loop.create_task(self._run_password_checks(lane))
         return one
 
-    def _forget_callback(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
+    def _callback_to_forget_attempt(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
         def forget_attempt(right: "asyncio.Future[bool]") -> None:
             self._attempts.pop(digest, None)
             if not right.cancelled():
@@ -141,7 +141,7 @@ class LoginQueue:
 
         return forget_attempt
 
-    async def _run_checks(self, lane: _PeerQueue) -> None:
+    async def _run_password_checks(self, lane: _PeerQueue) -> None:
         try:
             # There is no await between an empty queue and the reset of `running`, so no attempt is left behind
             # without a task.

@@ -92,7 +92,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w") as file:
-            _copy_owner(descriptor, path)
+            _copy_file_owner(descriptor, path)
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
             # before the rename: a crash must not leave an empty file in the place of the old one
@@ -152,7 +152,7 @@ def _error_reason(error: Exception) -> str:
     return str(error.strerror if isinstance(error, OSError) else error)
 
 
-def _copy_owner(descriptor: int, path: Path) -> None:
+def _copy_file_owner(descriptor: int, path: Path) -> None:
     """Give the new file, if this process is root's, the owner of the file that it replaces: a file written by
     root must stay readable for the process's user.
     """

@@ -59,11 +59,11 @@ class NeutronReader(Generic[T]):
         except Invalid as error:
             raise bad_request(str(error), "MalformedRequestBody") from error
         if len(self._names) > 1:
-            self._check_single_object(body)
+            self._check_body_has_one_object(body)
         found: T = body
         return found
 
-    def _check_single_object(self, body: Any) -> None:
+    def _check_body_has_one_object(self, body: Any) -> None:
         given = [name for name in self._names if getattr(body, name) is not None]
         if not given:
             raise _missing_object_error(self._names[0])
@@ -93,7 +93,7 @@ class NeutronReader(Generic[T]):
 def _explain_refusal(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
     at = decode_failure(text, body, kind)
     if text.startswith(("Object contains unknown field", "Object missing required field")):
-        return _wrong_attributes_error(at)
+        return _attributes_not_allowed_error(at)
     return _bad_value_error(at)
 
 
@@ -109,7 +109,7 @@ def _plural_name(name: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
-def _wrong_attributes_error(at: DecodeFailure) -> NeutronRefusal:
+def _attributes_not_allowed_error(at: DecodeFailure) -> NeutronRefusal:
     """Build the error for unknown, forbidden or missing attributes; unknown attributes come first."""
     node = [part for part in at.allowed if isinstance(part, inspect.StructType)][0]  # noqa: RUF015
     fields = {field.encode_name: field.required for field in node.fields}

@@ -140,14 +140,15 @@ def _activity_view(known: Activity, busiest: Iterable[BusyLoadBalancer], hours: 
         requests=_requests_view(known.totals),
         time_to_active=_time_to_active_view(known.totals),
         points=[
-            _point_view(point) for point in merge_points([each for each in known.points if each.at > since], points_max)
+            _activity_point_view(point)
+            for point in merge_points([each for each in known.points if each.at > since], points_max)
         ],
-        busiest=[_busy_view(each) for each in busiest],
+        busiest=[_busy_load_balancer_view(each) for each in busiest],
         reason=known.reason,
     )
 
 
-def _busy_view(each: BusyLoadBalancer) -> BusyLoadBalancerView:
+def _busy_load_balancer_view(each: BusyLoadBalancer) -> BusyLoadBalancerView:
     return BusyLoadBalancerView(load_balancer_id=each.load_balancer_id, **traffic_figures(each.traffic))
 
 
@@ -181,7 +182,7 @@ def _time_to_active_view(totals: ActivityTotals) -> TimeToActiveView:
     )
 
 
-def _point_view(point: ActivityPoint) -> ActivityPointView:
+def _activity_point_view(point: ActivityPoint) -> ActivityPointView:
     traffic = None if point.traffic is None else point.traffic.traffic
     return ActivityPointView(
         at=format_time(point.at),

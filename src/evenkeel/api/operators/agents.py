@@ -39,12 +39,12 @@ async def list_agents(services: Services, call: Call) -> Answer:
     if "group_number" in options:
         wanted["group_number"] = parse_number_within("group_number", options["group_number"], 0, 2**31 - 1)
     if "state" in options:
-        wanted["state"] = _parse_state(options["state"])
+        wanted["state"] = _parse_agent_state(options["state"])
     shown = [view for view in map(agent_view, rows) if all(getattr(view, name) == wanted[name] for name in wanted)]
     return json_answer({"agents": shown})
 
 
-def _parse_state(given: str) -> AgentState:
+def _parse_agent_state(given: str) -> AgentState:
     try:
         return AgentState(given)
     except ValueError as error:

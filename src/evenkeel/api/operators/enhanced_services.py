@@ -96,18 +96,21 @@ def _service_view(environment: str, name: str, agents: Iterable[AgentEnhancedSer
         name=name,
         usable=any(not one.problem for _, one in found),
         agreed=len(said) == 1 and not any(one.problem for _, one in found),
-        agents=[_loaded_view(agent, one) for agent, one in found],
+        agents=[_loaded_service_view(agent, one) for agent, one in found],
     )
 
 
 def _unread_file_view(environment: str, file: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
     shown = [
-        _loaded_view(agent, one) for agent in agents for one in agent.services if not one.name and one.file == file
+        _loaded_service_view(agent, one)
+        for agent in agents
+        for one in agent.services
+        if not one.name and one.file == file
     ]
     return EnhancedServiceView(environment=environment, name="", usable=False, agreed=False, agents=shown)
 
 
-def _loaded_view(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedServiceView:
+def _loaded_service_view(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedServiceView:
     return LoadedServiceView(
         agent_id=agent.agent_id,
         host=agent.host,

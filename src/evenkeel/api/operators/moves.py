@@ -79,7 +79,7 @@ async def plan_or_begin_moves(services: Services, call: Call, body: MoveBody) ->
     )
     if wanted.apply:
         await begin_moves(services, found, whole_project=wanted.project_id is not None)
-    return json_answer({"move": _plan_view(found, begun=wanted.apply)}, 200)
+    return json_answer({"move": _move_plan_view(found, begun=wanted.apply)}, 200)
 
 
 async def list_moves(services: Services, call: Call) -> Answer:
@@ -115,17 +115,17 @@ async def _end_move(services: Services, call: Call, *, back: bool) -> Answer:
     raise NotFound("Move of load balancer", load_balancer_id)
 
 
-def _plan_view(plan: MovePlan, *, begun: bool) -> MovePlanView:
+def _move_plan_view(plan: MovePlan, *, begun: bool) -> MovePlanView:
     return MovePlanView(
         target=f"{plan.target.environment}/{plan.target.group_number}",
         project_id=plan.project_id,
         begun=begun,
         problems=list(plan.problems),
-        loadbalancers=[_planned_view(each) for each in plan.moves],
+        loadbalancers=[_planned_move_view(each) for each in plan.moves],
     )
 
 
-def _planned_view(planned: PlannedMove) -> PlannedMoveView:
+def _planned_move_view(planned: PlannedMove) -> PlannedMoveView:
     one = planned.load_balancer
     return PlannedMoveView(
         load_balancer_id=one.id,

@@ -115,7 +115,7 @@ def certificate_expiry_problem(rows: Sequence[ReferencedCertificate]) -> LoadBal
     verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
     until = format_time(first.ends_at.timestamp())
     return LoadBalancerCertificateProblem(
-        f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more_text(rows)}",
+        f"{first.kind.words} {first.reference} {verb}: valid until {until}{_text_about_further_certificates(rows)}",
         f"renew it in the key manager, then: {_refresh_command(first)}",
     )
 
@@ -124,7 +124,8 @@ def unreadable_certificate_problem(rows: Sequence[ReferencedCertificate]) -> Loa
     """Describe the certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
     first = rows[0]
     return LoadBalancerCertificateProblem(
-        f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more_text(rows)};"
+        f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}"
+        f"{_text_about_further_certificates(rows)};"
         " devices keep the last content read",
         f"fix the cause, or give the listener or pool another reference; then: {_refresh_command(first)}",
     )
@@ -153,7 +154,7 @@ def missing_certificate_request_problem(row: ReferencedCertificate) -> LoadBalan
     )
 
 
-def _more_text(rows: Sequence[ReferencedCertificate]) -> str:
+def _text_about_further_certificates(rows: Sequence[ReferencedCertificate]) -> str:
     return f", and {len(rows) - 1} more" if len(rows) > 1 else ""
 
 
@@ -195,14 +196,14 @@ def _reference_problem(
     again = (ProblemCommand(_refresh_command(row), condition=condition) for row in rows[:REFERENCES_NAMED_MAX])
     return SystemProblem(
         kind="certificates",
-        text=f"{_count_text(rows)} {text}: {_reference_names(rows)}",
+        text=f"{_certificate_count_text(rows)} {text}: {_reference_names(rows)}",
         remedy=command,
         objects=(about,),
         commands=(ProblemCommand(command), *again),
     )
 
 
-def _count_text(rows: Sequence[ReferencedCertificate]) -> str:
+def _certificate_count_text(rows: Sequence[ReferencedCertificate]) -> str:
     if len(rows) >= REFERENCES_MAX:
         return f"{len(rows)} or more certificates in use are"
     return count_with_noun(len(rows), "certificate in use is", "certificates in use are")

@@ -85,7 +85,7 @@ async def show_traffic(services: Services, call: Call) -> Answer:
     series = services.traffic.series(id_)
     points = [_point_view(point) for point in series.points]
     listeners = [
-        ListenerSeriesView(listener_id=one.listener_id, points=[_listener_view(point) for point in one.points])
+        ListenerSeriesView(listener_id=one.listener_id, points=[_listener_point_view(point) for point in one.points])
         for one in series.listeners
     ]
     return json_answer(
@@ -97,7 +97,7 @@ def _point_view(point: TrafficPoint) -> PointView:
     return PointView(at=format_time(point.at), **traffic_figures(point))
 
 
-def _listener_view(point: TrafficPoint) -> ListenerPointView:
+def _listener_point_view(point: TrafficPoint) -> ListenerPointView:
     figures = traffic_figures(point)
     return ListenerPointView(at=format_time(point.at), **{name: figures[name] for name in LISTENER_FIGURES})
 

@@ -122,7 +122,7 @@ def _prepare_file(connection: sqlite3.Connection, path: str) -> None:
         # Checked under the lock, because several processes may open a new file at once.
         if version == 0:
             _create_tables(connection)
-        _reset_after_reboot(connection)
+        _drop_state_of_previous_boot(connection)
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
@@ -139,7 +139,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _reset_after_reboot(connection: sqlite3.Connection) -> None:
+def _drop_state_of_previous_boot(connection: sqlite3.Connection) -> None:
     """After a reboot, which makes stored times invalid, delete all registered processes, calls and replies,
     and free all other messages; stores the boot id. Does nothing if the host has not restarted since the
     last call.

@@ -124,11 +124,11 @@ def _run_transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[
         if connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-        return [(future, None, _as_bus_error(error)) for _, future in batch]
+        return [(future, None, _sqlite_error_as_bus_error(error)) for _, future in batch]
     return results
 
 
-def _as_bus_error(error: Exception) -> BusUnavailable:
+def _sqlite_error_as_bus_error(error: Exception) -> BusUnavailable:
     translated = BusUnavailable("the queue file is busy or cannot be written")
     translated.__cause__ = error
     return translated

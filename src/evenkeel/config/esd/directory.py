@@ -35,7 +35,7 @@ def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
     """
     try:
         files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))
-        fingerprint = _files_fingerprint(files[: FILES_MAX + 1])
+        fingerprint = _fingerprint_of_files(files[: FILES_MAX + 1])
     except OSError as error:
         return _unreadable_snapshot(path, error.strerror or "unreadable", known)
     if len(files) > FILES_MAX:
@@ -50,11 +50,11 @@ def _unreadable_snapshot(path: Path, reason: str, known: Fingerprint | None) -> 
     return None if fingerprint == known else Snapshot(fingerprint=fingerprint, problem=f"{path}: {reason}")
 
 
-def _files_fingerprint(files: Iterable[Path]) -> Fingerprint:
-    return tuple(map(_file_metadata, files))
+def _fingerprint_of_files(files: Iterable[Path]) -> Fingerprint:
+    return tuple(map(_fingerprint_of_file, files))
 
 
-def _file_metadata(file: Path) -> tuple[str, int, int, int]:
+def _fingerprint_of_file(file: Path) -> tuple[str, int, int, int]:
     try:
         state = file.stat()
     except OSError:  # a broken link, or removed meanwhile

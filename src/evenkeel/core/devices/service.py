@@ -286,7 +286,7 @@ def refers_to_certificates(tree: LoadBalancerTree) -> bool:
     return any(references_of(row) for row in rows if not row.deleted)
 
 
-def _attribute_converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
+def _struct_converter_by_fields(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
     """Return a function that makes ``cls`` from a stored object: from the object's attributes of ``spec``,
     then its arguments ``more``, the other fields of ``cls`` in their order.
     """
@@ -298,14 +298,14 @@ def _attribute_converter(spec: type[Spec], cls: Callable[..., T]) -> Callable[..
     return make
 
 
-_listener = _attribute_converter(ListenerSpec, ServiceListener)
-_pool = _attribute_converter(PoolSpec, ServicePool)
-_member = _attribute_converter(MemberSpec, ServiceMember)
-_monitor = _attribute_converter(HealthMonitorSpec, ServiceMonitor)
-_policy = _attribute_converter(L7PolicySpec, ServiceL7Policy)
-_rule = _attribute_converter(L7RuleSpec, ServiceL7Rule)
-_rate_limit = _attribute_converter(RateLimitPolicySpec, ServiceRateLimit)
-_rate_limit_rule = _attribute_converter(RateLimitRuleSpec, ServiceRateLimitRule)
+_listener = _struct_converter_by_fields(ListenerSpec, ServiceListener)
+_pool = _struct_converter_by_fields(PoolSpec, ServicePool)
+_member = _struct_converter_by_fields(MemberSpec, ServiceMember)
+_monitor = _struct_converter_by_fields(HealthMonitorSpec, ServiceMonitor)
+_policy = _struct_converter_by_fields(L7PolicySpec, ServiceL7Policy)
+_rule = _struct_converter_by_fields(L7RuleSpec, ServiceL7Rule)
+_rate_limit = _struct_converter_by_fields(RateLimitPolicySpec, ServiceRateLimit)
+_rate_limit_rule = _struct_converter_by_fields(RateLimitRuleSpec, ServiceRateLimitRule)
 
 
 def _service_listener(

@@ -106,10 +106,10 @@ def merge_points(points: Sequence[ActivityPoint], most: int) -> tuple[ActivityPo
         return tuple(points)
     # From the end, so that a new point changes the last mean only.
     begins = range(len(points) % size - size if len(points) % size else 0, len(points), size)
-    return tuple(_mean_point(points[max(0, begin) : begin + size]) for begin in begins)
+    return tuple(_mean_activity_point(points[max(0, begin) : begin + size]) for begin in begins)
 
 
-def _mean_point(points: Sequence[ActivityPoint]) -> ActivityPoint:
+def _mean_activity_point(points: Sequence[ActivityPoint]) -> ActivityPoint:
     count = len(points)
     requests = sum(point.requests for point in points)
     changes = sum(point.changes for point in points)

@@ -28,7 +28,7 @@ def is_change_in_history(outcome: Applied, *, revision: int, change_id: str, ear
         return True
     if outcome.revision == revision:
         return outcome.change_id == change_id
-    return _change_entry(outcome) in earlier_changes.split(" ")
+    return _history_entry_of_change(outcome) in earlier_changes.split(" ")
 
 
 def contradicts_database(outcome: Applied, *, revision: int, change_id: str) -> bool:
@@ -44,15 +44,15 @@ def change_entries_since(earlier_changes: str, revision: int) -> str:
     """Return the entries of ``earlier_changes`` to keep when ``revision`` is confirmed: that of this revision
     and later ones, each followed by a space; truncated entries are dropped.
     """
-    kept = [entry for entry in earlier_changes.split(" ") if _entry_revision(entry) >= revision]
+    kept = [entry for entry in earlier_changes.split(" ") if _revision_of_history_entry(entry) >= revision]
     return "".join(f"{entry} " for entry in kept)
 
 
-def _change_entry(outcome: Applied) -> str:
+def _history_entry_of_change(outcome: Applied) -> str:
     return f"{outcome.revision}:{outcome.change_id[:HEAD_CHARACTERS]}"
 
 
-def _entry_revision(entry: str) -> int:
+def _revision_of_history_entry(entry: str) -> int:
     """Return the revision of an entry of earlier changes; -1 if the size limit has truncated the entry."""
     number, colon, _ = entry.partition(":")
     # -1 is below every revision, so that since() drops the entry.

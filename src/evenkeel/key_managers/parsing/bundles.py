@@ -82,13 +82,13 @@ def _file_certificates(reference: str, content: bytes) -> list[bytes]:
             for block in file.pkcs7:
                 found += map(_pem_block, pkcs7.load_pem_pkcs7_certificates(block))
             if content[:1] == _SEQUENCE and not any((found, file.private_keys, file.revocation_lists)):
-                found += map(_pem_block, _load_der(content))
+                found += map(_pem_block, _load_der_certificates(content))
     except PARSER_ERRORS:
         raise CertificateUnreadable(reference) from None
     return found
 
 
-def _load_der(content: bytes) -> list[x509.Certificate]:
+def _load_der_certificates(content: bytes) -> list[x509.Certificate]:
     try:
         return [x509.load_der_x509_certificate(content)]
     except PARSER_ERRORS:
@@ -144,7 +144,7 @@ def _leaf_and_key(
     :class:`PrivateKeyMismatch`, or :class:`CertificateUnreadable` if the first certificate itself is
     unusable.
     """
-    found = [(certificate, key) for certificate in given for key in keys if _key_matches(key, certificate)]
+    found = [(certificate, key) for certificate in given for key in keys if _private_key_matches(key, certificate)]
     if not found:
         # The first certificate's own problem is the more useful one.
         _check_leaf(reference, given[0])
@@ -154,7 +154,7 @@ def _leaf_and_key(
     return max(found, key=lambda one: validity_end(one[0]))
 
 
-def _key_matches(key: LoadedKey, certificate: x509.Certificate) -> bool:
+def _private_key_matches(key: LoadedKey, certificate: x509.Certificate) -> bool:
     try:
         return keys_match(key, certificate_public_key(certificate))
     except UnusableCertificate:

@@ -48,7 +48,7 @@ def certificate_facts(certificate: x509.Certificate) -> CertificateFacts:
         key = certificate_public_key(certificate)
         dns_names, addresses = _alternative_names(certificate)
         common_name = _common_name(certificate.subject)
-        _check_lengths(*dns_names, common_name or "")
+        _check_name_lengths(*dns_names, common_name or "")
         return CertificateFacts(
             subject=certificate.subject.rfc4514_string(),
             issuer=certificate.issuer.rfc4514_string(),
@@ -106,7 +106,7 @@ def certificate_der(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(Encoding.DER)
 
 
-def _check_lengths(*names: str) -> None:
+def _check_name_lengths(*names: str) -> None:
     longest = max(map(len, names))
     if longest > NAME_CHARACTERS_MAX:
         raise UnusableCertificate(f"A name in it has {longest} characters; {NAME_CHARACTERS_MAX} are allowed.")

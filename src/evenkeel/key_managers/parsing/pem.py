@@ -25,12 +25,12 @@ def split_pem(content: bytes) -> PemFile:
     """Split a file into its blocks of certificates, keys, revocation lists and PKCS#7, unparsed; text between
     blocks and other blocks (such as EC PARAMETERS) are ignored.
     """
-    blocks = list(_find_blocks(_convert_to_ascii(content)))
+    blocks = list(_find_pem_blocks(_convert_to_ascii(content)))
     return PemFile(
-        certificates=_blocks_labelled(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
+        certificates=_pem_blocks_with_labels(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
         private_keys=tuple(block for label, block in blocks if label.endswith(b"PRIVATE KEY")),
-        revocation_lists=_blocks_labelled(blocks, b"X509 CRL"),
-        pkcs7=_blocks_labelled(blocks, b"PKCS7"),
+        revocation_lists=_pem_blocks_with_labels(blocks, b"X509 CRL"),
+        pkcs7=_pem_blocks_with_labels(blocks, b"PKCS7"),
     )
 
 
@@ -49,10 +49,10 @@ def check_size(content: bytes, limit_bytes: int, reference: str) -> None:
         raise CertificateTooLarge(reference, f"There may be {limit_bytes} bytes, and there are {len(content)}.")
 
 
-def _blocks_labelled(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple[bytes, ...]:
+def _pem_blocks_with_labels(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple[bytes, ...]:
     return tuple(block for label, block in blocks if label in labels)
 
 
-def _find_blocks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _find_pem_blocks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     for found in _BLOCK_PATTERN.finditer(content):
         yield found[1], found[0] + b"\n"

@@ -42,11 +42,11 @@ async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) ->
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.capabilities_of(device_driver)
     await _check_subnet(services, wanted.subnet_id, None if call.caller.scope is None else project_id)
-    tree = _tree_of_pool(wanted, project_id, provider, services.new_id(), services.new_id())
+    tree = _tree_with_load_balancer_of_pool(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:
         monitor = await find_shareable_monitor(services, call, wanted.health_monitors[0])
         check_monitor_fits_pool(wanted.protocol, monitor.type)
-        tree = replace(tree, health_monitors=(_monitor_in_pool(monitor, tree.pools[0], services.new_id()),))
+        tree = replace(tree, health_monitors=(_copy_of_monitor_for_pool(monitor, tree.pools[0], services.new_id()),))
     raise_first_problem(provider, tree_problems(table, tree))
     await services.change_accepted(await services.tenants.create_load_balancer(tree, None))
     return await _find_pool(services, call, tree.pools[0].id)
@@ -62,7 +62,7 @@ async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectI
         raise NeutronRefusal(404, "SubnetNotFound", f"Subnet {subnet_id} could not be found.")
 
 
-def _tree_of_pool(
+def _tree_with_load_balancer_of_pool(
     wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str, pool_id: str
 ) -> LoadBalancerTree:
     root = LoadBalancer(
@@ -84,7 +84,7 @@ def _tree_of_pool(
     return LoadBalancerTree(load_balancer=root, pools=(pool,))
 
 
-def _monitor_in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
+def _copy_of_monitor_for_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
     """Return a health monitor of the pool with the attributes of the shared monitor; ``new_id``: id of the copy."""
     return HealthMonitor(
         id=new_id,

@@ -186,7 +186,7 @@ class _WayCounter:
             rest = items[index + 1 :]
             done = items[:index]
             near = PrecedingParts(_last_characters_of_sequence(done, before.last), chosen=before.chosen or ways > 1)
-            ways *= self.of(item, near, _follow_sets(rest, after))
+            ways *= self.of(item, near, _following_parts(rest, after))
             # Cut, because the exact product of many repetitions has thousands of digits.
             ways = min(ways, self._enough)
         return ways
@@ -228,7 +228,7 @@ class _WayCounter:
         return min(ways, self._enough)
 
 
-def _follow_sets(rest: tuple[Node, ...], after: FollowingParts) -> FollowingParts:
+def _following_parts(rest: tuple[Node, ...], after: FollowingParts) -> FollowingParts:
     first = _first_characters_of_sequence(rest)
     at_end = (after.may_end or after.at_end) and all(item == _PATTERN_END for item in rest)
     if not all(map(may_match_empty, rest)):

@@ -27,14 +27,14 @@ _LIMITS_BY_SIGN = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _NOT_ASCII = ANY & ~((1 << 128) - 1)
 
 
-def _character_mask(characters: str) -> int:
+def _mask_of_characters(characters: str) -> int:
     return sum(1 << ord(character) for character in set(characters))
 
 
 _CLASSES = {
-    "d": _character_mask(string.digits),
-    "w": _character_mask(string.ascii_letters + string.digits + "_"),
-    "s": _character_mask(" \t\n\v\f\r"),
+    "d": _mask_of_characters(string.digits),
+    "w": _mask_of_characters(string.ascii_letters + string.digits + "_"),
+    "s": _mask_of_characters(" \t\n\v\f\r"),
 }
 _CLASSES |= {letter.upper(): ANY & ~mask for letter, mask in tuple(_CLASSES.items())}
 
@@ -59,7 +59,7 @@ def both_cases_mask(character: str) -> int:
     """
     if not character.isascii():
         return _NOT_ASCII
-    return _character_mask(character.lower() + character.upper())
+    return _mask_of_characters(character.lower() + character.upper())
 
 
 class _Parser:

@@ -45,17 +45,17 @@ def caa_problem(records: Sequence[CaaRecord], issuer: Issuer, *, method: str, wi
     wild = [each.value for each in records if each.tag.lower() == "issuewild"]
     if wildcard and wild:
         values = wild
-    if not values or any(_record_allows(value, issuer, method) for value in values):
+    if not values or any(_caa_record_allows(value, issuer, method) for value in values):
         return ""
     shown = ", ".join(value.strip() for value in values)[:_SHOWN_CHARACTERS]
     return f"they allow only {shown!r}, and the authority is {' or '.join(issuer.identities)} with {method}"
 
 
-def _record_allows(value: str, issuer: Issuer, method: str) -> bool:
+def _caa_record_allows(value: str, issuer: Issuer, method: str) -> bool:
     domain, *rest = value.split(";")
     if domain.strip().rstrip(".").lower() not in issuer.identities:
         return False
-    for name, given in _parse_parameters(rest):
+    for name, given in _parse_caa_parameters(rest):
         if name == "accounturi" and issuer.account_url and given != issuer.account_url:
             return False
         if name == "validationmethods" and method not in (each.strip() for each in given.split(",")):
@@ -63,7 +63,7 @@ def _record_allows(value: str, issuer: Issuer, method: str) -> bool:
     return True
 
 
-def _parse_parameters(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parse_caa_parameters(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for text in texts:
         name, _, value = text.partition("=")
         yield name.strip().lower(), value.strip()

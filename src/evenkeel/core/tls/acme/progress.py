@@ -217,9 +217,9 @@ def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uni
             longest = max(now.order_until - at, 0.0) + 1.0
             return polled._replace(delay_seconds=min(max(polled.delay_seconds, wanted), longest))
         case CertificateIssued():
-            return _advance_issued(event, at, uniform)
+            return _progress_after_issue(event, at, uniform)
         case RenewalSuggested(window=window):
-            suggested = _advance_to_suggested_window(now, window, at, uniform)
+            suggested = _progress_to_renewal_window(now, window, at, uniform)
             if suggested.delay_seconds <= 0:
                 return AdvancedProgress(replace(suggested.progress, step=AcmeStep.CHECK), 0.0)
             return suggested
@@ -235,7 +235,7 @@ def advance_progress(now: AcmeProgress, event: Event, *, at: float, uniform: Uni
             delay = LEAST_RENEWAL_SECONDS if now.certificate_id else max(now.renew_at - at, LEAST_RENEWAL_SECONDS)
             return AdvancedProgress(kept, delay, ("certificate_revocation_failed", f"was not revoked: {text}"))
         case OrderRefused(problem=problem, retry_after_seconds=wanted):
-            return _advance_refused(now, problem, wanted, at, uniform)
+            return _progress_after_refusal(now, problem, wanted, at, uniform)
         case OrderMissing(reason=reason):
             lost = replace(now, step=AcmeStep.CHECK, order_url="", order_until=0.0)
             return _progress_with_retry(lost, reason, _OUTAGE_BACKOFF, uniform, at=at, state=AcmeState.WAITING)
@@ -267,21 +267,21 @@ def _progress_with_retry(
     return AdvancedProgress(later, delay)
 
 
-def _advance_issued(event: CertificateIssued, at: float, uniform: Uniform) -> AdvancedProgress:
+def _progress_after_issue(event: CertificateIssued, at: float, uniform: Uniform) -> AdvancedProgress:
     lifetime = max(event.not_after - event.not_before, 0.0)
     renew_at = event.not_before + lifetime * (_RENEWAL_LIFETIME_FRACTION + uniform(0.0, _SPREAD_LIFETIME_FRACTION))
     issued = AcmeProgress(
         state=AcmeState.ISSUED, not_after=event.not_after, certificate_id=event.certificate_id if event.window else ""
     )
     if event.window is not None:
-        suggested = _advance_to_suggested_window(replace(issued, step=AcmeStep.RENEWAL), event.window, at, uniform)
+        suggested = _progress_to_renewal_window(replace(issued, step=AcmeStep.RENEWAL), event.window, at, uniform)
         delay = max(suggested.delay_seconds, LEAST_RENEWAL_SECONDS)
         return suggested._replace(delay_seconds=delay, told=("certificate_issued", "was issued"))
     issued = replace(issued, renew_at=renew_at)
     return AdvancedProgress(issued, max(renew_at - at, LEAST_RENEWAL_SECONDS), ("certificate_issued", "was issued"))
 
 
-def _advance_to_suggested_window(
+def _progress_to_renewal_window(
     now: AcmeProgress, window: RenewalWindow, at: float, uniform: Uniform
 ) -> AdvancedProgress:
     """Return the renewal at a moment of the authority's window, or at :data:`_LATEST_REMAINING_FRACTION` of the
@@ -297,7 +297,7 @@ def _advance_to_suggested_window(
     return AdvancedProgress(kept, min(again, max(renew_at - at, 0.0)))
 
 
-def _advance_refused(
+def _progress_after_refusal(
     now: AcmeProgress, problem: str, wanted_seconds: float, at: float, uniform: Uniform
 ) -> AdvancedProgress:
     failures, text = now.failures + 1, problem[:PROBLEM_CHARACTERS_MAX]
