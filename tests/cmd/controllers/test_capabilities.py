@@ -50,7 +50,7 @@ def test_one_that_cannot_be_loaded_is_reported_and_costs_only_itself(monkeypatch
     found = [
         EntryPoint(name="broken", value="evenkeel.nowhere:CAPABILITIES", group=GROUP),
         EntryPoint(name="other", value="evenkeel.core.devices.capabilities:OPTIONS", group=GROUP),
-        EntryPoint(name="good", value="evenkeel.core.devices.capabilities:EVERYTHING", group=GROUP),
+        EntryPoint(name="good", value="evenkeel.core.devices.capabilities:ALL_CAPABILITIES", group=GROUP),
     ]
 
     def known(**_: Any) -> list[EntryPoint]:
