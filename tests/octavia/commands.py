@@ -128,9 +128,9 @@ ADMINISTRATION: Story = (
         "create --name chosen-{provider} --provider {provider} --vip-subnet-id {subnet} --vip-address {address} "
         "--flavor {flavor} --availability-zone az-{provider} --wait",
         {"flavor_id": "{flavor}", "availability_zone": "az-{provider}"},
-        keeps="chosen",
+        keeps="root",
     ),
-    Step("delete --cascade --wait {chosen}"),
+    Step("delete --cascade --wait {root}"),
     Step("flavor delete {flavor}"),
     Step("flavorprofile delete {profile}"),
     Step("availabilityzone delete az-{provider}"),
