@@ -10,15 +10,14 @@ from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import Dialect
+from sqlalchemy.util import LRUCache
 
 STATEMENTS = 5000
 _NOT_IN_SQL = frozenset({"default_schema_name"})
 """Attributes of dialects that differ between databases and do not change SQL."""
 _SIMPLE = (bool, int, str, tuple, frozenset, type(None))
 
-_by_settings: dict[Hashable, dict[Any, Any]] = {}
-"""Statements by their dialect's class and settings, which are many: hashing these for each use would take as long as
-finding the statement."""
+_compiled: LRUCache[Any, Any] = LRUCache(STATEMENTS)
 
 
 class SharedStatements(dict[Any, Any]):
@@ -29,18 +28,16 @@ class SharedStatements(dict[Any, Any]):
         self._dialect = dialect
 
     @cached_property
-    def _compiled(self) -> dict[Any, Any]:
-        """From the first statement on: what its server is a dialect learns from its first connection."""
-        return _by_settings.setdefault((type(self._dialect), tuple(_settings(self._dialect))), {})
+    def _kind(self) -> Hashable:
+        """At the first statement: what its server is a dialect learns from its first connection."""
+        return (type(self._dialect), tuple(_settings(self._dialect)))
 
     def get(self, key: Any, default: Any = None) -> Any:
         """``key``: a dialect, and what else a compiled statement depends on."""
-        return self._compiled.get(key[1:], default)
+        return _compiled.get((self._kind, *key[1:]), default)
 
     def __setitem__(self, key: Any, compiled: Any) -> None:
-        if len(self._compiled) >= STATEMENTS:
-            self._compiled.clear()
-        self._compiled[key[1:]] = compiled
+        _compiled[(self._kind, *key[1:])] = compiled
 
 
 def _settings(dialect: Dialect) -> Iterator[tuple[str, Hashable]]:

@@ -9,47 +9,45 @@ import asyncio
 import heapq
 from asyncio import events
 from collections.abc import Callable, Coroutine
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, ContextVar
 from typing import Any
 
 PROCESS: ContextVar[Any] = ContextVar("PROCESS", default=None)
 """The simulated process (:class:`tests.sim.process.Process`) that the running code belongs to; None: the world."""
 
 COMPACT_AT = 512
-MANY_TIMERS = 100
-"""Above so many those that were cancelled are looked for, as asyncio does."""
 
 
 class Stuck(Exception):
     """Everybody waits, and nothing will ever happen."""
 
 
+def _run(handle: Any) -> None:
+    process = handle.process
+    if process is None or process.running:
+        events.Handle._run(handle)
+    else:
+        process.cannot_run(handle)
+
+
 class _Handle(events.Handle):
     __slots__ = ("process",)
 
-    def __init__(self, callback: Any, args: Any, loop: "SimLoop", context: Context | None) -> None:
-        # what the base class does without debugging
-        self._context = context if context is not None else copy_context()
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = None
+    def __init__(self, callback: Any, args: Any, loop: Any, context: Any) -> None:
+        super().__init__(callback, args, loop, context)
         self.process = self._context.get(PROCESS)
+
+    _run = _run
 
 
 class _Timer(events.TimerHandle):
     __slots__ = ("process",)
 
-    def __init__(self, when: float, callback: Any, args: Any, loop: "SimLoop", context: Context | None) -> None:
-        _Handle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]
-        self._when = when
-        self._scheduled = False
+    def __init__(self, when: float, callback: Any, args: Any, loop: Any, context: Any) -> None:
+        super().__init__(when, callback, args, loop, context)
+        self.process = self._context.get(PROCESS)
 
-    # two timers of one moment are in the order of the heap, as asyncio's are
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    _run = _run
 
 
 class _Task(asyncio.Task):  # type: ignore[type-arg]
@@ -75,7 +73,7 @@ class _Selector:
         if timeout is None:
             raise Stuck
         if timeout > 0:
-            self._loop.now = self._loop._timers[0][0]
+            self._loop.now = self._loop._scheduled[0]._when
         return []
 
 
@@ -88,8 +86,6 @@ class SimLoop(asyncio.BaseEventLoop):
         self.errors: list[str] = []
         """What asyncio complained about."""
         self._selector = _Selector(self)
-        self._timers: list[tuple[float, _Timer]] = []
-        """A heap. Pairs are compared without calling Python, which asyncio's timers are not."""
         self._clock_resolution = 1e-9
         self._numbers = 0
         self._tasks: list[asyncio.Task[Any]] = []
@@ -104,17 +100,13 @@ class SimLoop(asyncio.BaseEventLoop):
             self._ready.append(handle)
         return handle
 
-    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Context | None = None) -> events.Handle:
-        self._check_closed()
-        return self.call_soon(callback, *args, context=context)
-
     def call_later(self, delay: float, callback: Any, *args: Any, context: Context | None = None) -> events.TimerHandle:
         return self.call_at(self.now + delay, callback, *args, context=context)
 
     def call_at(self, when: float, callback: Any, *args: Any, context: Context | None = None) -> events.TimerHandle:
         timer = _Timer(when, callback, args, self, context)
         if not self._over:
-            heapq.heappush(self._timers, (when, timer))
+            heapq.heappush(self._scheduled, timer)
             timer._scheduled = True
         return timer
 
@@ -131,43 +123,6 @@ class SimLoop(asyncio.BaseEventLoop):
         return task
 
     _live = COMPACT_AT // 2
-
-    def _run_once(self) -> None:
-        """As asyncio's, in less than half the time, and for handles of processes."""
-        self._forget_cancelled_timers()
-        timers, ready = self._timers, self._ready
-        timeout = None
-        if ready or self._stopping:
-            timeout = 0.0
-        elif timers:
-            timeout = max(0.0, timers[0][0] - self.now)
-        self._selector.select(timeout)
-        end = self.now + self._clock_resolution
-        while timers and timers[0][0] < end:
-            timer = heapq.heappop(timers)[1]
-            timer._scheduled = False
-            ready.append(timer)
-        for _ in range(len(ready)):
-            handle = ready.popleft()
-            if handle._cancelled:
-                continue
-            process = handle.process
-            if process is None or process.running:
-                handle._run()
-            else:
-                process.cannot_run(handle)
-
-    def _forget_cancelled_timers(self) -> None:
-        timers = self._timers
-        if len(timers) > MANY_TIMERS and self._timer_cancelled_count > len(timers) / 2:
-            for _, timer in timers:
-                timer._scheduled = not timer._cancelled
-            timers[:] = [each for each in timers if each[1]._scheduled]
-            heapq.heapify(timers)
-            self._timer_cancelled_count = 0
-        while timers and timers[0][1]._cancelled:
-            heapq.heappop(timers)[1]._scheduled = False
-            self._timer_cancelled_count -= 1
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
         raise RuntimeError("no threads in a simulation")
@@ -197,7 +152,7 @@ class SimLoop(asyncio.BaseEventLoop):
             asyncio._set_running_loop(None)
         self._tasks.clear()
         self._ready.clear()
-        self._timers.clear()
+        self._scheduled.clear()
         self.close()
 
 
