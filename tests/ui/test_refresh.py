@@ -49,7 +49,6 @@ class Answers:
     def __init__(self, window: Window) -> None:
         self._window = window
         self._changes: dict[str, Change] = {}
-        self._status = 200
         window.page.clock.install()
         window.page.route(re.compile("/evenkeel/v1/|/v2/lbaas/"), self._answer)
 

@@ -250,7 +250,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                     device=self.host,
                     reason=str(error.__cause__),
                 )
-                self.forget(batch.project_id)  # another partition's pass may have discarded all cached state already
+                self._views.pop(partition, None)  # another partition's pass may have discarded all cached state already
                 view = await move()
                 outcome = await self._build_partition_pass(batch, rendered, view, partition, has_peers=has_peers).run()
             self._missed.end(partition, owner)
