@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, event, text
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 from structlog.testing import capture_logs
 
@@ -17,6 +18,7 @@ from evenkeel.core.kit.errors import Invalid, StoreUnavailable
 from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store.engine import database as database_module
 from evenkeel.store.engine.database import open_database
+from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.postgres import PostgreSQL
 from tests.store.builders import bare, create
@@ -199,6 +201,30 @@ async def test_deadlocks_are_run_again(postgresql_database: str) -> None:
 
     assert len(tries) >= 3
     assert await database.read(lambda connection: connection.scalar(text("SELECT sum(n) FROM x"))) == 4
+    await database.close()
+
+
+@pytest.mark.services
+async def test_an_upsert_that_meets_another_unique_index_runs_again(postgresql_database: str) -> None:
+    """An upsert that names the primary key meets a row of another key and the same name, as it does if another
+    transaction inserts the same row at the same moment.
+    """
+    table = Table("x", MetaData(), Column("id", Integer, primary_key=True), Column("name", Text, unique=True))
+    database = open_database(postgresql_database)
+    await database.write(lambda connection: table.create(connection))
+    tries: list[int] = []
+
+    def insert_or_update(connection: Connection) -> None:
+        tries.append(len(tries))
+        row = {"id": 1 if len(tries) < 3 else 2, "name": "a"}
+        upsert_rows(connection, table, ("name",), [row])
+
+    await database.write(lambda connection: connection.execute(table.insert().values(id=2, name="a")))
+    await database.write(insert_or_update)
+
+    assert len(tries) == 3
+    with pytest.raises(IntegrityError):  # not an upsert: another try would fail, too
+        await database.write(lambda connection: connection.execute(table.insert().values(id=3, name="a")))
     await database.close()
 
 

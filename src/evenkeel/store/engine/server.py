@@ -107,7 +107,7 @@ class ServerDatabase(Database):
         repeat it after a lost connection or a rolled back transaction, for up to :data:`GIVE_UP_SECONDS`.
 
         Raises :class:`Invalid` for a value that the server refuses, :class:`StoreUnavailable` for other
-        errors and for a COMMIT of unknown outcome; :class:`IntegrityError` is raised unchanged.
+        errors and for a COMMIT of unknown outcome; a lasting :class:`IntegrityError` is raised unchanged.
         """
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
@@ -124,8 +124,9 @@ class ServerDatabase(Database):
                 if _count_cancellations() > asked_to_stop:
                     raise asyncio.CancelledError  # a driver's asyncio.wait_for may lose it before Python 3.12
                 return result
-            except IntegrityError:
-                raise
+            except IntegrityError as error:
+                if not self.is_retriable(error) or time.monotonic() > give_up_at:
+                    raise
             except DBAPIError as error:
                 # Before anything else: the same value would be refused at every repetition.
                 if problem := self.refusal_of_value(error):
@@ -210,6 +211,7 @@ class PostgresqlDatabase(ServerDatabase):
     """SQLSTATE codes of serialization failures and deadlocks: the transaction is rolled back and may succeed when run
     again.
     """
+    UNIQUE_VIOLATION_SQLSTATE = "23505"
 
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
@@ -252,7 +254,12 @@ class PostgresqlDatabase(ServerDatabase):
         return str(error.orig).rpartition(">: ")[2]  # SQLAlchemy puts the driver's class before it
 
     def is_retriable(self, error: DBAPIError) -> bool:
-        return getattr(error.orig, "sqlstate", None) in self.RETRIABLE_SQLSTATES
+        sqlstate = getattr(error.orig, "sqlstate", None)
+        # ON CONFLICT looks at one unique index. Of two transactions that insert the same row at the same moment, one
+        # may violate another unique index of the table; when it runs again, it finds the row and updates it.
+        if sqlstate == self.UNIQUE_VIOLATION_SQLSTATE:
+            return " ON CONFLICT " in (error.statement or "")
+        return sqlstate in self.RETRIABLE_SQLSTATES
 
     async def close(self) -> None:
         await self._engine.dispose()
