@@ -99,11 +99,13 @@ def test_after_a_restore_the_lost_history_is_accepted_and_an_orphan_removed(
     groups: TwoGroups, open_page: Open, tmp_path: Path
 ) -> None:
     groups.back_up(tmp_path / "copy.db")
-    groups.ask("POST", f"{OPERATORS}/database/new-history")
-    newer = groups.ask("GET", f"{OPERATORS}/database")["database"]["history_id"]
     orphan = groups.create("late", PROJECT)
     groups.until(lambda: groups.status(orphan) == "ACTIVE")
     group = groups.group_of(orphan)
+    groups.ask("POST", f"{OPERATORS}/database/new-history")
+    newer = groups.ask("GET", f"{OPERATORS}/database")["database"]["history_id"]
+    # A new history makes it PENDING_UPDATE until its agent, which then knows the history, has checked it.
+    groups.until(lambda: groups.status(orphan) == "ACTIVE")
     groups.restore(tmp_path / "copy.db")
     groups.until(lambda: groups.ask("GET", f"{OPERATORS}/database")["database"]["unknown_histories"])
     window = open_page(groups)
