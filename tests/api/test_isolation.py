@@ -230,7 +230,7 @@ async def test_reasons_that_devices_give_name_nothing_of_another_tenant(api: Cli
         f"address 192.0.2.7 is held by load balancer {hidden.load_balancer} in partition Project_{PROJECT};"
         f" /Project_{PROJECT}/Project_{hidden.listener} is in use; {hidden.pool}"
     )
-    await store.scheduling.explain_unplaced([LoadBalancerId(own.load_balancer)], reason)
+    await store.scheduling.store_unplaced_reason([LoadBalancerId(own.load_balancer)], reason)
     for path in ("/v2/lbaas/loadbalancers", f"/v2/lbaas/loadbalancers/{own.load_balancer}"):
         shown = str(await api.get(path, headers=STRANGER.headers))
         assert "address 192.0.2.7 is held by another load balancer in another partition" in shown

@@ -60,7 +60,7 @@ class Store:
             ),
         )
 
-    async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[()]:
+    async def store_network_facts(self, found: Sequence[KnownSubnet]) -> tuple[()]:
         self.known |= {each.subnet.id for each in found}
         return ()
 
@@ -68,7 +68,7 @@ class Store:
         self.known |= {(network_id, address) for address in hosts}
         return ()
 
-    async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
+    async def record_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
         self.late += members
 
     async def store_address(self, shard_id: str, taken: DeviceAddressPort) -> bool:

@@ -20,7 +20,7 @@ class Everything:
         self.done: list[Any] = []
         self.away = False
 
-    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
+    async def take_due_network_facts(self, *, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
         assert older_seconds == 7.0
         taken, self.due = self.due[:limit], self.due[limit:]
         return tuple(taken)
@@ -29,7 +29,7 @@ class Everything:
         self.done.append(sorted(subnet_ids))
         return NetworkFacts()
 
-    async def store_facts(self, _found: Any) -> tuple[str, ...]:
+    async def store_network_facts(self, _found: Any) -> tuple[str, ...]:
         return ("network changed",)
 
     async def find_hosts(self, network_id: str, addresses: frozenset[str]) -> dict[str, MemberHost]:

@@ -90,7 +90,7 @@ class Store:
     async def unplaced(self, *, limit: int) -> list[tuple[str, str, str]]:
         return self.waiting[:limit]
 
-    async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:
+    async def store_unplaced_reason(self, load_balancer_ids: Sequence[str], reason: str) -> None:
         self.explained.append((list(load_balancer_ids), reason))
 
     async def place(

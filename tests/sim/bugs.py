@@ -48,7 +48,7 @@ from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
 from evenkeel.devices.reach import DeviceReach
 from evenkeel.store.networks import common
-from evenkeel.store.networks.places import ShardPlace, place_from_row, places_query
+from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.ownership import histories
 from evenkeel.store.ownership import services as ownership_services
@@ -217,8 +217,10 @@ def _assignments_of_everybody() -> Iterator[None]:
         ]
         return replace(mine, shards=(*mine.shards, *added))
 
-    def place(connection: Any, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardPlace:
-        return place_from_row(connection.execute(places_query().where(schema.shard.c.id == shard_id)).one())
+    def place(connection: Any, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardLocation:
+        return shard_location_from_row(
+            connection.execute(shard_locations_query().where(schema.shard.c.id == shard_id)).one()
+        )
 
     with (
         patch.object(ownership_shards, "read_assignments", assignments),

@@ -9,7 +9,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, NetworkType
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.networks.common_services import read_network_services
-from evenkeel.store.networks.places import ShardPlace, place_from_row, places_query
+from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.ownership.services import _definitions_page
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import network_row, subnet_row
@@ -71,15 +71,15 @@ def _declare(server: Any, network_id: str, segment: int, subnet_id: str, base: s
 # -- in the end
 
 
-def places(world: Any) -> list[ShardPlace]:
+def places(world: Any) -> list[ShardLocation]:
     """All shards."""
     connection = world.server.connection
-    found = [place_from_row(row) for row in connection.execute(places_query())]
+    found = [shard_location_from_row(row) for row in connection.execute(shard_locations_query())]
     connection.rollback()
     return found
 
 
-def definitions(world: Any, place: ShardPlace, load_balancer_ids: list[str]) -> dict[str, ServiceDefinition]:
+def definitions(world: Any, place: ShardLocation, load_balancer_ids: list[str]) -> dict[str, ServiceDefinition]:
     """What the owner of a tenant's shard is told."""
     connection = world.server.connection
     page = _definitions_page(connection, place, sorted(load_balancer_ids), 1000, (), {}, False).page  # type: ignore[arg-type]

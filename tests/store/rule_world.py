@@ -16,7 +16,7 @@ from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, ShardSnapshot,
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.ownership.agent_views import read_seen_agents
+from evenkeel.store.ownership.agent_views import read_agents_with_groups
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import read_group_rules
 from evenkeel.store.sql_store import SqlStore, open_store
@@ -216,7 +216,7 @@ def _shard_row(id_: str, shard: ShardRow, now: float) -> dict[str, Any]:
 
 
 def _everything(connection: Connection) -> GroupSnapshot:
-    agents = read_seen_agents(connection, SETTLE_SECONDS, loads=True)
+    agents = read_agents_with_groups(connection, SETTLE_SECONDS, loads=True)
     rules, _ = read_group_rules(connection, agents)
     shards = connection.execute(select(schema.shard, db_now().label("now")).order_by(schema.shard.c.id))
     group = rules["prod", 1].group

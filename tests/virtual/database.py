@@ -79,7 +79,7 @@ class VirtualDatabase(Database):
     def sync_engines(self) -> tuple[Engine, ...]:
         return tuple(line.engine for line in self._lines)
 
-    def beside(self) -> Database:
+    def with_own_connections(self) -> Database:
         raise NotImplementedError("there is one loop")
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:

@@ -134,7 +134,7 @@ class DefinitionReader:
         facts, reason = await _network_answer_or_reason(lambda: network.read_facts(ids), until)
         if facts is None:
             return dict.fromkeys(wanted, reason)
-        await self._attachments.store_facts(facts.subnets)
+        await self._attachments.store_network_facts(facts.subnets)
         return _first_reason_by_load_balancer(
             {id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused
         )
@@ -156,7 +156,7 @@ class DefinitionReader:
                 # This network and all after it: the time is over for them, too.
                 late = dict(wanted[place:])
                 log.warning("hosts of members are not known", networks=list(late), reason=reason)
-                await self._attachments.note_unanswered_hosts(late)
+                await self._attachments.record_unanswered_hosts(late)
                 self._on_unanswered()
                 return
             for change in await self._attachments.store_hosts(network_id, hosts):

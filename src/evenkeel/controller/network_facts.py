@@ -47,17 +47,19 @@ class NetworkFactsUpdates:
         again; :class:`StoreUnavailable`.
         """
         older_seconds = self._settings.network_facts_seconds
-        while due := await self._attachments.take_due_facts(older_seconds=older_seconds, limit=NETWORKS_PER_LOOK):
+        while due := await self._attachments.take_due_network_facts(
+            older_seconds=older_seconds, limit=NETWORKS_PER_LOOK
+        ):
             try:
                 await self._read_facts(due)
             except NetworkUnavailable:
-                # take_due_facts counted them as read; this makes them due again.
+                # take_due_network_facts counted them as read; this makes them due again.
                 await self._attachments.note_unanswered_networks([each.network_id for each in due])
                 raise
 
     async def _read_facts(self, due: Sequence[NetworkToReread]) -> None:
         facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
-        await self._send_changes(await self._attachments.store_facts(facts.subnets))
+        await self._send_changes(await self._attachments.store_network_facts(facts.subnets))
         for each in due:
             await self._find_member_hosts(each)
 

@@ -100,7 +100,7 @@ class Scheduler:
         id_ = change.load_balancer_id
         reason, _ = await self._try_place(id_, change.environment, project_id, change)
         if reason:
-            await self._scheduling.explain_unplaced([id_], reason)
+            await self._scheduling.store_unplaced_reason([id_], reason)
 
     async def _try_place(
         self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId, created: Change | None = None
@@ -256,10 +256,10 @@ class Scheduler:
                 elsewhere.setdefault(reason, []).append(load_balancer_id)
             elif reason:  # whether a group can take more does not depend on the tenant: the rest waits, too
                 rest = [other for other, _ in unplaced[position:]]
-                await self._scheduling.explain_unplaced(rest, reason)
+                await self._scheduling.store_unplaced_reason(rest, reason)
                 break
         for reason, waiting in elsewhere.items():
-            await self._scheduling.explain_unplaced(waiting, reason)
+            await self._scheduling.store_unplaced_reason(waiting, reason)
 
     async def _schedule_group(self, environment: str, number: int) -> None:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)

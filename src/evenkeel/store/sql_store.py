@@ -64,11 +64,11 @@ class SqlStore:
         self.ports = SqlPortChanges(database)
         self.lost_ports = SqlLostPorts(database)
 
-    def beside(self) -> "SqlStore":
+    def with_own_connections(self) -> "SqlStore":
         """Return a second store on the same database, for use in another event loop; both must be closed.
         Operations of the second store give way to those of this one, or have connections of their own.
         """
-        return SqlStore(self.database.beside(), self._options)
+        return SqlStore(self.database.with_own_connections(), self._options)
 
     async def start(self) -> None:
         """Connect; upgrade the schema or, without ``auto_upgrade``, check that it is not outdated; and make

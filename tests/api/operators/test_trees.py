@@ -34,7 +34,7 @@ def test_the_pieces_are_the_tree(listeners: int, members: int) -> None:
 
 async def test_a_pool_that_no_listener_uses_and_the_reason_are_shown(api: Client, store: Store) -> None:
     id_ = (await api.load_balancer(pools=[{"name": "spare", **POOL}]))["id"]
-    await store.scheduling.explain_unplaced([LoadBalancerId(id_)], "no agent")
+    await store.scheduling.store_unplaced_reason([LoadBalancerId(id_)], "no agent")
     shown = (await api.get(f"{BASE}/loadbalancers/{id_}/tree"))["tree"]
     assert shown["listeners"] == [] and [pool["name"] for pool in shown["pools"]] == ["spare"]
     assert shown["status_reason"] == "no agent"

@@ -6,7 +6,13 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun, _join_statements, execute_runs
+from evenkeel.store.engine.for_rows import (
+    BindParameter,
+    RowsStatement,
+    StatementWithRows,
+    _join_statements,
+    execute_statements_with_rows,
+)
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import statements_of
@@ -49,9 +55,9 @@ async def look(store: SqlStore) -> tuple[dict[str, str], list[str]]:
     return await store.database.read(op)
 
 
-async def run(store: SqlStore, *runs: StatementRun) -> int:
+async def run(store: SqlStore, *runs: StatementWithRows) -> int:
     with statements_of(store.database) as statements:
-        await store.database.write(lambda connection: execute_runs(connection, runs))
+        await store.database.write(lambda connection: execute_statements_with_rows(connection, runs))
     return len(statements)
 
 
@@ -63,7 +69,7 @@ async def test_each_row_has_its_values(store: SqlStore, backend: str) -> None:
     await fill(store)
     texts = [text("a", 'it\'s "x" \\ :y %s 😀'), text("b", "y", up=None), text("nobody", "z")]
 
-    sent = await run(store, StatementRun(DESCRIBE, texts), StatementRun(REMOVE, [{"id": "a"}, {"id": "c"}]))
+    sent = await run(store, StatementWithRows(DESCRIBE, texts), StatementWithRows(REMOVE, [{"id": "a"}, {"id": "c"}]))
 
     assert await look(store) == ({"a": 'it\'s "x" \\ :y %s 😀', "b": "none", "c": ""}, ["b"])
     assert sent == (1 if backend == "postgresql" else 2)
@@ -72,8 +78,8 @@ async def test_each_row_has_its_values(store: SqlStore, backend: str) -> None:
 async def test_one_statement_alone_and_none_without_rows(store: SqlStore) -> None:
     await fill(store)
 
-    assert await run(store, StatementRun(DESCRIBE, []), StatementRun(REMOVE, [{"id": "a"}])) == 1
-    assert await run(store, StatementRun(DESCRIBE, []), StatementRun(REMOVE, [])) == 0
+    assert await run(store, StatementWithRows(DESCRIBE, []), StatementWithRows(REMOVE, [{"id": "a"}])) == 1
+    assert await run(store, StatementWithRows(DESCRIBE, []), StatementWithRows(REMOVE, [])) == 0
 
     assert await look(store) == ({"a": "", "b": "", "c": ""}, ["b", "c"])
 
@@ -87,9 +93,9 @@ async def test_the_first_statement_is_executed_first(store: SqlStore, backend: s
     rows = [{"id": "a"}]
 
     with pytest.raises(IntegrityError, match="device_driver"):
-        await run(store, StatementRun(first, rows), StatementRun(last, rows))
+        await run(store, StatementWithRows(first, rows), StatementWithRows(last, rows))
     with pytest.raises(IntegrityError, match="kind"):
-        await run(store, StatementRun(last, rows), StatementRun(first, rows))
+        await run(store, StatementWithRows(last, rows), StatementWithRows(first, rows))
 
 
 def _break_environment(given: BindParameter) -> Update:

@@ -8,7 +8,7 @@ import trustme
 from sqlalchemy import text
 
 from evenkeel.core.kit.errors import StoreUnavailable
-from evenkeel.store.engine.database import open_database, transport_problem
+from evenkeel.store.engine.database import missing_tls_setting, open_database
 from tests.services.postgres import PostgreSQL
 
 
@@ -52,7 +52,7 @@ def test_invalid_url_or_certificate_is_refused_without_the_password(tmp_path: Pa
     ],
 )
 def test_a_way_on_which_strangers_can_read_is_warned_of(url: str, advice: str) -> None:
-    assert transport_problem(url) == advice
+    assert missing_tls_setting(url) == advice
 
 
 @pytest.fixture

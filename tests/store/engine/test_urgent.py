@@ -71,7 +71,7 @@ async def test_a_statement_that_commits_itself_waits_for_neither(store: SqlStore
 
 
 async def test_a_database_beside_takes_nothing_from_the_one_it_was_opened_beside(store: SqlStore) -> None:
-    tenants = store.database.beside()
+    tenants = store.database.with_own_connections()
     async with held(tenants, 3 * POOL_SIZE):
         theirs = asyncio.create_task(tenants.write(look))
         await asyncio.sleep(0)
@@ -86,7 +86,7 @@ async def test_a_database_beside_takes_nothing_from_the_one_it_was_opened_beside
 
 async def test_a_database_beside_works_in_another_event_loop(store: SqlStore) -> None:
     async def elsewhere() -> int:
-        tenants = store.beside()
+        tenants = store.with_own_connections()
         try:
             return len(await tenants.operators.environments())
         finally:

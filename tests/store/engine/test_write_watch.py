@@ -45,7 +45,7 @@ async def test_read_only_postgresql_is_named_until_it_takes_writes_again(
 
     try:
         await store.start()
-        beside = store.beside()
+        beside = store.with_own_connections()
         assert store.write_problem() == beside.write_problem() == ""
         await set_read_only("on")
         await eventually(lambda: is_refused(store))

@@ -22,7 +22,7 @@ async def take(world: World) -> set[str]:
 async def test_ports_of_addresses_are_bound_again_when_the_host_of_the_group_changes(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1)
-    await world.store.attachments.store_facts([known(1)])
+    await world.store.attachments.store_network_facts([known(1)])
     made = await make_ports(world, (await read(world)).needs.ports[id_])
     assert not await take(world)
     # the agent tells the ports, with the addresses
@@ -60,7 +60,7 @@ async def test_an_agent_with_the_same_host_changes_nothing(world: World) -> None
     layout = replace(LAYOUT, binding_host="bigips-1")
     await world.agent("a1", network_layout=layout)
     id_ = await load_balancer(world, 1)
-    await world.store.attachments.store_facts([known(1)])
+    await world.store.attachments.store_network_facts([known(1)])
     await make_ports(world, (await read(world)).needs.ports[id_])
     await world.expire("a1")
     await world.agent("a1", network_layout=layout)

@@ -85,7 +85,7 @@ async def test_from_an_unknown_subnet_to_a_definition(world: World) -> None:
     assert found.needs.subnets == {id_: {"sub-1"}} and "not known" in found.page.services[0].problem
     assert (await read(world, {id_: "Neutron is away"})).page.services[0].problem == "Neutron is away"
 
-    await world.store.attachments.store_facts([known(1)])
+    await world.store.attachments.store_network_facts([known(1)])
     found = await read(world)
     ports = found.needs.ports[id_]
     assert not found.needs.subnets and not found.page.services
@@ -117,7 +117,7 @@ async def test_reading_again_requests_nothing_and_costs_the_same(world: World) -
     sizes = []
     for number in (1, 2, 3):
         id_ = await load_balancer(world, number, members=(number,))
-        await world.store.attachments.store_facts([known(number)])
+        await world.store.attachments.store_network_facts([known(number)])
         await make_ports(world, (await read(world)).needs.ports[id_], f"10.{number}.0")
         address = f"10.{number}.0.99"
         await world.store.attachments.store_hosts(
@@ -132,7 +132,7 @@ async def test_reading_again_requests_nothing_and_costs_the_same(world: World) -
 async def test_an_address_that_is_not_needed_any_more_is_not_stored(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1)
-    await world.store.attachments.store_facts([known(1)])
+    await world.store.attachments.store_network_facts([known(1)])
     ports = (await read(world)).needs.ports[id_]
     shard = await world.shard_of("p1")
     first, second = await taken(world, ports[0], "10.1.0.5"), await taken(world, ports[0], "10.1.0.6")
@@ -153,7 +153,7 @@ async def test_a_tenant_gets_no_devices_into_networks_of_others(world: World) ->
     await world.agent("a1", network_layout=LAYOUT)
     mine = await load_balancer(world, 1)
     other = await load_balancer(world, 1, members=(2,))
-    await world.store.attachments.store_facts([known(1), known(2, project_id="p2")])
+    await world.store.attachments.store_network_facts([known(1), known(2, project_id="p2")])
     found = await read(world)
     assert found.needs.ports.keys() == {mine}
     assert "another project" in found.page.services[0].problem and found.page.services[0].load_balancer_id == other
@@ -174,13 +174,13 @@ async def test_changed_facts_and_moved_members_make_load_balancers_due(world: Wo
     id_, other = await load_balancer(world, 1), await load_balancer(world, 2)
     facts = [known(1), known(2)]
     store = world.store.attachments
-    assert await store.store_facts(facts) == ()
+    assert await store.store_network_facts(facts) == ()
     await read(world)
-    assert await store.store_facts(facts) == ()
-    (change,) = await store.store_facts([known(1, mtu=1400), facts[1]])
+    assert await store.store_network_facts(facts) == ()
+    (change,) = await store.store_network_facts([known(1, mtu=1400), facts[1]])
     assert (change.load_balancer_id, change.revision) == (id_, 2)
     gateway = replace(facts[1], subnet=replace(facts[1].subnet, gateway_ip="10.2.0.254"))
-    (change,) = await store.store_facts([gateway])
+    (change,) = await store.store_network_facts([gateway])
     assert (change.load_balancer_id, change.revision) == (other, 2)
     here = MemberHost(address="10.1.0.99", mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1")
     assert await store.store_hosts("net-1", {"10.1.0.99": here}) == ()
@@ -193,20 +193,20 @@ async def test_due_facts_are_taken_once_and_unused_facts_deleted(world: World) -
     await world.agent("a1", network_layout=LAYOUT)
     await load_balancer(world, 1, members=(1,))
     store = world.store.attachments
-    await store.store_facts([known(1), known(2)])
+    await store.store_network_facts([known(1), known(2)])
     await read(world)
     for address in ("10.1.0.99", "10.1.0.98"):  # there is no member any more at the second one
         await store.store_hosts("net-1", {address: MemberHost(address=address, mac_address="")})
-    assert await store.take_due_facts(older_seconds=3600.0, limit=10) == ()
+    assert await store.take_due_network_facts(older_seconds=3600.0, limit=10) == ()
     expected = NetworkToReread(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
-    assert await store.take_due_facts(older_seconds=ALWAYS, limit=10) == (expected,)
+    assert await store.take_due_network_facts(older_seconds=ALWAYS, limit=10) == (expected,)
     names = await world.store.database.read(lambda connection: set(connection.scalars(select(schema.subnet.c.id))))
     assert "sub-2" not in names and len(await world.rows(schema.member_host)) == 1
     assert [each.id for each in await world.operator.networks()] == ["net-1"]
 
 
 async def test_operators_cannot_change_what_the_network_service_says(world: World) -> None:
-    await world.store.attachments.store_facts([known(1)])
+    await world.store.attachments.store_network_facts([known(1)])
     with pytest.raises(Conflict, match="come from the network service"):
         await world.operator.update_network(known(1).network)  # type: ignore[arg-type]
 
@@ -216,13 +216,13 @@ async def test_networks_whose_ports_moved_are_read_soon_but_not_all_the_time(wor
     await world.agent("a3", group_number=3, network_layout=LAYOUT)
     await load_balancer(world, 1)
     store = world.store.attachments
-    await store.store_facts([known(1), known(2)])
+    await store.store_network_facts([known(1), known(2)])
     await read(world)
 
     async def moved(agent_id: str, *network_ids: str) -> set[str]:
         state = ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}", moved_networks=network_ids)
         await world.store.ownership.record_state(state)
-        return {each.network_id for each in await store.take_due_facts(older_seconds=3000.0, limit=9)}
+        return {each.network_id for each in await store.take_due_network_facts(older_seconds=3000.0, limit=9)}
 
     assert await moved("a1", "net-1", "net-2") == set(), "it was read just now"
     table = schema.network
@@ -238,13 +238,13 @@ async def test_facts_that_the_network_service_lacked_are_read_again_soon(world: 
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1, members=(1,))
     store = world.store.attachments
-    await store.store_facts([known(1)])
+    await store.store_network_facts([known(1)])
     await make_ports(world, (await read(world)).needs.ports[id_])
     assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
     expected = NetworkToReread(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
     for _ in range(2):
-        await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
-        assert await store.take_due_facts(older_seconds=3600.0, limit=10) == (expected,)
+        await store.record_unanswered_hosts({"net-1": ["10.1.0.99"]})
+        assert await store.take_due_network_facts(older_seconds=3600.0, limit=10) == (expected,)
 
     nowhere = MemberHost(address="10.1.0.99", mac_address="")
     assert await store.store_hosts("net-1", {"10.1.0.99": nowhere}, late=True) == ()
@@ -260,17 +260,17 @@ async def test_host_of_a_member_that_becomes_known_is_a_change_once(world: World
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1, members=(1,))
     store = world.store.attachments
-    await store.store_facts([known(1)])
+    await store.store_network_facts([known(1)])
     await make_ports(world, (await read(world)).needs.ports[id_])
     host = MemberHost(address="10.1.0.99", mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1")
-    await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
+    await store.record_unanswered_hosts({"net-1": ["10.1.0.99"]})
     assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
 
     (change,) = await store.store_hosts("net-1", {"10.1.0.99": host})
 
     assert (change.load_balancer_id, change.revision) == (id_, 2)
     assert (await read(world)).page.services[0].networks[0].subnets[0].hosts == (host,)
-    await store.note_unanswered_hosts({"net-1": ["10.1.0.99"]})
+    await store.record_unanswered_hosts({"net-1": ["10.1.0.99"]})
     assert (await read(world)).page.services[0].networks[0].subnets[0].hosts == (host,)
 
 
@@ -278,7 +278,7 @@ async def test_hosts_that_several_learn_at_once_are_stored(world: World) -> None
     await world.agent("a1", network_layout=LAYOUT)
     id_ = await load_balancer(world, 1, members=(1,))
     stores = [each.attachments for each in (world.store, world.another_controller())]
-    await stores[0].store_facts([known(1)])
+    await stores[0].store_network_facts([known(1)])
     await make_ports(world, (await read(world)).needs.ports[id_])
     hosts = [
         MemberHost(address=f"10.1.0.{number}", mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1") for number in (98, 99)

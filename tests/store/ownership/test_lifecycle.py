@@ -43,7 +43,7 @@ async def reconcile(store: SqlStore) -> list[str]:
 async def test_from_create_to_removal(store: SqlStore) -> None:
     lb_id = (await make.create(store)).load_balancer.id
     assert await store.scheduling.groups("prod", make.PROJECT, settle_seconds=0.0) == ()
-    await store.scheduling.explain_unplaced([lb_id], "waiting: no agent")
+    await store.scheduling.store_unplaced_reason([lb_id], "waiting: no agent")
     await store.ownership.register(CALL, ttl_seconds=TTL_SECONDS)
     ((found, environment, project_id),) = await store.scheduling.unplaced(limit=10)
     assert await store.scheduling.place(found, environment, project_id, 1, "a1") is not None

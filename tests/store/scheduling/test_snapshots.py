@@ -72,7 +72,7 @@ async def test_load_balancers_of_a_dead_environment_do_not_hide_others(world: Wo
 async def test_every_waiting_one_gets_its_reason(world: World) -> None:
     first = await world.load_balancer(created_at=1.0)
     second = await world.load_balancer(created_at=2.0)
-    await world.store.scheduling.explain_unplaced([first.id], "waiting")
+    await world.store.scheduling.store_unplaced_reason([first.id], "waiting")
     assert (await world.store.scheduling.unplaced(limit=1))[0][0] == second.id
 
 
@@ -80,7 +80,7 @@ async def test_reason_is_written_on_unplaced_ones_only(world: World) -> None:
     await world.agent("a1")
     waiting, placed = await world.load_balancer(), await world.placed()
     with watched() as seen:
-        await world.store.scheduling.explain_unplaced([waiting.id, placed.id, "gone"], "no agent is up")
+        await world.store.scheduling.store_unplaced_reason([waiting.id, placed.id, "gone"], "no agent is up")
     assert len(seen.sent) == 2
     assert (await world.load_balancer_row(waiting.id)).status_reason == "no agent is up"
     assert (await world.load_balancer_row(placed.id)).status_reason == ""
@@ -88,13 +88,13 @@ async def test_reason_is_written_on_unplaced_ones_only(world: World) -> None:
 
 async def test_a_reason_that_all_unplaced_ones_have_is_not_written_again(world: World) -> None:
     waiting = [(await world.load_balancer()).id for _ in range(5)]
-    await world.store.scheduling.explain_unplaced(waiting, "no agent is up")
+    await world.store.scheduling.store_unplaced_reason(waiting, "no agent is up")
     with watched() as seen:
-        await world.store.scheduling.explain_unplaced(waiting, "no agent is up")
+        await world.store.scheduling.store_unplaced_reason(waiting, "no agent is up")
     # one statement however many there are: MariaDB has no statement that updates several rows by a list of parameters
     assert [text.split()[0] for text in seen.sent] == ["SELECT"]
     new = (await world.load_balancer()).id
-    await world.store.scheduling.explain_unplaced([*waiting, new], "no agent is up")
+    await world.store.scheduling.store_unplaced_reason([*waiting, new], "no agent is up")
     assert (await world.load_balancer_row(new)).status_reason == "no agent is up"
 
 

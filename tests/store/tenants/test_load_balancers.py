@@ -59,7 +59,7 @@ async def test_a_write_on_an_error_load_balancer_is_accepted_and_clears_the_reas
 
 async def test_why_it_waits_for_a_place_survives_an_update(store: SqlStore) -> None:
     root = (await create(store, bare())).load_balancer
-    await store.scheduling.explain_unplaced([root.id], "no agent")
+    await store.scheduling.store_unplaced_reason([root.id], "no agent")
 
     change = await store.tenants.update_load_balancer(root.id, {"name": "new"}, project_id=None)
 

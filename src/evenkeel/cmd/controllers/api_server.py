@@ -62,7 +62,7 @@ class ApiServer:
         conf = self._conf
         async with AsyncExitStack() as ending:
             # Database connections belong to the event loop that opened them, so the API cannot use the controller's.
-            tenants = self._parts.store.beside()
+            tenants = self._parts.store.with_own_connections()
             ending.push_async_callback(tenants.close)
             count_statements(tenants.database, enabled=conf.debug)
             self._database = tenants.database

@@ -31,7 +31,7 @@ from evenkeel.core.kit.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.core.ports import Bus, NotificationSender
 from evenkeel.core.tls.tls import TlsRules
-from evenkeel.store.engine.database import transport_problem
+from evenkeel.store.engine.database import missing_tls_setting
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 
@@ -138,7 +138,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             certificate_refresh_seconds=conf.certificates.certificate_refresh,
         ),
     )
-    if advice := transport_problem(conf.database.connection):
+    if advice := missing_tls_setting(conf.database.connection):
         log.warning("the database's certificate is not verified", advice=advice)
     return store
 

@@ -16,7 +16,7 @@ class AttachmentStore(Protocol):
     Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
+    async def store_network_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
         """Store subnets and networks as read from the network service; subnets without their network are left
         out. Returns the changes of load balancers on networks that differ from what was stored; empty if
         another process stores new ones at the same time.
@@ -33,7 +33,7 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def note_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
+    async def record_unanswered_hosts(self, members: Mapping[str, Collection[str]]) -> None:
         """Record that the network service did not answer on which hosts members are. ``members``: {network id:
         addresses of members}; members whose host is known keep it.
 
@@ -48,7 +48,7 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
+    async def take_due_network_facts(self, *, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
         """Return at most ``limit`` networks that were read more than ``older_seconds`` ago, those read
         longest ago, sorted by id; mark them as read now, so that no other process gets them. Networks
         without attached devices are deleted instead.

@@ -85,7 +85,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
+    async def store_unplaced_reason(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         """Store the reason why load balancers are not placed, shown to tenants; no write for those with this
         reason, or placed meanwhile.
         """

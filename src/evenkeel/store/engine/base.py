@@ -16,17 +16,17 @@ class Database:
     :func:`evenkeel.store.engine.database.open_database`.
     """
 
-    skips_locked = True
+    supports_skip_locked = True
     """Whether one statement can update many rows and skip rows that other transactions have locked."""
 
     writes: WriteWatch
-    """Latest writes and their failures; shared with handles that :meth:`beside` returns."""
+    """Latest writes and their failures; shared with handles that :meth:`with_own_connections` returns."""
 
     def sync_engines(self) -> tuple[Engine, ...]:
         """Return the SQLAlchemy engines of the database, for hooks such as counting statements."""
         raise NotImplementedError
 
-    def beside(self) -> "Database":
+    def with_own_connections(self) -> "Database":
         """Return another handle to the same database, for another event loop; each handle must be closed.
         Operations of the new handle do not delay those of this one: the new handle has connections of its
         own, or waits while this handle has work, at most a second.

@@ -45,9 +45,9 @@ POOL_SIZE = 7
 """Default of ``pool_size``: the number of connections to a database server in a pool for transactions."""
 NO_WRITES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN})
 """SQLite's error codes for a file or disk that is read-only, fails, or is full."""
-BESIDE_SECONDS = 1.0
-"""Maximum time by which an operation of a handle opened with ``beside`` yields to operations of the first handle, and
-a normal operation to an urgent one. The delay is bounded, so that no operation starves.
+SECONDARY_YIELD_SECONDS = 1.0
+"""Maximum time by which an operation of a handle opened with ``with_own_connections`` yields to operations of the
+first handle, and a normal operation to an urgent one. The delay is bounded, so that no operation starves.
 """
 
 
@@ -83,7 +83,7 @@ def url_without_password(url: str) -> str:
     return make_url(url).render_as_string(hide_password=True)
 
 
-def transport_problem(url: str) -> str:
+def missing_tls_setting(url: str) -> str:
     """Return which setting in the URL is missing, so that a third party in the network could read or change
     the traffic to the database; empty if none is, as for a database on this machine.
     """
@@ -124,9 +124,9 @@ class SqliteDatabase(Database):
         self._file = shared or _SharedSqliteFile(url)
         self._file.users += 1
         self.writes = self._file.writes
-        self._wait_seconds = BESIDE_SECONDS if shared else 0.0
+        self._wait_seconds = SECONDARY_YIELD_SECONDS if shared else 0.0
 
-    def beside(self) -> "SqliteDatabase":
+    def with_own_connections(self) -> "SqliteDatabase":
         return SqliteDatabase(self._url, shared=self._file)
 
     def sync_engines(self) -> tuple[Engine, ...]:
@@ -135,7 +135,7 @@ class SqliteDatabase(Database):
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         file = self._file
         # Due times, not priorities: a normal write that has waited long enough goes before a new urgent one.
-        wait_seconds = 0.0 if urgent else BESIDE_SECONDS + self._wait_seconds
+        wait_seconds = 0.0 if urgent else SECONDARY_YIELD_SECONDS + self._wait_seconds
         with self.writes.watch_write():
             return await file.writer.run(partial(file.writing.run, op), wait_seconds=wait_seconds)
 
@@ -162,7 +162,7 @@ class _SharedSqliteFile:
 
     def __init__(self, url: URL) -> None:
         self.users = 0
-        self.writes = WriteWatch(_refusal_to_write)
+        self.writes = WriteWatch(_write_refusal_text)
         self.writer, self.reader = OrderedThread("sqlite-writer"), OrderedThread("sqlite-reader")
         self.writing = _PermanentConnection(url, "BEGIN IMMEDIATE")
         self.reading = _PermanentConnection(url, "BEGIN")
@@ -227,7 +227,7 @@ class _PermanentConnection:
         self.engine.dispose()
 
 
-def _refusal_to_write(cause: BaseException | None) -> str:
+def _write_refusal_text(cause: BaseException | None) -> str:
     """Return SQLite's error text if ``cause`` means that the file cannot be written at all; empty for other errors."""
     original = getattr(cause, "orig", None) or cause
     # The low byte is the primary code; the others tell variants of it apart.
@@ -237,13 +237,13 @@ def _refusal_to_write(cause: BaseException | None) -> str:
 
 def _configure_connection(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # this module issues BEGIN itself
-    _use_wal(connection)
+    _enable_wal_mode(connection)
     connection.execute("PRAGMA synchronous=FULL")  # NORMAL loses the last commits when the power fails
     # SQLite checks no foreign keys by default, and the setting belongs to the connection.
     connection.execute("PRAGMA foreign_keys=ON")
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def _enable_wal_mode(connection: sqlite3.Connection) -> None:
     """Set a file to WAL mode. If two processes try at the same time, SQLite refuses one of them without
     waiting, so this repeats for up to :data:`BUSY_TIMEOUT_SECONDS`; then it raises
     :class:`sqlite3.OperationalError`.

@@ -58,14 +58,14 @@ class RowsStatement:
         return self._build(lambda name: given.c[name]).where(is_in_bound_list(self._by, _ids_parameter_name(number)))
 
 
-class StatementRun(NamedTuple):
+class StatementWithRows(NamedTuple):
     """A statement and the rows of values to run it with."""
 
     statement: RowsStatement
     rows: Sequence[Mapping[str, Any]]
 
 
-def execute_runs(connection: Connection, runs: Sequence[StatementRun]) -> None:
+def execute_statements_with_rows(connection: Connection, runs: Sequence[StatementWithRows]) -> None:
     """Run the statements in this order; statements without rows are skipped.
 
     Callers pass the same statements each time, with or without rows: on PostgreSQL every other combination of

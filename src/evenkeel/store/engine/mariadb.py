@@ -78,7 +78,7 @@ class MariadbDatabase(ServerDatabase):
     because changing the isolation level of a session takes two round trips.
     """
 
-    skips_locked = False
+    supports_skip_locked = False
 
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
@@ -145,7 +145,7 @@ class MariadbDatabase(ServerDatabase):
     async def query(self, op: Op[T]) -> T:
         return await self._run_with_retries(self._read_engine, op, without_transaction=True)
 
-    def refusal_of_value(self, error: DBAPIError) -> str:
+    def unstorable_value_text(self, error: DBAPIError) -> str:
         number = _error_number(error.orig)
         too_large = f"more than the database takes at once (max_allowed_packet, {self._packet_bytes} bytes)"
         if number == TOO_LARGE:
@@ -155,7 +155,7 @@ class MariadbDatabase(ServerDatabase):
             return too_large  # the server closes the connection in the middle of it
         return NOT_STORABLE if number in BAD_VALUE else ""
 
-    def refusal_of_writes(self, error: DBAPIError) -> str:
+    def write_refusal_text(self, error: DBAPIError) -> str:
         return str(error.orig.args[-1]) if error.orig is not None and _error_number(error.orig) in NO_WRITES else ""
 
     def is_retriable(self, error: DBAPIError) -> bool:

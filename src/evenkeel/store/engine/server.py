@@ -53,10 +53,10 @@ class ServerDatabase(Database):
         """
         self._url = url
         self._pool_size = pool_size
-        self.writes = WriteWatch(self._refusal_to_write)
+        self.writes = WriteWatch(self._write_refusal_text)
         self._not_urgent = asyncio.Semaphore(pool_size - urgent)
 
-    def beside(self) -> Self:
+    def with_own_connections(self) -> Self:
         # asyncpg and asyncmy connections belong to the event loop that opened them, so another loop needs its own
         # pools.
         other = type(self)(self._url, self._pool_size, urgent=0)
@@ -77,16 +77,16 @@ class ServerDatabase(Database):
         finally:
             self._not_urgent.release()
 
-    def _refusal_to_write(self, cause: BaseException | None) -> str:
-        return self.refusal_of_writes(cause) if isinstance(cause, DBAPIError) else ""
+    def _write_refusal_text(self, cause: BaseException | None) -> str:
+        return self.write_refusal_text(cause) if isinstance(cause, DBAPIError) else ""
 
-    def refusal_of_writes(self, error: DBAPIError) -> str:
+    def write_refusal_text(self, error: DBAPIError) -> str:
         """Return the server's text if the error means that it takes no writes at all: a standby, read-only, a
         full disk; else empty.
         """
         raise NotImplementedError
 
-    def refusal_of_value(self, error: DBAPIError) -> str:
+    def unstorable_value_text(self, error: DBAPIError) -> str:
         """Return the text for a value that the database refused (too long, out of range, too large); empty if
         the error has another cause.
         """
@@ -129,7 +129,7 @@ class ServerDatabase(Database):
                     raise
             except DBAPIError as error:
                 # Before anything else: the same value would be refused at every repetition.
-                if problem := self.refusal_of_value(error):
+                if problem := self.unstorable_value_text(error):
                     raise Invalid(problem) from error
                 late = time.monotonic() > give_up_at
                 if error.connection_invalidated and replaced < MAX_REPLACED and not late:
@@ -242,13 +242,13 @@ class PostgresqlDatabase(ServerDatabase):
     async def query(self, op: Op[T]) -> T:
         return await self._run_with_retries(self._query_engine, op, without_transaction=True)
 
-    def refusal_of_value(self, error: DBAPIError) -> str:
+    def unstorable_value_text(self, error: DBAPIError) -> str:
         # NUL in a text, too long, out of range: from the server (class 22) or the driver
         sqlstate = getattr(error.orig, "sqlstate", None) or ""
         by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
         return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
 
-    def refusal_of_writes(self, error: DBAPIError) -> str:
+    def write_refusal_text(self, error: DBAPIError) -> str:
         if getattr(error.orig, "sqlstate", None) not in self.NO_WRITES_SQLSTATES:
             return ""
         return str(error.orig).rpartition(">: ")[2]  # SQLAlchemy puts the driver's class before it

@@ -36,7 +36,7 @@ from evenkeel.store.writing.revision_lock import (
     WriteTarget,
     build_change,
     immutable_error,
-    raise_not_lockable,
+    raise_lock_failure,
     try_lock,
 )
 from evenkeel.store.writing.steps import CHILD_KINDS
@@ -58,11 +58,11 @@ def update_held_load_balancer(
     root = tree.load_balancer
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
 
-    def op(connection: Connection) -> Change | None:
+    def run_transaction(connection: Connection) -> Change | None:
         _check_held(_lock_live_root(connection, root.id))
         return write_tree_differences(connection, options, tree, certificates, sets_port=False)
 
-    return op
+    return run_transaction
 
 
 def set_load_balancer_held(options: StoreOptions, load_balancer_id: LoadBalancerId, held: bool) -> Op[Change | None]:
@@ -74,7 +74,7 @@ def set_load_balancer_held(options: StoreOptions, load_balancer_id: LoadBalancer
     status = PENDING_UPDATE if held else PENDING_CREATE
     values: dict[str, Any] = {"held": held, "applied_revision": 0, "provisioning_status": status}
 
-    def op(connection: Connection) -> Change | None:
+    def run_transaction(connection: Connection) -> Change | None:
         if _lock_live_root(connection, load_balancer_id).held == held:
             return None
         locked = _lock_and_raise_revision(connection, options, load_balancer_id, values)
@@ -92,7 +92,7 @@ def set_load_balancer_held(options: StoreOptions, load_balancer_id: LoadBalancer
         )
         return replace(change, tell_network=has_port)
 
-    return op
+    return run_transaction
 
 
 def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBalancerId) -> Op[Change]:
@@ -102,7 +102,7 @@ def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBala
     """
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         _check_held(_lock_live_root(connection, load_balancer_id))
         pending = schema.vip_port_change
         if connection.scalar(select(exists().where(pending.c.load_balancer_id == load_balancer_id))):
@@ -112,7 +112,7 @@ def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBala
         connection.execute(delete(_claim).where(_claim.c.held_by == load_balancer_id))
         return delete_locked_load_balancer(connection, locked, notifies=options.notifications)
 
-    return op
+    return run_transaction
 
 
 def _lock_live_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
@@ -139,7 +139,7 @@ def _lock_and_raise_revision(
 ) -> LockedLoadBalancer:
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, None)
     deadline = options.pending_deadline_seconds
-    return try_lock(connection, target, deadline_seconds=deadline, values=values) or raise_not_lockable(
+    return try_lock(connection, target, deadline_seconds=deadline, values=values) or raise_lock_failure(
         connection, target
     )
 

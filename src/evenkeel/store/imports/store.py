@@ -22,7 +22,7 @@ from evenkeel.store.imports.held import discard_held_load_balancer, set_load_bal
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.tenants.chaining import with_chain_check
+from evenkeel.store.tenants.chaining import operation_with_chain_check
 from evenkeel.store.tenants.create import create_load_balancer
 from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME
 from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
@@ -61,7 +61,9 @@ class SqlImports:
         unchained: ChainQuery | None = None,
     ) -> Change:
         normal = plan_with_canonical_addresses(plan)
-        op = with_chain_check(unchained, _create_imported(self._options, tree, normal, self._random, certificates))
+        op = operation_with_chain_check(
+            unchained, _create_imported(self._options, tree, normal, self._random, certificates)
+        )
         return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
 
     async def update_held(
@@ -104,11 +106,11 @@ def _create_imported(
 ) -> Op[Change]:
     create = create_load_balancer(options, tree, plan, random, certificates, checks_quota=False)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         check_ids_free(connection, _object_ids(tree))
         return create(connection)
 
-    return op
+    return run_transaction
 
 
 def _object_ids(tree: LoadBalancerTree) -> list[str]:

@@ -37,7 +37,7 @@ def list_vips(query: ListQuery) -> Op[Page]:
         roots = select(_root.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
         conditions.append(_listener.c.load_balancer_id.in_(roots))
 
-    def op(connection: Connection) -> Page:
+    def run_transaction(connection: Connection) -> Page:
         page = list_page(connection, LISTENER, own, conditions)
         roots = _objects_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
         pools = _objects_by_id(connection, POOL, [row.default_pool_id for row in page.items])
@@ -48,7 +48,7 @@ def list_vips(query: ListQuery) -> Op[Page]:
         )
         return replace(page, items=items)
 
-    return op
+    return run_transaction
 
 
 def list_v1_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
@@ -68,7 +68,7 @@ def list_v1_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
         served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
         conditions.append(schema.pool.c.load_balancer_id.in_(served))
 
-    def op(connection: Connection) -> Page:
+    def run_transaction(connection: Connection) -> Page:
         page = list_page(connection, POOL, own, conditions)
         roots = _objects_by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
         monitors = _monitors_by_pool(connection, page.items)
@@ -79,7 +79,7 @@ def list_v1_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
         )
         return replace(page, items=items)
 
-    return op
+    return run_transaction
 
 
 def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatistics:

@@ -42,7 +42,7 @@ from evenkeel.store.writing.shared_monitor_lock import (
     lock_shared_monitor,
     shared_monitor_copy,
 )
-from evenkeel.store.writing.steps import as_pending_create, check_changeable, mark_rows_deleted
+from evenkeel.store.writing.steps import check_changeable, mark_objects_deleted, with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _shared = schema.shared_monitor
@@ -61,7 +61,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
     """
     defaults = writes.options.default_quotas
 
-    def op(connection: Connection) -> SharedMonitor:
+    def run_transaction(connection: Connection) -> SharedMonitor:
         now, limited = connection.execute(_READ_TIME_AND_QUOTA, {"its_project_id": row.project_id}).one()
         check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
         stored = replace(row, created_at=now)
@@ -70,7 +70,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
         )
         return stored
 
-    return op
+    return run_transaction
 
 
 def update_shared_monitor(
@@ -83,11 +83,11 @@ def update_shared_monitor(
     check_changeable(changes, SHARED_MONITOR_CHANGES)
     deadline = writes.options.pending_deadline_seconds
 
-    def op(connection: Connection) -> tuple[Change, ...]:
+    def run_transaction(connection: Connection) -> tuple[Change, ...]:
         lock_shared_monitor(connection, monitor_id, project_id, dict(changes))
         return _change_all_copies(connection, monitor_id, dict(changes), deadline)
 
-    return op
+    return run_transaction
 
 
 def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
@@ -107,7 +107,7 @@ def associate_monitor(
     a monitor or as many pools share it as may.
     """
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         # The shared monitor is locked before any load balancer, in every operation, so that none of them deadlock.
         held = lock_shared_monitor(connection, monitor_id, project_id)
         locked = _lock_and_mark_pool(writes, connection, pool_id, project_id)
@@ -115,7 +115,7 @@ def associate_monitor(
         row = _copy_into_pool(connection, held, new_id, pool_id, locked)
         return build_change(connection, locked.row, (row,))
 
-    return op
+    return run_transaction
 
 
 def set_pool_monitor(
@@ -136,7 +136,7 @@ def set_pool_monitor(
     """
     check_changeable(changes, CHANGEABLE_ATTRIBUTES[Pool])
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
         locked = _lock_and_mark_pool(writes, connection, pool_id, project_id)
         # First, because a pool can have one live monitor only.
@@ -146,7 +146,7 @@ def set_pool_monitor(
         row = update_child_row(connection, POOL, pool_id, columns_of(changes), locked)
         return build_change(connection, locked.row, (build_and_read_child_ids(connection, POOL, row),))
 
-    return op
+    return run_transaction
 
 
 def _lock_and_mark_pool(
@@ -179,7 +179,7 @@ def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str)
 
 
 def _remove_monitor_from_pool(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
-    mark_rows_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
+    mark_objects_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
     if not locked.placed:  # no device has it
         connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
 
@@ -193,7 +193,7 @@ def _copy_into_pool(
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)
     check_monitor_pool_count(connection, held.id)
-    row = as_pending_create(shared_monitor_copy(held, new_id, pool_id), locked)
+    row = with_pending_create_status(shared_monitor_copy(held, new_id, pool_id), locked)
     insert_rows(connection, _monitor, [row_of(row)])
     return row
 

@@ -14,7 +14,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.tenants.chaining import with_chain_check
+from evenkeel.store.tenants.chaining import operation_with_chain_check
 from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
 from evenkeel.store.writing.conflicts import child_constraint_error, duplicate_listener_error, duplicate_monitor_error
 from evenkeel.store.writing.tenant_writes import TenantWrites, tenant_write_operation
@@ -43,7 +43,7 @@ class SqlLbaasV1:
         op = vips.add_vip(self._writes, row, plan, persistence, self._random, project_id=project_id)
         return await write_with_vip(
             self._db,
-            with_chain_check(unchained, op),
+            operation_with_chain_check(unchained, op),
             plan,
             lambda error: child_constraint_error(error, duplicate_listener_error(row.protocol, row.protocol_port)),
         )

@@ -16,7 +16,7 @@ from evenkeel.core.resources.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_into_tables, insert_rows
-from evenkeel.store.networks.claims import hold_claim
+from evenkeel.store.networks.claims import set_claim_holder
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
@@ -39,7 +39,7 @@ from evenkeel.store.writing.revision_lock import (
     mark_listeners_pending,
     read_target_row,
 )
-from evenkeel.store.writing.steps import as_pending_create, check_changeable, mark_rows_deleted
+from evenkeel.store.writing.steps import check_changeable, mark_objects_deleted, with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _root = schema.load_balancer
@@ -72,7 +72,7 @@ def add_vip(
     """
     target = WriteTarget(POOL, row.default_pool_id or "", project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         # Read under the lock: of two vips that are added to a pool at once, the second is refused.
         if locked.row.vip_network_id != NO_NETWORK:
@@ -81,11 +81,11 @@ def add_vip(
         bound = _store_vip_of_plan(connection, plan, locked, random)
         # before the listener exists, so that it need not be updated
         update_child_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
-        listener = as_pending_create(row, locked)
+        listener = with_pending_create_status(row, locked)
         insert_rows(connection, schema.listener, [row_of(listener)])
         return replace(build_change(connection, locked.row, (listener,)), tell_network=bound)
 
-    return op
+    return run_transaction
 
 
 def update_vip(
@@ -103,7 +103,7 @@ def update_vip(
     check_changeable(changes, CHANGEABLE_ATTRIBUTES[Listener])
     target = WriteTarget(LISTENER, listener_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
@@ -114,7 +114,7 @@ def update_vip(
             mark_listeners_pending(connection, row.default_pool_id, locked)
         return build_change(connection, locked.row, (build_and_read_child_ids(connection, LISTENER, row),))
 
-    return op
+    return run_transaction
 
 
 def delete_v1_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId | None) -> Op[Change]:
@@ -124,17 +124,17 @@ def delete_v1_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId 
     """
     target = WriteTarget(POOL, pool_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.try_lock(connection, target)
         if locked is None:
             return repeated_delete_result(connection, POOL, read_target_row(connection, target))
         _check_pool_without_vip(connection, pool_id)
         check_pool_unused(connection, pool_id)
-        mark_rows_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
+        mark_objects_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
         mark_pool_children_deleted(connection, pool_id, locked)
         return _delete_root_if_empty(connection, pool_id, locked, notifies=writes.options.notifications)
 
-    return op
+    return run_transaction
 
 
 def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: LockedLoadBalancer, random: Random) -> bool:
@@ -145,7 +145,7 @@ def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: LockedLoad
     insert_into_tables(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})
     if plan.claim is not None:
-        hold_claim(connection, plan.claim, plan.port_id, by=locked.id)
+        set_claim_holder(connection, plan.claim, plan.port_id, by=locked.id)
         if locked.placed:
             store_pending_change(connection, locked.id, locked.revision, security_groups=False, binding=True)
             return True

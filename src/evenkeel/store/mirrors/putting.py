@@ -27,7 +27,11 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.mirrors.marks import lock_mark, store_removal_mark, write_mark
 from evenkeel.store.mirrors.steps import apply_steps, remove_deleted_children
-from evenkeel.store.mirrors.vip_ports import is_port_made_here, make_port_deletion_due, plan_with_made_port
+from evenkeel.store.mirrors.vip_ports import (
+    is_port_created_by_controller,
+    make_port_deletion_due,
+    plan_with_created_port,
+)
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_and_read_child_ids
@@ -43,7 +47,7 @@ from evenkeel.store.writing.revision_lock import (
     LockedLoadBalancer,
     WriteTarget,
     build_change,
-    raise_not_lockable,
+    raise_lock_failure,
     try_lock,
 )
 from evenkeel.store.writing.tags import replace_tags
@@ -74,7 +78,7 @@ def put_mirrored(
     children = all_children(tree)
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(children))
 
-    def op(connection: Connection) -> Change | None:
+    def run_transaction(connection: Connection) -> Change | None:
         # Before the load balancer, in the order of all writes of mirrors.
         was = lock_mark(connection, root.id, mark)
         there = _lock_mirrored_root(connection, root.id)
@@ -82,12 +86,12 @@ def put_mirrored(
             write_mark(connection, root.id, mark, was)
         if not there:
             check_ids_free(connection, [root.id, *(row.id for row in children)])
-            made = plan_with_made_port(connection, root.id, plan)
+            made = plan_with_created_port(connection, root.id, plan)
             return create_load_balancer(options, tree, made, random, certificates, mirrored=True)(connection)
         anew = was is not None and mark.change not in (None, was.change_key)
         return write_tree_differences(connection, options, tree, certificates, raises_revision=anew)
 
-    return op
+    return run_transaction
 
 
 def remove_mirrored(
@@ -102,7 +106,7 @@ def remove_mirrored(
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
     mark = MirroredSourceState(provider=provider, snapshot=snapshot, digest="")
 
-    def op(connection: Connection) -> Change | None:
+    def run_transaction(connection: Connection) -> Change | None:
         lock_mark(connection, load_balancer_id, mark)
         row = _read_root(connection, load_balancer_id)
         if row is not None and not row.mirrored:
@@ -119,7 +123,7 @@ def remove_mirrored(
             return None
         return delete_locked_load_balancer(connection, locked, notifies=options.notifications)
 
-    return op
+    return run_transaction
 
 
 def write_tree_differences(
@@ -165,7 +169,7 @@ def _write_changes(
         connection, target, deadline_seconds=deadline, values=values, changes_root=bool(changes.load_balancer)
     )
     if locked is None:
-        raise_not_lockable(connection, target)
+        raise_lock_failure(connection, target)
     if "tags" in changes.load_balancer:
         replace_tags(connection, locked.id, changes.load_balancer["tags"])
     apply_steps(connection, options, changes.steps, stored, locked, certificates)
@@ -181,7 +185,7 @@ def _store_port_change(connection: Connection, changes: TreeChanges, locked: Loc
     A port that the other system created is changed by that system.
     """
     changed = PORT_ATTRIBUTES & changes.load_balancer.keys()
-    if not changed or not is_port_made_here(connection, locked.id):
+    if not changed or not is_port_created_by_controller(connection, locked.id):
         return False
     store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changed)
     return True

@@ -28,7 +28,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, Kind, live_key_of, row_of
 from evenkeel.store.writing.certificates import add_certificate_uses, update_certificate_uses
 from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, LockedLoadBalancer, pending_status
-from evenkeel.store.writing.steps import CHILD_KINDS, as_pending_create, mark_rows_deleted
+from evenkeel.store.writing.steps import CHILD_KINDS, mark_objects_deleted, with_pending_create_status
 
 _use = schema.certificate_use
 CertificateUser = Listener | Pool
@@ -56,9 +56,9 @@ def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child],
     kind = KINDS[step.kind]
     match step:
         case RemoveObjects():
-            mark_rows_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
+            mark_objects_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
         case InsertObjects():
-            rows: list[Any] = [row_of(as_pending_create(row, locked)) for row in step.rows]  # type: ignore[type-var]
+            rows: list[Any] = [row_of(with_pending_create_status(row, locked)) for row in step.rows]  # type: ignore[type-var]
             insert_rows(connection, kind.table, rows)
         case OverwriteObjects():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]

@@ -27,7 +27,7 @@ from evenkeel.store.mirrors.reading import (
 )
 from evenkeel.store.mirrors.vip_ports import find_unused_ports, store_vip_port
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.tenants.chaining import with_chain_check
+from evenkeel.store.tenants.chaining import operation_with_chain_check
 from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
 from evenkeel.store.writing.taken_ids import id_taken_error
 
@@ -59,7 +59,7 @@ class SqlMirrors:
         unchained: ChainQuery | None = None,
     ) -> Change | None:
         normal = plan_with_canonical_addresses(plan)
-        op = with_chain_check(
+        op = operation_with_chain_check(
             unchained, putting.put_mirrored(self._options, tree, normal, mark, self._random, certificates)
         )
         try:

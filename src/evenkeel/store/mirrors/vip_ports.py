@@ -69,7 +69,7 @@ def make_port_deletion_due(connection: Connection, load_balancer_id: LoadBalance
 _READ_CLAIM = select(_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
 
 
-def plan_with_made_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
+def plan_with_created_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
     """Return the plan with the stored claim on the load balancer's port if that port was created here; else
     the plan unchanged. Part of the transaction that stores the load balancer; at most one query. Raises
     :class:`NetworkUnavailable` while another port that was created for the load balancer is being deleted.
@@ -85,6 +85,6 @@ def plan_with_made_port(connection: Connection, load_balancer_id: LoadBalancerId
 _MADE_HERE = select(exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != ""))
 
 
-def is_port_made_here(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+def is_port_created_by_controller(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Whether the port of a stored load balancer was created by this system."""
     return bool(connection.scalar(_MADE_HERE, {"wanted_id": load_balancer_id}))

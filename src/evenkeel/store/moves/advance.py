@@ -96,14 +96,14 @@ def advance_moves(
     changes = _advance_locked_moves(connection, moves, deadline_seconds)
     # Read again: the steps above have changed revisions and standbys, which decide whose copy is behind.
     again = _lock_moves(connection, load_balancer_ids)
-    behind = [move for move, row in again.values() if _is_copy_behind(move, row)]
+    behind = [move for move, row in again.values() if _is_copy_outdated(move, row)]
     return (
         *changes,
-        *(_change_for_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind),
+        *(_change_for_work_hint(connection, again[move.load_balancer_id][1], move.standby_shard_id) for move in behind),
     )
 
 
-def _is_copy_behind(move: Move, row: Any) -> bool:
+def _is_copy_outdated(move: Move, row: Any) -> bool:
     if move.step is MoveStep.CLEANING:
         return move.standby_revision != STANDBY_CLEANED
     return bool(move.standby_revision != row.revision)
@@ -234,7 +234,7 @@ def _write_move_step(
     acting = connection.scalars(select(_shard.c.acting_agent_id).where(is_in_list(_shard.c.id, sorted(touched)))).all()
     # Should the hints be lost, the agents' next keepalives make them look for work.
     mark_assignments_changed(connection, acting)
-    return tuple(_change_for_hint(connection, row, each) for each in sorted(touched))
+    return tuple(_change_for_work_hint(connection, row, each) for each in sorted(touched))
 
 
 def _store_move(connection: Connection, move: Move) -> None:
@@ -247,7 +247,7 @@ def _drop_reservation(connection: Connection, load_balancer_id: LoadBalancerId) 
     connection.execute(delete(reservation).where(reservation.c.load_balancer_id == load_balancer_id))
 
 
-def _change_for_hint(connection: Connection, row: Any, shard_id: ShardId) -> Change:
+def _change_for_work_hint(connection: Connection, row: Any, shard_id: ShardId) -> Change:
     return Change(
         load_balancer_id=row.id,
         revision=row.revision,

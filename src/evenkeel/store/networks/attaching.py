@@ -29,9 +29,9 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks import common
-from evenkeel.store.networks.claims import hold_claim
-from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import port_for_device_address, read_addresses, take_addresses
+from evenkeel.store.networks.claims import set_claim_holder
+from evenkeel.store.networks.places import ShardLocation
+from evenkeel.store.networks.taking import allocate_device_addresses, port_for_device_address, read_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 from evenkeel.store.records.standby import is_held_by_any_shard, is_held_by_shard
@@ -93,7 +93,7 @@ def read_attachments(connection: Connection, shard_id: ShardId) -> AttachedNetwo
 
 
 def allocate_addresses(
-    connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]
+    connection: Connection, place: ShardLocation, wanted: Mapping[LoadBalancerId, SubnetsInUse]
 ) -> AllocationResult:
     """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, under the
     lock of the device group. Return what the database cannot decide: load balancers that cannot be
@@ -118,7 +118,7 @@ def allocate_addresses(
     return lacks
 
 
-def _lock_group_allocations(connection: Connection, place: ShardPlace) -> None:
+def _lock_group_allocations(connection: Connection, place: ShardLocation) -> None:
     connection.execute(
         update(_group)
         .where(_group.c.environment == place.environment, _group.c.number == place.group_number)
@@ -135,7 +135,9 @@ def lock_group_of_shard(connection: Connection, shard_id: ShardId) -> None:
     connection.execute(update(_group).where(here.exists()).values(allocations=_group.c.allocations + 1))
 
 
-def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
+def _attach_devices(
+    connection: Connection, place: ShardLocation, subnets: Sequence[KnownSubnet]
+) -> Iterator[DevicePort]:
     """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to
     ports. Raises :class:`NetworkNotAttachable` if another project has one of the networks, subnets overlap, or no
     route domain or too few addresses are free.
@@ -150,12 +152,12 @@ def _attach_devices(connection: Connection, place: ShardPlace, subnets: Sequence
 
 
 def _attach_tenant_subnets(
-    connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]
+    connection: Connection, place: ShardLocation, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
     attached = read_attachments(connection, place.shard_id)
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
-        _check_no_other_network(connection, place, networks)
+        _check_networks_of_other_projects(connection, place, networks)
         new = [each for each in subnets if each.subnet.network_id in networks]
         beside = {attached.route_domains[id_] for each in subnets if (id_ := each.subnet.network_id) not in networks}
         number = _choose_route_domain(connection, place, new, beside)
@@ -168,10 +170,10 @@ def _attach_tenant_subnets(
         if each.from_service:
             yield from (port_for_device_address(place, each, *one) for one in lacking)
         elif lacking:
-            take_addresses(connection, place.shard_id, each, lacking)
+            allocate_device_addresses(connection, place.shard_id, each, lacking)
 
 
-def _check_no_other_network(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
+def _check_networks_of_other_projects(connection: Connection, place: ShardLocation, networks: Sequence[str]) -> None:
     """Check that the group's devices are not attached to one of the networks for another project, because a
     segment can be in only one partition of a device. Raises :class:`NetworkNotAttachable` if the devices are.
     """
@@ -193,7 +195,7 @@ def _check_no_other_network(connection: Connection, place: ShardPlace, networks:
 
 
 def _choose_route_domain(
-    connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet], required_domains: Collection[int]
+    connection: Connection, place: ShardLocation, new: Sequence[KnownSubnet], required_domains: Collection[int]
 ) -> int:
     """Return the number of the route domain for these subnets: one of the shard's in which they fit, else a
     new one, which is stored. ``required_domains``: route domains of the load balancer's other networks, which must
@@ -222,7 +224,7 @@ def _choose_route_domain(
     return _new_route_domain(connection, place) if chosen is None else chosen
 
 
-def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
+def _new_route_domain(connection: Connection, place: ShardLocation) -> int:
     """Store the lowest free route domain number for the shard, and return it. Raises :class:`NetworkNotAttachable`
     if there is none.
     """
@@ -237,7 +239,7 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
     return number
 
 
-def free_route_domain(connection: Connection, place: ShardPlace, excluded: Collection[int] = ()) -> int:
+def free_route_domain(connection: Connection, place: ShardLocation, excluded: Collection[int] = ()) -> int:
     """Return the lowest number, from 1, of a route domain that no shard of the device group has, except for
     those in ``excluded``. Raises :class:`NetworkNotAttachable` if there is none.
     """
@@ -275,7 +277,7 @@ def store_address(connection: Connection, shard_id: ShardId, taken: DeviceAddres
     if stored:
         more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
         insert_rows(connection, _address, [row | more])
-        hold_claim(connection, taken.claim, taken.port_id, table=schema.device_port)
+        set_claim_holder(connection, taken.claim, taken.port_id, table=schema.device_port)
     if port.common and holder is not None:
         common.record_needed_revision(connection, holder, shard_id, port.network_id, changed=stored)
     return stored
@@ -298,7 +300,7 @@ def release_common_network(connection: Connection, network: common.SharedNetwork
     common.mark_unused_subnets_leaving(connection, [network])
 
 
-def find_shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
+def find_shards_with_unused_networks(connection: Connection, limit: int) -> list[ShardId]:
     """Return at most ``limit`` shards whose devices have networks that none of the shard's load balancers
     uses, because a process died before it released them.
     """

@@ -33,16 +33,21 @@ it.
 _vip_claim = schema.vip_claim
 
 
-def _is_unheld(table: Table) -> ColumnElement[bool]:
+def _is_claim_unused(table: Table) -> ColumnElement[bool]:
     return table.c.held_by.is_(None)
 
 
 def _due_conditions(table: Table) -> tuple[ColumnElement[bool], ...]:
     # a database that may be the wrong one deletes no ports
-    return (_is_unheld(table), is_past(table.c.due_at), _is_not_kept(table), not_(is_removal_halted()))
+    return (
+        _is_claim_unused(table),
+        is_past(table.c.due_at),
+        _is_claim_not_kept_for_other_system(table),
+        not_(is_removal_halted()),
+    )
 
 
-def _is_not_kept(table: Table) -> ColumnElement[bool]:
+def _is_claim_not_kept_for_other_system(table: Table) -> ColumnElement[bool]:
     # kept ones alone are due in more than an hour, which counts as past elsewhere
     return or_(table.c.port_id.is_(None), is_past(table.c.due_at, far_seconds=KEPT_SECONDS_MAX))
 
@@ -67,7 +72,9 @@ class SqlClaims:
             await self._db.write(lambda connection: _abandon_claim(connection, self._table, claim))
 
     async def forget_vip(self, claim_id: str) -> None:
-        statement = delete(self._table).where(primary_key_column(self._table) == claim_id, _is_unheld(self._table))
+        statement = delete(self._table).where(
+            primary_key_column(self._table) == claim_id, _is_claim_unused(self._table)
+        )
         await self._db.write(lambda connection: connection.execute(statement))
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
@@ -76,7 +83,7 @@ class SqlClaims:
         )
         if not due:
             return ()
-        still = _is_unheld(self._table), _is_not_kept(self._table)
+        still = _is_claim_unused(self._table), _is_claim_not_kept_for_other_system(self._table)
         taken = await self._db.write(lambda connection: take_due_rows(connection, self._table, due, backoff, *still))
         return tuple(_due_claim_from_row(row, self._table) for row in taken)
 
@@ -97,7 +104,7 @@ def _insert_claim(connection: Connection, table: Table, claim: PortClaim, grace_
 
 def _abandon_claim(connection: Connection, table: Table, claim: PortClaim) -> None:
     is_it = primary_key_column(table) == claim.claim_id
-    if connection.execute(update(table).where(is_it, _is_unheld(table)).values(due_at=AT_ONCE)).rowcount:
+    if connection.execute(update(table).where(is_it, _is_claim_unused(table)).values(due_at=AT_ONCE)).rowcount:
         return
     # The claim was deleted meanwhile, though its port may still be created by a late request.
     if connection.scalar(select(primary_key_column(table)).where(is_it)) is None:
@@ -133,7 +140,7 @@ def release_claims_of_vips(connection: Connection, load_balancer_ids: Collection
     connection.execute(delete(changes).where(is_in_list(changes.c.load_balancer_id, load_balancer_ids)))
 
 
-def store_borrowed_port(connection: Connection, claim: PortClaim) -> None:
+def store_tenant_port_claim(connection: Connection, claim: PortClaim) -> None:
     """Store a claim on a port that the tenant created, and let the load balancer hold it, so that the port is unbound
     later, not deleted. Part of the transaction that stores the load balancer.
     """
@@ -143,7 +150,7 @@ def store_borrowed_port(connection: Connection, claim: PortClaim) -> None:
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
-def store_taken_over_claim(connection: Connection, claim: PortClaim, *, table: Table) -> None:
+def store_adopted_port_claim(connection: Connection, claim: PortClaim, *, table: Table) -> None:
     """Store a new claim on a port that another program created, and let its user hold it; part of the transaction that
     stores the user.
     """
@@ -152,7 +159,7 @@ def store_taken_over_claim(connection: Connection, claim: PortClaim, *, table: T
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
-def hold_claim(
+def set_claim_holder(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:
     """Record ``by`` (None: the claim's own id) as the holder of the claim, and store the port's id. Part of
@@ -162,7 +169,7 @@ def hold_claim(
     statement = (
         update(table)
         # An attempt means that some controller may be deleting the port right now.
-        .where(primary_key_column(table) == claim.claim_id, _is_unheld(table), table.c.attempts == 0)
+        .where(primary_key_column(table) == claim.claim_id, _is_claim_unused(table), table.c.attempts == 0)
         # due as soon as it is released, also within the grace period
         .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)
     )

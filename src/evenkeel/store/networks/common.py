@@ -42,8 +42,8 @@ from evenkeel.core.networking.attachment import (
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import port_for_device_address, read_addresses, take_addresses
+from evenkeel.store.networks.places import ShardLocation
+from evenkeel.store.networks.taking import allocate_device_addresses, port_for_device_address, read_addresses
 from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)
@@ -76,7 +76,7 @@ def _is_same_group(other: FromClause, shard: FromClause = _shard) -> ColumnEleme
 
 
 def add_common_networks(
-    connection: Connection, place: ShardPlace, attached: AttachedNetworks, networks: Collection[str]
+    connection: Connection, place: ShardLocation, attached: AttachedNetworks, networks: Collection[str]
 ) -> AttachedNetworks:
     """Return ``attached`` with the state of these common networks on the shard's devices; two queries, none without
     networks.
@@ -115,7 +115,7 @@ def add_common_networks(
 
 
 def attach_common_subnets(
-    connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]
+    connection: Connection, place: ShardLocation, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
     """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to
     create, where devices' addresses belong to ports. Nothing happens before the group has a common shard.
@@ -130,18 +130,18 @@ def attach_common_subnets(
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
         changed = _store_network_use(connection, place, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
-        changed = _keep_leaving_addresses(connection, shard_id, theirs) or changed
+        changed = _cancel_address_removal(connection, shard_id, theirs) or changed
         for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
             if each.from_service:
                 yield from (port_for_device_address(place, each, *one, common=True) for one in lacking)
             else:
-                take_addresses(connection, shard_id, each, lacking)
+                allocate_device_addresses(connection, shard_id, each, lacking)
                 changed = True
         record_needed_revision(connection, shard_id, place.shard_id, network_id, changed=changed)
 
 
 def _store_network_use(
-    connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
+    connection: Connection, place: ShardLocation, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
     """Record that a tenant's shard uses the common network. True: the common shard does not have the network
     yet. Raises :class:`NetworkNotAttachable` if its subnets overlap with others of the common shard.
@@ -189,7 +189,7 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
     check_no_overlap(new, list(connection.scalars(others)))
 
 
-def _keep_leaving_addresses(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
+def _cancel_address_removal(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
     """Keep addresses of these subnets that were to leave the devices; return whether there were any."""
     ids = [each.subnet.id for each in subnets]
     left = (
@@ -201,7 +201,7 @@ def _keep_leaving_addresses(connection: Connection, shard_id: ShardId, subnets: 
 
 
 def _subnets_lacking_addresses(
-    connection: Connection, place: ShardPlace, shard_id: ShardId, subnets: Sequence[KnownSubnet]
+    connection: Connection, place: ShardLocation, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
     has = read_addresses(connection, _address.c.shard_id == shard_id, is_in_list(_address.c.subnet_id, ids))
@@ -221,7 +221,7 @@ def record_needed_revision(
     """
     is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
     if changed:
-        _raise_revisions(connection, *is_it)
+        _raise_network_revisions(connection, *is_it)
     revision = select(_common.c.revision).where(*is_it).scalar_subquery()
     connection.execute(
         update(_attached)
@@ -230,7 +230,7 @@ def record_needed_revision(
     )
 
 
-def _raise_revisions(connection: Connection, *which: ColumnElement[bool]) -> None:
+def _raise_network_revisions(connection: Connection, *which: ColumnElement[bool]) -> None:
     changes = {"revision": _common.c.revision + 1, "reason": ""}
     connection.execute(update(_common).where(*which).values(**changes))
 
@@ -241,7 +241,7 @@ def raise_revisions_for_changed_facts(connection: Connection, network_id: str, *
 
     ``needed``: load balancers on the network wait until their devices have confirmed that revision.
     """
-    _raise_revisions(connection, _common.c.network_id == network_id)
+    _raise_network_revisions(connection, _common.c.network_id == network_id)
     if not needed:
         return
     user = _shard.alias()
@@ -289,9 +289,9 @@ def mark_unused_subnets_leaving(connection: Connection, networks: Collection[Sha
         if not subnets:  # perhaps its ports were never made
             # A network without addresses and users gets a last revision, whose confirmation removes its row.
             unmade = ~exists().where(*here), ~_is_attached_in_group(shard_id, network_id)
-            _raise_revisions(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
+            _raise_network_revisions(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
             continue
-        _raise_revisions(connection, *is_it)
+        _raise_network_revisions(connection, *is_it)
         revision = select(_common.c.revision).where(*is_it).scalar_subquery()
         connection.execute(
             update(_address)
@@ -358,7 +358,9 @@ def find_unused_common_networks(connection: Connection, limit: int) -> tuple[Sha
     return tuple((row.shard_id, row.network_id) for row in connection.execute(unused))
 
 
-def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
+def record_confirmed_network_revisions(
+    connection: Connection, shard_id: ShardId, applied: Mapping[str, int]
+) -> set[str]:
     """Record the revisions that devices confirmed (``applied``: {network id: revision}), release addresses
     that these revisions do not contain any more, and delete networks that are then unused. Return the
     networks whose confirmed revision changed.
@@ -382,7 +384,7 @@ def note_confirmed_revisions(connection: Connection, shard_id: ShardId, applied:
     return news
 
 
-def note_refused_revisions(
+def record_refused_network_revisions(
     connection: Connection, shard_id: ShardId, reasons: Mapping[str, tuple[int, str]]
 ) -> set[str]:
     """Record the revisions that devices refused (``reasons``: {network id: (revision, reason)}). Return the networks

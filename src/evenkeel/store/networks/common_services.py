@@ -12,7 +12,7 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, TUNNELS, Decl
 from evenkeel.core.protocol.messages import ServiceDefinitions
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.places import ShardLocation
 from evenkeel.store.networks.taking import read_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
@@ -34,7 +34,7 @@ load balancers may use it.
 
 def read_network_services(
     connection: Connection,
-    place: ShardPlace,
+    place: ShardLocation,
     network_ids: Sequence[LoadBalancerId] | None,
     after_id: str,
     size: int,
@@ -62,7 +62,7 @@ def read_network_services(
 
 
 def _network_definitions(
-    connection: Connection, place: ShardPlace, revisions: Mapping[str, int]
+    connection: Connection, place: ShardLocation, revisions: Mapping[str, int]
 ) -> list[ServiceDefinition]:
     networks = {
         row.id: network_of(row)
@@ -112,7 +112,7 @@ def _subnet_with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> Se
 
 
 def _subnets_by_network(
-    connection: Connection, place: ShardPlace, network_ids: Mapping[str, int]
+    connection: Connection, place: ShardLocation, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
     """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
     mine = _address.c.shard_id == place.shard_id, is_in_list(_address.c.network_id, network_ids)

@@ -30,7 +30,9 @@ LONG_AGO = 0.0
 # -- networks and subnets
 
 
-def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions) -> tuple[Change, ...]:
+def store_network_facts(
+    connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions
+) -> tuple[Change, ...]:
     """Store subnets and networks that were read from the network service; return the changes of load
     balancers on networks whose facts changed. Subnets without a network are ignored. Raises
     ``IntegrityError`` if another process stores one of them meanwhile.
@@ -67,7 +69,7 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
     return changed
 
 
-def take_due_facts(connection: Connection, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
+def take_due_network_facts(connection: Connection, older_seconds: float, limit: int) -> tuple[NetworkToReread, ...]:
     """Return at most ``limit`` networks, sorted by id, that were read more than ``older_seconds`` ago; no
     other process gets them meanwhile. Of the networks found, those to which no device is attached are
     deleted.
@@ -104,12 +106,12 @@ def make_network_facts_due_for_agent(connection: Connection, agent_id: AgentId, 
     connection.execute(update(_network).where(*these).values(read_at=LONG_AGO))
 
 
-def make_facts_due(connection: Connection, network_ids: Collection[str]) -> None:
+def make_network_facts_due(connection: Connection, network_ids: Collection[str]) -> None:
     """Make networks due to be read again soon."""
     connection.execute(update(_network).where(is_in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
 
 
-def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
+def record_unanswered_hosts(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
     """Record that the network service did not answer on which hosts members are (``members``: addresses by network id),
     and make these networks due to be read again.
 
@@ -122,7 +124,7 @@ def note_unanswered_hosts(connection: Connection, members: Mapping[str, Collecti
     ]
     # An empty row makes the first answer a change, so that load balancers served without it are applied again.
     insert_all_if_absent(connection, _host, rows)
-    make_facts_due(connection, members)
+    make_network_facts_due(connection, members)
 
 
 def _delete_networks(connection: Connection, network_ids: Collection[str]) -> None:

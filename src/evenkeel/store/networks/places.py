@@ -14,7 +14,7 @@ _group = schema.device_group
 _layouts = msgspec.json.Decoder(NetworkLayout)
 
 
-class ShardPlace(NamedTuple):
+class ShardLocation(NamedTuple):
     """A shard, and the layout by which the devices of its group are attached to networks."""
 
     shard_id: ShardId
@@ -33,8 +33,8 @@ def decode_layout(text: str | None) -> NetworkLayout:
     return _layouts.decode(text or "{}")
 
 
-def places_query() -> Select[tuple[str, str, str, int, str, str]]:
-    """Return a query for shards with the columns that :func:`place_from_row` needs."""
+def shard_locations_query() -> Select[tuple[str, str, str, int, str, str]]:
+    """Return a query for shards with the columns that :func:`shard_location_from_row` needs."""
     shard, agent = schema.shard, schema.agent
     here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
     columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
@@ -42,10 +42,10 @@ def places_query() -> Select[tuple[str, str, str, int, str, str]]:
     return with_group.join(agent, agent.c.id == shard.c.home_agent_id, isouter=True)
 
 
-def place_from_row(row: Iterable[object]) -> ShardPlace:
-    """Build the place of a shard from a row of :func:`places_query`."""
+def shard_location_from_row(row: Iterable[object]) -> ShardLocation:
+    """Build the place of a shard from a row of :func:`shard_locations_query`."""
     shard_id, project_id, environment, group_number, layout, home_host = row
-    return ShardPlace(
+    return ShardLocation(
         ShardId(str(shard_id)),
         ProjectId(str(project_id)),
         str(environment),

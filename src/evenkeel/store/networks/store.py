@@ -28,9 +28,9 @@ class SqlAttachments:
         self._db = database
         self._options = options
 
-    async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
+    async def store_network_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
         with suppress(IntegrityError):  # another process stored one of them first: its facts are as recent
-            return await self._db.write(lambda connection: facts.store_facts(connection, found, self._options))
+            return await self._db.write(lambda connection: facts.store_network_facts(connection, found, self._options))
         return ()
 
     async def store_hosts(
@@ -41,17 +41,17 @@ class SqlAttachments:
                 return await self._db.write(
                     lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
                 )
-        await self.note_unanswered_hosts({network_id: hosts})
+        await self.record_unanswered_hosts({network_id: hosts})
         return ()
 
-    note_unanswered_hosts = write_operation(facts.note_unanswered_hosts)
+    record_unanswered_hosts = write_operation(facts.record_unanswered_hosts)
 
-    note_unanswered_networks = write_operation(facts.make_facts_due)
+    note_unanswered_networks = write_operation(facts.make_network_facts_due)
 
-    take_due_facts = write_operation(facts.take_due_facts)
+    take_due_network_facts = write_operation(facts.take_due_network_facts)
 
     async def release_leftovers(self, *, limit: int) -> int:
-        shards = await self._db.read(lambda connection: attaching.find_shards_with_leftovers(connection, limit))
+        shards = await self._db.read(lambda connection: attaching.find_shards_with_unused_networks(connection, limit))
         for shard_id in shards:
             await self._db.write(partial(attaching.release_unused_networks, shard_id=shard_id))
         networks = await self._db.read(lambda connection: common.find_unused_common_networks(connection, limit))

@@ -14,7 +14,7 @@ from evenkeel.core.networking.attachment import (
 )
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.places import ShardLocation
 from evenkeel.store.records import schema
 
 _address, _port = schema.device_address, schema.device_port
@@ -40,7 +40,7 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
 
 
 def port_for_device_address(
-    place: ShardPlace, subnet: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
+    place: ShardLocation, subnet: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
 ) -> DevicePort:
     return DevicePort(
         subnet_id=subnet.subnet.id,
@@ -53,7 +53,7 @@ def port_for_device_address(
     )
 
 
-def take_addresses(
+def allocate_device_addresses(
     connection: Connection, shard_id: ShardId, known: KnownSubnet, lacking: Sequence[WantedAddress]
 ) -> None:
     """Allocate the addresses ``lacking`` of a subnet to the shard: the lowest free ones of those reserved for

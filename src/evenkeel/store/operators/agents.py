@@ -15,7 +15,7 @@ from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapsh
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import agent_snapshot
-from evenkeel.store.ownership.agent_views import read_seen_agents as read_seen
+from evenkeel.store.ownership.agent_views import read_agents_with_groups as read_seen
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
 from evenkeel.store.writing.acts import record_operator_action
@@ -160,12 +160,14 @@ def _agent_rows(connection: Connection, environment: str | None, group_number: i
         .select_from(
             _agent.outerjoin(_environment, _environment.c.name == _agent.c.environment).outerjoin(_group, group)
         )
-        .where(*_place_conditions(_agent, environment, group_number))
+        .where(*_device_group_conditions(_agent, environment, group_number))
         .order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.id)
     ).fetchall()
 
 
-def _place_conditions(table: Table, environment: str | None, group_number: int | None) -> list[ColumnElement[bool]]:
+def _device_group_conditions(
+    table: Table, environment: str | None, group_number: int | None
+) -> list[ColumnElement[bool]]:
     wanted = {"environment": environment, "group_number": group_number}
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
 
@@ -183,7 +185,7 @@ def _shards_grouped_by_placement(
         _shard.c.acting_agent_id,
         _shard.c.handover_to,
     )
-    within = _place_conditions(_shard, environment, group_number)
+    within = _device_group_conditions(_shard, environment, group_number)
     return connection.execute(select(*kind, func.count().label("shards")).where(*within).group_by(*kind)).fetchall()
 
 

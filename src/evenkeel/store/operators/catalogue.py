@@ -175,7 +175,7 @@ class SqlCatalogue:
         kind = type(entry)
         key = str(getattr(entry, CATALOGUE_KINDS[kind].key))
 
-        def op(connection: Connection) -> Any:
+        def run_transaction(connection: Connection) -> Any:
             if kind in _PROFILES:
                 _lock_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
             connection.execute(insert(CATALOGUE_KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
@@ -183,7 +183,7 @@ class SqlCatalogue:
             return _read_entry(connection, kind, key)
 
         try:
-            return await self._db.write(op)
+            return await self._db.write(run_transaction)
         except IntegrityError as error:
             raise _name_taken_error(CATALOGUE_KINDS[kind], entry.name) from error
 

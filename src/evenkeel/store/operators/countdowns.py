@@ -22,7 +22,7 @@ def read_countdowns(connection: Connection, events_kept: int) -> RemovalCountdow
     """Return how many ports, events and ids of removed load balancers will be deleted automatically, and when
     the first of them. ``events_kept``: number of events that are kept. One query.
     """
-    ports = union_all(*map(_unheld_ports, (schema.vip_claim, schema.device_port))).subquery()
+    ports = union_all(*map(_unused_ports_query, (schema.vip_claim, schema.device_port))).subquery()
     first = select(ports.c.device_id).order_by(ports.c.due_at, ports.c.device_id).limit(1).scalar_subquery()
     oldest = select(_event.c.at).order_by(_event.c.id).limit(1).scalar_subquery()
     forgets_at = _removed.c.removed_at + REMOVED_KEPT_SECONDS
@@ -52,7 +52,7 @@ def read_countdowns(connection: Connection, events_kept: int) -> RemovalCountdow
     )
 
 
-def _unheld_ports(claim: Table) -> Any:
+def _unused_ports_query(claim: Table) -> Any:
     """Return a query for ports that no stored object uses, with the device and the time at which each is
     deleted; ports of requests in progress are left out. ``claim``: the table of claims.
     """

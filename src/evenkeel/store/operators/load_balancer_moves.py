@@ -28,7 +28,7 @@ _move, _environment = schema.load_balancer_move, schema.environment
 MOVES_SHOWN = 1_000
 
 
-def read_group_place(connection: Connection, environment: str, group_number: int) -> MoveTargetGroup | None:
+def read_move_target_group(connection: Connection, environment: str, group_number: int) -> MoveTargetGroup | None:
     """Return a device group as a target of moves; None if no agent of it has ever registered. One query."""
     is_it = _group.c.environment == storable_text(environment), _group.c.number == group_number
     row = connection.execute(select(_group).where(*is_it)).first()

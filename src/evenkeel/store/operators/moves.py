@@ -36,7 +36,7 @@ def _lock_agent(connection: Connection, agent_id: AgentId) -> Agent:
     return read_agent(connection, agent_id)
 
 
-def _find_successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
+def _agent_to_rebind_to(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
     """Return the agent of the same device group that takes over the shards of ``agent``. ``field``: request
     field with its id, for the text of :class:`Conflict`, which is raised if no other agent of the group
     has this id.
@@ -71,7 +71,7 @@ def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) ->
     agent of the group has this id.
     """
     agent = _lock_agent(connection, agent_id)
-    successor = _find_successor(connection, agent, to_agent_id, "to")
+    successor = _agent_to_rebind_to(connection, agent, to_agent_id, "to")
     moved = _rebind_shards(connection, agent, successor.id)
     if moved:
         record_operator_action(
@@ -142,11 +142,11 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     if agent.alive:
         raise _still_alive_conflict(agent_id)
     # Also without a request: a shard whose home no longer exists would have to be searched by scanning all shards.
-    successor = _any_successor(connection, agent)
+    successor = _first_agent_to_rebind_to(connection, agent)
     if rebind_to is not None:
-        successor = _find_successor(connection, agent, rebind_to, "rebind_to")
+        successor = _agent_to_rebind_to(connection, agent, rebind_to, "rebind_to")
     elif agent.load_balancers:
-        raise _home_conflict(agent)
+        raise _still_home_conflict(agent)
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
     # them
     moved = _rebind_shards(connection, agent, successor.id) if successor is not None else 0
@@ -178,7 +178,7 @@ def _still_alive_conflict(agent_id: AgentId) -> Conflict:
     return Conflict(f"Agent {agent_id} is alive: stop it first.")
 
 
-def _home_conflict(agent: Agent) -> Conflict:
+def _still_home_conflict(agent: Agent) -> Conflict:
     bound = f"{agent.load_balancers} load balancer{'' if agent.load_balancers == 1 else 's'}"
     return Conflict(
         f"Agent {agent.id} is home to {bound}. Name the agent that is to be their home from now on (rebind_to,"
@@ -186,7 +186,7 @@ def _home_conflict(agent: Agent) -> Conflict:
     )
 
 
-def _any_successor(connection: Connection, agent: Agent) -> Agent | None:
+def _first_agent_to_rebind_to(connection: Connection, agent: Agent) -> Agent | None:
     """Return another agent of the agent's device group, preferably a live one; None if there is none."""
     group = read_agents(connection, NO_LOAD_BALANCER_COUNTS, agent.environment, agent.group_number)
     others = sorted((each for each in group if each.id != agent.id), key=lambda each: (not each.alive, each.id))

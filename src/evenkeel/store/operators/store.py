@@ -86,7 +86,7 @@ class SqlOperators:
 
     delete_agent = write_operation(moves.delete_agent)
 
-    device_group_for_moves = query_operation(load_balancer_moves.read_group_place)
+    device_group_for_moves = query_operation(load_balancer_moves.read_move_target_group)
 
     movable_load_balancers = query_operation(load_balancer_moves.read_movable_load_balancers)
 

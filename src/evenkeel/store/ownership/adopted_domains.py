@@ -24,7 +24,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.attaching import free_route_domain, read_attachments
 from evenkeel.store.networks.common import read_common_networks_of_shard
-from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.places import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of
 
@@ -36,7 +36,7 @@ class RouteDomainsToAdopt(Value):
     after it (``wanted``).
     """
 
-    place: ShardPlace
+    place: ShardLocation
     now: Mapping[str, int]
     wanted: Mapping[str, int]
     holders: Mapping[int, ShardId]
@@ -45,7 +45,7 @@ class RouteDomainsToAdopt(Value):
     """{network id: wanted number} if the adopted partition has several route domains, else empty."""
 
     @classmethod
-    def from_call(cls, connection: Connection, place: ShardPlace, call: AdoptNetworks) -> "RouteDomainsToAdopt":
+    def from_call(cls, connection: Connection, place: ShardLocation, call: AdoptNetworks) -> "RouteDomainsToAdopt":
         """Return the numbers that a call requests. The caller has locked the device group's allocations.
         Raises :class:`Conflict`, with the reason for the operator, unless the shard may have the numbers.
         """
@@ -96,7 +96,7 @@ def _numbers_text(numbers: Collection[int]) -> str:
     return ", ".join(map(str, sorted(set(numbers))))
 
 
-def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> dict[str, int]:
+def _present_numbers(connection: Connection, place: ShardLocation, wanted: int) -> dict[str, int]:
     """Return {network id: current route domain number} of the shard. Raises :class:`Conflict` if the shard's
     networks cannot be those of a partition with the route domain ``wanted``.
     """
@@ -121,7 +121,7 @@ def _present_numbers(connection: Connection, place: ShardPlace, wanted: int) -> 
 
 
 def _wanted_numbers(
-    connection: Connection, place: ShardPlace, now: Mapping[str, int], found: Mapping[str, int]
+    connection: Connection, place: ShardLocation, now: Mapping[str, int], found: Mapping[str, int]
 ) -> dict[str, int]:
     """Return {network id: route domain number}: the ``found`` numbers, and numbers for the shard's other
     networks. Networks that are in one route domain ``now`` stay in one. Raises :class:`Conflict` if no
@@ -164,7 +164,7 @@ def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict
     return dict(found)
 
 
-def _free_route_domain_number(connection: Connection, place: ShardPlace, excluded: Collection[int] = ()) -> int:
+def _free_route_domain_number(connection: Connection, place: ShardLocation, excluded: Collection[int] = ()) -> int:
     try:
         return free_route_domain(connection, place, excluded)
     except NetworkNotAttachable as reason:
@@ -172,7 +172,7 @@ def _free_route_domain_number(connection: Connection, place: ShardPlace, exclude
 
 
 def _checked_holders(
-    connection: Connection, place: ShardPlace, now: Mapping[str, int], wanted: Mapping[str, int]
+    connection: Connection, place: ShardLocation, now: Mapping[str, int], wanted: Mapping[str, int]
 ) -> dict[int, ShardId]:
     """Return {wanted route domain number: other shard that has the number now}; numbers that no other shard
     has are missing. Raises :class:`Conflict` if numbers change and load balancers of this shard or of one
@@ -203,7 +203,7 @@ def _checked_holders(
     return {row.number: ShardId(row.shard_id) for row in rows}
 
 
-def _is_route_domain(place: ShardPlace, number: int) -> tuple[ColumnElement[bool], ...]:
+def _is_route_domain(place: ShardLocation, number: int) -> tuple[ColumnElement[bool], ...]:
     return (
         _domain.c.environment == place.environment,
         _domain.c.group_number == place.group_number,

@@ -34,8 +34,8 @@ from evenkeel.store.networks.attaching import (
     read_attachments,
     read_known_subnets,
 )
-from evenkeel.store.networks.claims import claim_from_row, store_taken_over_claim
-from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.claims import claim_from_row, store_adopted_port_claim
+from evenkeel.store.networks.places import ShardLocation
 from evenkeel.store.networks.taking import port_for_device_address
 from evenkeel.store.ownership.adopted_domains import RouteDomainsToAdopt
 from evenkeel.store.ownership.services import check_shard_owner
@@ -119,7 +119,7 @@ def _check_adoption_limits(call: AdoptNetworks) -> None:
 
 def _adoptable_addresses(
     connection: Connection,
-    place: ShardPlace,
+    place: ShardLocation,
     known: Mapping[str, KnownSubnet],
     found: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
@@ -170,7 +170,7 @@ def _is_reserved_for_devices(address: str, subnet: Subnet) -> bool:
 
 def _store_adopted(
     connection: Connection,
-    place: ShardPlace,
+    place: ShardLocation,
     known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
@@ -211,11 +211,11 @@ def _store_adopted(
     insert_rows(connection, _address, rows)
     for each in new:
         if (claim := ports.get(each)) is not None:
-            store_taken_over_claim(connection, claim, table=_port)
+            store_adopted_port_claim(connection, claim, table=_port)
 
 
 def _stored_addresses(
-    connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
+    connection: Connection, place: ShardLocation, addresses: Collection[FoundAddress]
 ) -> dict[tuple[str, str, str, int, str], PortClaim | None]:
     """Return {(subnet id, purpose, owner, number, address): claim on its port, None without a port} of the
     shard in the subnets of these addresses.
@@ -233,7 +233,7 @@ def _stored_addresses(
 
 def _taken_addresses(
     connection: Connection,
-    place: ShardPlace,
+    place: ShardLocation,
     known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
 ) -> tuple[DeviceAddressPort, ...]:

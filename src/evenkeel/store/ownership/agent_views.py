@@ -38,7 +38,7 @@ _COLUMNS = (
 )
 
 
-class SeenAgent(Value):
+class AgentWithGroup(Value):
     """An agent with its group and environment, as read at one moment; ``silent_since`` None: it is not
     recorded as silent.
     """
@@ -53,14 +53,14 @@ class SeenAgent(Value):
     """The database's time when the agent was read."""
 
 
-def read_seen_agents(
+def read_agents_with_groups(
     connection: Connection,
     settle_seconds: float,
     *,
     environment: str | None = None,
     group_number: int | None = None,
     loads: bool = False,
-) -> list[SeenAgent]:
+) -> list[AgentWithGroup]:
     """Return all agents, or the agents of an environment or of one of its device groups; sorted by id. One
     statement.
 
@@ -70,10 +70,10 @@ def read_seen_agents(
     wanted = {"b_environment": environment, "b_group": group_number}
     given = {name: value for name, value in wanted.items() if value is not None}
     rows = connection.execute(_agents_query(loads, frozenset(given)), given)
-    return [_seen_agent_from_row(row, settle_seconds) for row in rows]
+    return [_agent_with_group_from_row(row, settle_seconds) for row in rows]
 
 
-def snapshots_by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
+def snapshots_by_group(agents: Iterable[AgentWithGroup]) -> dict[tuple[str, int], list[AgentSnapshot]]:
     """Return {(environment, group number): snapshots of the group's agents, in the order of ``agents``};
     groups without agents are missing.
     """
@@ -83,7 +83,7 @@ def snapshots_by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], lis
     return found
 
 
-def time_of_read(connection: Connection, agents: Sequence[SeenAgent]) -> float:
+def time_of_read(connection: Connection, agents: Sequence[AgentWithGroup]) -> float:
     """Return the database's time, in seconds since the epoch, when the agents were read; without agents, one
     statement reads the time.
     """
@@ -92,7 +92,7 @@ def time_of_read(connection: Connection, agents: Sequence[SeenAgent]) -> float:
 
 @cache  # building a statement costs more than running it
 def _agents_query(loads: bool, given: frozenset[str]) -> Select[Any]:
-    """Return the statement of :func:`read_seen_agents`. ``given``: names of the parameters by which agents are
+    """Return the statement of :func:`read_agents_with_groups`. ``given``: names of the parameters by which agents are
     selected.
     """
     # Two scalar subqueries and no join: each reads one index, and agents without shards still have a row.
@@ -109,8 +109,8 @@ def _count_shards_referring(column: ColumnElement[Any]) -> ScalarSelect[int]:
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
-def _seen_agent_from_row(row: Any, settle_seconds: float) -> SeenAgent:
-    return SeenAgent(
+def _agent_with_group_from_row(row: Any, settle_seconds: float) -> AgentWithGroup:
+    return AgentWithGroup(
         view=agent_snapshot(
             row, settle_seconds=settle_seconds, acting_shards=row.acting_shards, home_shards=row.home_shards
         ),

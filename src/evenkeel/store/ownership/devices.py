@@ -44,7 +44,7 @@ def check_registered_devices(connection: Connection, call: Register) -> None:
         )
     )
     for row in others.all():
-        common = _shared_device(call, _endpoints.decode(row.endpoints), _identities.decode(row.identities))
+        common = _shared_device_text(call, _endpoints.decode(row.endpoints), _identities.decode(row.identities))
         if not common:
             continue
         if _is_group_in_use(connection, call.environment, row.number):
@@ -70,7 +70,7 @@ def _check_no_device_twice(call: Register) -> None:
         seen[identity] = endpoint
 
 
-def _shared_device(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
+def _shared_device_text(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
     """Return the endpoint or identity that the registering agent's devices share with the given devices
     (human-readable); empty if there is none.
 

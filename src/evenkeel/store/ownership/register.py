@@ -65,7 +65,7 @@ def open_session(connection: Connection, call: Register, ttl_seconds: float) -> 
     _check_sealing_key(call)
     _check_environment(connection, call)
     # These checks come after the environment's row was written, which serializes registrations.
-    group = _check_group(connection, call)
+    group = _read_and_check_group(connection, call)
     check_registered_devices(connection, call)
     claims = _rows_of_same_agent(connection, call)
     _check_duplicates(call, claims)
@@ -116,7 +116,7 @@ def _check_environment(connection: Connection, call: Register) -> None:
         )
 
 
-def _check_group(connection: Connection, call: Register) -> Any:
+def _read_and_check_group(connection: Connection, call: Register) -> Any:
     """Check the agent's settings against those of its device group, which bind the agent while another agent
     is live; end the sessions of silent agents if the settings differ. Return the group's row; None if
     there is none yet. Raises :class:`CallRefused` for a setting that differs.

@@ -88,12 +88,16 @@ def build_opened_sessions(
 
 
 def renew_sessions(
-    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, *, skips_locked: bool = False
+    connection: Connection,
+    arrived: Sequence[ArrivedKeepalive],
+    ttl_seconds: float,
+    *,
+    supports_skip_locked: bool = False,
 ) -> list[OpenedSession | None]:
     """Renew sessions for ``ttl_seconds``, and return their states in the order of ``arrived``; None for a
     session that was ended or replaced. Several keepalives of one session renew it once.
 
-    ``skips_locked``: on PostgreSQL all renewals are one statement, and a session whose row is locked is None,
+    ``supports_skip_locked``: on PostgreSQL all renewals are one statement, and a session whose row is locked is None,
     too. An expired session becomes live again, and has to settle again; but a session whose process was gone,
     and that was ended after its keepalive arrived, stays ended.
     """
@@ -104,7 +108,7 @@ def renew_sessions(
         if key not in newest or seen_keepalives(each.call.seen) >= seen_keepalives(newest[key].call.seen):
             newest[key] = each
     rows = _renew_rows(
-        connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds, skips_locked
+        connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds, supports_skip_locked
     )
     found = [RenewedSession(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
     answers = dict(zip(rows, build_opened_sessions(connection, found, ttl_seconds), strict=True))
@@ -112,11 +116,11 @@ def renew_sessions(
 
 
 def _renew_rows(
-    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, skips_locked: bool
+    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, supports_skip_locked: bool
 ) -> dict[tuple[str, str], Any]:
     calls = [each.call for each in arrived]
     # One array for each column, so that the text of the statement is the same for any number of agents.
-    if skips_locked and connection.dialect.name == "postgresql":
+    if supports_skip_locked and connection.dialect.name == "postgresql":
         parameters = {
             "b_ids": [call.agent_id for call in calls],
             "b_sessions": [call.session_id for call in calls],

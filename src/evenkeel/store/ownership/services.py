@@ -40,7 +40,7 @@ from evenkeel.store.networks.attaching import read_attachments, read_known_subne
 from evenkeel.store.networks.common import add_common_networks
 from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.facts import read_hosts
-from evenkeel.store.networks.places import ShardPlace, place_from_row, places_query
+from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -65,7 +65,7 @@ class DefinitionsPage(NamedTuple):
     """
 
     page: ServiceDefinitions
-    place: ShardPlace
+    place: ShardLocation
     unallocated: dict[LoadBalancerId, SubnetsInUse]
     """{load balancer id: subnets in which devices need a route domain or addresses first}; these are not in the
     page.
@@ -85,7 +85,7 @@ class StandbyMoves(NamedTuple):
     for the VIP.
     """
 
-    def mark_definition(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
+    def definition_for_agent(self, service: ServiceDefinition, shard_id: ShardId) -> ServiceDefinition:
         """Return the definition as the shard's agent gets it: marked as standby, deleted or rejected if the
         load balancer moves, else unchanged.
         """
@@ -146,7 +146,7 @@ def read_services(
 
 def check_shard_owner(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
-) -> ShardPlace:
+) -> ShardLocation:
     """Return the shard with its network layout. Raises :class:`SessionLost` unless the agent owns it at that epoch, in
     that session.
     """
@@ -155,13 +155,13 @@ def check_shard_owner(
     if row is None:
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
     *columns, silent = row
-    return place_from_row(columns)._replace(has_silent=bool(silent))
+    return shard_location_from_row(columns)._replace(has_silent=bool(silent))
 
 
-def _select_owned_place() -> Select[Any]:
+def _owned_shard_location_query() -> Select[Any]:
     agent_id: Any = bindparam("b_agent", type_=String())
     session_id: Any = bindparam("b_session", type_=String())
-    with_silent = places_query().add_columns(has_silent_load_balancers(_shard.c.id).label("silent"))
+    with_silent = shard_locations_query().add_columns(has_silent_load_balancers(_shard.c.id).label("silent"))
     return with_silent.where(
         _shard.c.id == bindparam("b_shard"),
         _shard.c.acting_agent_id == agent_id,
@@ -170,7 +170,7 @@ def _select_owned_place() -> Select[Any]:
     )
 
 
-_READ_OWNED_SHARD = _select_owned_place()
+_READ_OWNED_SHARD = _owned_shard_location_query()
 
 
 def _load_balancer_ids_after(
@@ -202,7 +202,7 @@ _IDS_ON_SHARD = select(_root.c.id).where(
 
 def _definitions_page(
     connection: Connection,
-    place: ShardPlace,
+    place: ShardLocation,
     ids: Sequence[LoadBalancerId],
     size: int,
     missing: tuple[LoadBalancerId, ...],
@@ -223,12 +223,12 @@ def _definitions_page(
         connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)]
     )
     services = {
-        LoadBalancerId(id_): standby_moves.mark_definition(
+        LoadBalancerId(id_): standby_moves.definition_for_agent(
             service_definition_of_tree(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
         )
         for id_, tree in trees.items()
     }
-    lacks = _MissingParts({}, NetworkRequestsNeeded(), frozenset())
+    lacks = _MissingServiceInputs({}, NetworkRequestsNeeded(), frozenset())
     if place.layout.adjacent:
         # A deleted one needs no networks: they may be gone, and its removal must not wait for them.
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
@@ -242,7 +242,7 @@ def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadB
     return {row.load_balancer_id: move_of(row) for row in rows}
 
 
-class _MissingParts(NamedTuple):
+class _MissingServiceInputs(NamedTuple):
     """Missing parts without which some load balancers cannot be served, as in the fields of the same names of
     :class:`DefinitionsPage`.
     """
@@ -254,11 +254,11 @@ class _MissingParts(NamedTuple):
 
 def _add_networks(
     connection: Connection,
-    place: ShardPlace,
+    place: ShardLocation,
     services: dict[LoadBalancerId, ServiceDefinition],
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
-) -> _MissingParts:
+) -> _MissingServiceInputs:
     """Add networks to the definitions in ``services``, or the reason why devices cannot be attached;
     definitions that lack an allocation are removed from ``services``. Return the missing allocations, and
     the facts needed from the network service.
@@ -300,7 +300,7 @@ def _add_networks(
                 unallocated[id_] = each
                 # Left out of this page: the caller allocates in a write transaction, and reads the page again.
                 del services[id_]
-    return _MissingParts(unallocated, needs, frozenset(awaited))
+    return _MissingServiceInputs(unallocated, needs, frozenset(awaited))
 
 
 def _certificates_by_load_balancer(

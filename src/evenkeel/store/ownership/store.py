@@ -72,11 +72,11 @@ class SqlOwnership:
     async def renew_sessions(
         self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float
     ) -> list[SessionState | None]:
-        if not self._db.skips_locked:
+        if not self._db.supports_skip_locked:
             return [None] * len(arrived)
         # a renewal that is repeated, or committed though its answer is lost, only lengthens a session
         renewed = await self._db.autocommit(
-            lambda connection: renew_sessions(connection, arrived, ttl_seconds, skips_locked=True)
+            lambda connection: renew_sessions(connection, arrived, ttl_seconds, supports_skip_locked=True)
         )
         return await self._keepalive_answers(arrived, renewed)
 

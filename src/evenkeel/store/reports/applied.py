@@ -42,7 +42,7 @@ from evenkeel.core.status.lifecycle import LifecycleEvent, lifecycle_event
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun, execute_runs
+from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementWithRows, execute_statements_with_rows
 from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.moves.advance import advance_reported_moves, find_moving_load_balancers
@@ -173,7 +173,7 @@ def record_applied(
     for each in sorted(taken.values(), key=lambda each: each.report.shard_id):
         if each.shard.moving and each.report.outcomes:
             _advance_moves(connection, each, deadline_seconds)
-    repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
+    repaired = [row for each in taken.values() if each.report.repaired for row in _repair_events(connection, each)]
     record_events(connection, repaired)
     return [answers[at] if at in answers else taken[at].to_recorded() for at in range(len(sent))]
 
@@ -308,7 +308,7 @@ def _reported_shards_query() -> Select[Any]:
 _SHARDS = _reported_shards_query()
 
 
-def _repaired_events(connection: Connection, taken: _AcceptedReport) -> list[EventRow]:
+def _repair_events(connection: Connection, taken: _AcceptedReport) -> list[EventRow]:
     report, environment = taken.report, taken.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
@@ -443,15 +443,15 @@ def write_status_changes(
     # One query that saves up to 24 statements: most reports confirm a change of few children.
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     roots = (
-        StatementRun(_REMOVE_ROOT, [{"id": id_} for id_ in removed]),
-        StatementRun(_CHANGE_ROOT, [_changed_columns(each.now) for each in kept]),
+        StatementWithRows(_REMOVE_ROOT, [{"id": id_} for id_ in removed]),
+        StatementWithRows(_CHANGE_ROOT, [_changed_columns(each.now) for each in kept]),
         outcomes_statement(zip(changes, applied_by, strict=True) if applied_by else ()),
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
     settling = [
-        StatementRun(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
+        StatementWithRows(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
         *(
-            StatementRun(statement, rows if (table.name, deleted) in unconfirmed else ())
+            StatementWithRows(statement, rows if (table.name, deleted) in unconfirmed else ())
             for table in CHILD_TABLES
             for statement, rows, deleted in (
                 (_CONFIRM_CHILDREN[table.name, carries_traffic], confirmed, False),
@@ -462,11 +462,11 @@ def write_status_changes(
     ]
     touched = {name for name, _ in unconfirmed}
     failing = [
-        StatementRun(_FAIL_CHILDREN[name], failed if name in touched else ())
+        StatementWithRows(_FAIL_CHILDREN[name], failed if name in touched else ())
         for name in (table.name for table in CHILD_TABLES)
     ]
-    execute_runs(connection, (*roots, *settling))
-    execute_runs(connection, failing)  # after it: the same rows may be confirmed in part
+    execute_statements_with_rows(connection, (*roots, *settling))
+    execute_statements_with_rows(connection, failing)  # after it: the same rows may be confirmed in part
     return bool(settled) and (schema.member.name, True) in unconfirmed
 
 
@@ -616,7 +616,7 @@ def _confirm_held_statement(table: Table, given: BindParameter) -> Update:
     )
 
 
-def _unwatch_members_statement(given: BindParameter) -> Update:
+def _reset_unmonitored_members_statement(given: BindParameter) -> Update:
     """Return an UPDATE to NO_MONITOR of members of pools whose monitor is removed, for devices that observe
     nothing, like Octavia's no-op provider.
     """
@@ -661,7 +661,9 @@ _CONFIRM_HELD = {
     )
     for table in CHILD_TABLES
 }
-_UNWATCH_MEMBERS = RowsStatement(schema.member.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, _unwatch_members_statement)
+_UNWATCH_MEMBERS = RowsStatement(
+    schema.member.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, _reset_unmonitored_members_statement
+)
 _REMOVE_CHILDREN = {
     table.name: RowsStatement(
         table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_remove_children_statement, table)

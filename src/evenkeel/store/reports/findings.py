@@ -102,7 +102,7 @@ def record_findings(connection: Connection, report: ReportStatus) -> tuple[Reche
         events += _mark_present(connection, group, ids)
     if report.renewed:
         titles = read_device_titles(connection, group.environment, group.group_number)
-        events += _renewed_events(group, [titles.get(name, name) for name in report.renewed])
+        events += _renewed_device_events(group, [titles.get(name, name) for name in report.renewed])
     if report.renewed or report.renewed_before:
         # Every agent caches what its shards have on the devices, so a renewed device concerns them all.
         looks += _rechecks_by_all_agents(connection, group)
@@ -221,7 +221,7 @@ def _finding_events(group: Any, rows: Sequence[Any], kind: str, finding_text: st
     return found
 
 
-def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
+def _renewed_device_events(group: Any, names: Sequence[str]) -> list[EventRow]:
     place = f"{group.environment}/{group.group_number}"
     text = "may have lost its configuration; everything on it is checked"
     return [

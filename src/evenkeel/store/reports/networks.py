@@ -46,8 +46,8 @@ def record_network_outcomes(connection: Connection, report: ReportApplied) -> tu
     reasons: dict[str, tuple[int, str]] = {
         one.load_balancer_id: (one.revision, one.error) for one in tried if one.error
     }
-    news = common.note_confirmed_revisions(connection, report.shard_id, applied)
-    news |= common.note_refused_revisions(connection, report.shard_id, reasons)
+    news = common.record_confirmed_network_revisions(connection, report.shard_id, applied)
+    news |= common.record_refused_network_revisions(connection, report.shard_id, reasons)
     here = _shard.c.environment == shard.environment, _shard.c.group_number == shard.group_number
     waiting: list[str] = []
     for network_id in sorted(news):

@@ -12,7 +12,7 @@ from evenkeel.core.control.scheduling import DueSchedulingWork
 from evenkeel.core.placement import CandidateAgents, GroupSnapshot, candidate_agents
 from evenkeel.core.placement.reach import group_reachability
 from evenkeel.store.engine.in_list import is_in_bound_list
-from evenkeel.store.ownership.agent_views import read_seen_agents, time_of_read
+from evenkeel.store.ownership.agent_views import read_agents_with_groups, time_of_read
 from evenkeel.store.ownership.sql import is_handover_overdue
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import GroupRules, read_group_rules
@@ -31,7 +31,7 @@ def read_due_work(
     ``settle_seconds``: seconds that an agent must be up before it gets its shards back. ``homes``: also
     groups with shards to hand back to their home, by a scan of all shards.
     """
-    agents = read_seen_agents(connection, settle_seconds)
+    agents = read_agents_with_groups(connection, settle_seconds)
     now = time_of_read(connection, agents)
     if not agents:
         return DueSchedulingWork(now_seconds=now)

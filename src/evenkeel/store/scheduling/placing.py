@@ -88,10 +88,10 @@ def place_on_shard(
     if there.host is None:
         return None
     owner = owner_from_row(shard, there.host)
-    return Placement(owner=owner, created=_created_shard(shard, there) if made else None)
+    return Placement(owner=owner, created=_build_created_shard(shard, there) if made else None)
 
 
-def _created_shard(shard: "NewShardRow", there: Any) -> CreatedShard | None:
+def _build_created_shard(shard: "NewShardRow", there: Any) -> CreatedShard | None:
     """Return what the owner has to know of its new shard; None if it has no session. ``there``: the row of
     ``_READ_PLACED``.
     """
@@ -106,7 +106,7 @@ def _created_shard(shard: "NewShardRow", there: Any) -> CreatedShard | None:
     )
 
 
-def join_shard(
+def assign_load_balancers_to_shard(
     connection: Connection,
     load_balancer_ids: Sequence[LoadBalancerId],
     environment: str,

@@ -17,7 +17,7 @@ from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.operating import STATUS_WHEN_OBSERVED_AGAIN, STATUS_WHEN_UNOBSERVED
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import json_text, split_into_batches
-from evenkeel.store.ownership.agent_views import read_seen_agents
+from evenkeel.store.ownership.agent_views import read_agents_with_groups
 from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_by_group
 from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live, owner_from_row
 from evenkeel.store.records import schema
@@ -40,7 +40,7 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     if row is None:
         return None
     known = reach_from_row(row)
-    agents = read_seen_agents(connection, 0.0, environment=environment, group_number=number)
+    agents = read_agents_with_groups(connection, 0.0, environment=environment, group_number=number)
     # Without agents there is no row to read the time from, and nothing can be recent.
     now = agents[0].read_at if agents else float("inf")
     found = group_reachability(known, [agent.view for agent in agents], now)

@@ -10,7 +10,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import GroupSnapshot
 from evenkeel.core.placement.reach import Reachability, ReachabilityKind
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
-from evenkeel.store.ownership.agent_views import SeenAgent, name_list_decoder, snapshots_by_group
+from evenkeel.store.ownership.agent_views import AgentWithGroup, name_list_decoder, snapshots_by_group
 from evenkeel.store.records import schema
 
 _group = schema.device_group
@@ -47,7 +47,7 @@ _READ_RULES = select(
 
 
 def read_group_rules(
-    connection: Connection, agents: Iterable[SeenAgent], environment: str | None = None
+    connection: Connection, agents: Iterable[AgentWithGroup], environment: str | None = None
 ) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
     """Return {(environment, group number): rules} with the groups' ``agents``, and {environment: circuit
     breaker}. ``environment``: only of this one; None: of all. One statement.

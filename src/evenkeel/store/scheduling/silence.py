@@ -12,7 +12,7 @@ from evenkeel.core.kit.circuit_breaker import AgentHeartbeat, BreakerState, brea
 from evenkeel.core.kit.names import name_and_id
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.ownership.agent_views import SeenAgent, read_seen_agents, time_of_read
+from evenkeel.store.ownership.agent_views import AgentWithGroup, read_agents_with_groups, time_of_read
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.rules import read_group_rules
@@ -42,7 +42,7 @@ _SESSIONS = (
 
 def has_unrecorded_silence(
     connection: Connection,
-    agents: Sequence[SeenAgent],
+    agents: Sequence[AgentWithGroup],
     breakers: dict[str, BreakerState],
     window_seconds: float,
     *,
@@ -58,13 +58,13 @@ def has_unrecorded_silence(
     return homes and bool(_agents_back_home(connection, agents))
 
 
-def _is_unrecorded_change(agent: SeenAgent) -> bool:
+def _is_unrecorded_change(agent: AgentWithGroup) -> bool:
     """Whether the agent fell silent or came back, and that is not recorded yet."""
     return agent.view.registered and agent.view.live == (agent.silent_since is not None)
 
 
 def _breaker_changes(
-    agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
+    agents: Sequence[AgentWithGroup], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
     """Return {environment: reason why its circuit breaker opens, empty if it closes}, where a breaker changes."""
     changes: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _breaker_changes(
     return changes
 
 
-def _agent_heartbeats(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
+def _agent_heartbeats(agents: Sequence[AgentWithGroup], now: float, window_seconds: float) -> list[AgentHeartbeat]:
     # An agent that an operator has declared dead is expected to be silent.
     counted = [agent for agent in agents if not agent.view.forced_down]
     somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)
@@ -87,18 +87,18 @@ def _agent_heartbeats(agents: Sequence[SeenAgent], now: float, window_seconds: f
     ]
 
 
-def _fell_silent_lately(agent: SeenAgent, now: float, window_seconds: float) -> bool:
+def _fell_silent_lately(agent: AgentWithGroup, now: float, window_seconds: float) -> bool:
     return not agent.view.live and abs(now - agent.view.live_until) < window_seconds
 
 
-def _silent_since(agent: SeenAgent, now: float, others_silent: bool) -> float | None:
+def _silent_since(agent: AgentWithGroup, now: float, others_silent: bool) -> float | None:
     if not agent.view.live:
         return agent.silent_since if agent.silent_since is not None else min(agent.view.live_until, now)
     faltering = agent.view.live_until - now < FALTERING_SHARE_OF_TTL * agent.ttl_seconds
     return now if faltering and others_silent else None
 
 
-def _agents_back_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
+def _agents_back_home(connection: Connection, agents: Sequence[AgentWithGroup]) -> list[str]:
     """Return the ids of agents whose shards are all home again after an operator requested their return."""
     asked = [agent.view.id for agent in agents if agent.view.failback_asked]
     if not asked:
@@ -117,7 +117,7 @@ def record_silence(connection: Connection, breaker_window_seconds: float) -> Non
     clear requests to hand shards back that are fulfilled. ``breaker_window_seconds``: time in which silent
     agents count for the breaker.
     """
-    agents = read_seen_agents(connection, 0.0)
+    agents = read_agents_with_groups(connection, 0.0)
     now = time_of_read(connection, agents)
     _, breakers = read_group_rules(connection, agents)
     for name, reason in _breaker_changes(agents, breakers, now, breaker_window_seconds).items():
@@ -129,7 +129,7 @@ def record_silence(connection: Connection, breaker_window_seconds: float) -> Non
         connection.execute(update(_agent).where(_agent.c.id == agent_id).values(failback_asked=False))
 
 
-def _record_silence_change(connection: Connection, agent: SeenAgent) -> None:
+def _record_silence_change(connection: Connection, agent: AgentWithGroup) -> None:
     back = agent.view.live
     news = (
         and_(_agent.c.silent_since.is_not(None), is_live())
@@ -154,7 +154,7 @@ def _record_silence_change(connection: Connection, agent: SeenAgent) -> None:
         )
 
 
-def _silence_reason(connection: Connection, agent: SeenAgent) -> str:
+def _silence_reason(connection: Connection, agent: AgentWithGroup) -> str:
     ttl = connection.scalar(select(_agent.c.session_ttl_seconds).where(_agent.c.id == agent.view.id))
     return "sent no keepalive in time; its session expired" if ttl else "is silent: its session was ended"
 

@@ -21,7 +21,7 @@ from evenkeel.core.placement import (
 )
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.ownership.agent_views import read_seen_agents, snapshots_by_group
+from evenkeel.store.ownership.agent_views import read_agents_with_groups, snapshots_by_group
 from evenkeel.store.ownership.capacity import decode_group_capacity
 from evenkeel.store.ownership.sql import (
     acting_agent_ids_query,
@@ -83,7 +83,7 @@ def _unplaced_query(limit: int) -> Select[Any]:
     )
 
 
-def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
+def store_unplaced_reason(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
     """Store the reason why load balancers are not placed, unless they were placed meanwhile."""
     waits = and_(_root.c.shard_id.is_(None), _root.c.status_reason != reason)
     ids: Iterable[str] = set(load_balancer_ids)
@@ -101,7 +101,7 @@ def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBal
 # -- groups and agents
 
 
-def read_group_views(
+def read_placement_groups(
     connection: Connection,
     environment: str,
     project_id: ProjectId,
@@ -127,7 +127,9 @@ def read_group_views(
     ]
     # the tenant stays there, so the load does not matter
     stays = any(group.keeps_tenant for group in groups)
-    agents = snapshots_by_group(read_seen_agents(connection, settle_seconds, environment=environment, loads=not stays))
+    agents = snapshots_by_group(
+        read_agents_with_groups(connection, settle_seconds, environment=environment, loads=not stays)
+    )
     return tuple(replace(group, agents=tuple(agents.get((environment, group.number), ()))) for group in groups)
 
 
@@ -163,7 +165,7 @@ def read_group_snapshot(
     """Return the snapshot of one device group: its settings, its agents, and at most
     :data:`MAX_SHARDS_PER_SNAPSHOT` shards that need a decision; empty if there is no such group.
     """
-    agents = read_seen_agents(
+    agents = read_agents_with_groups(
         connection, settle_seconds, environment=environment, group_number=group_number, loads=True
     )
     rules, _ = read_group_rules(connection, agents, environment)
@@ -216,7 +218,7 @@ def read_skewed_groups(connection: Connection, settle_seconds: float) -> tuple[G
     """Return the groups whose agents are home to very different numbers of shards. Two statements, and two more for
     each such group.
     """
-    rules, _ = read_group_rules(connection, read_seen_agents(connection, settle_seconds, loads=True))
+    rules, _ = read_group_rules(connection, read_agents_with_groups(connection, settle_seconds, loads=True))
     found = []
     for each in rules.values():
         skewed = skewed_homes(each.group)

@@ -49,11 +49,13 @@ class SqlScheduling:
 
     unplaced = read_operation(snapshots.read_unplaced_load_balancers)
 
-    async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
+    async def store_unplaced_reason(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         if load_balancer_ids:
-            await self._db.write(lambda connection: snapshots.explain_unplaced(connection, load_balancer_ids, reason))
+            await self._db.write(
+                lambda connection: snapshots.store_unplaced_reason(connection, load_balancer_ids, reason)
+            )
 
-    groups = read_operation(snapshots.read_group_views)
+    groups = read_operation(snapshots.read_placement_groups)
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         def look(connection: Connection) -> GroupSnapshot:
@@ -98,7 +100,7 @@ class SqlScheduling:
     ) -> PlacedLoadBalancers:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(
-            lambda connection: placing.join_shard(
+            lambda connection: placing.assign_load_balancers_to_shard(
                 connection, load_balancer_ids, environment, project_id, shard, deadline_seconds
             )
         )

@@ -23,7 +23,7 @@ TURNS = 4096
 _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
 
 
-def read_chained(connection: Connection, query: ChainQuery) -> ChainedAddresses:
+def read_chained_addresses(connection: Connection, query: ChainQuery) -> ChainedAddresses:
     """Return the query's addresses, sorted, that would chain load balancers: members that are VIPs of others,
     and VIPs that are members of others. At most two queries.
     """
@@ -33,7 +33,7 @@ def read_chained(connection: Connection, query: ChainQuery) -> ChainedAddresses:
     )
 
 
-def with_chain_check(query: ChainQuery | None, op: Op[T]) -> Op[T]:
+def operation_with_chain_check(query: ChainQuery | None, op: Op[T]) -> Op[T]:
     """Return an operation that checks the addresses and then runs ``op``, in one transaction; without a
     query, ``op`` itself. The operation raises :class:`Unsupported` if an address would chain load
     balancers.
@@ -45,14 +45,14 @@ def with_chain_check(query: ChainQuery | None, op: Op[T]) -> Op[T]:
         return op
 
     def checked(connection: Connection) -> T:
-        _lock_rows_of_addresses(connection, query)
-        raise_first_problem(query.environment, read_chained(connection, query).problems())
+        _lock_address_rows(connection, query)
+        raise_first_problem(query.environment, read_chained_addresses(connection, query).problems())
         return op(connection)
 
     return checked
 
 
-def _lock_rows_of_addresses(connection: Connection, query: ChainQuery) -> None:
+def _lock_address_rows(connection: Connection, query: ChainQuery) -> None:
     """Lock a row for each address, so that other transactions with the address wait. On SQLite there is only one
     writing transaction at a time.
     """
@@ -107,7 +107,7 @@ def _vips_statement(is_new: bool) -> Select[Any]:
         .where(
             is_in_bound_list(_vip.c.address, "b_addresses"),
             _root.c.vip_leaving_revision.is_(None),
-            _may_be_reached(_vip.c.subnet_id, is_new),
+            _may_share_devices(_vip.c.subnet_id, is_new),
         )
     )
 
@@ -122,7 +122,7 @@ def _members_statement(is_new: bool) -> Select[Any]:
         .where(
             is_in_bound_list(_member.c.address, "b_addresses"),
             _member.c.deleted == false(),
-            _may_be_reached(_member.c.subnet_id, is_new),
+            _may_share_devices(_member.c.subnet_id, is_new),
         )
     )
 
@@ -130,7 +130,7 @@ def _members_statement(is_new: bool) -> Select[Any]:
 _is_own_project = _root.c.project_id == bindparam("b_project_id")
 
 
-def _may_be_reached(subnet: Column[Any], is_new: bool) -> ColumnElement[bool]:
+def _may_share_devices(subnet: Column[Any], is_new: bool) -> ColumnElement[bool]:
     """Return the SQL condition that devices of the query's load balancer may serve the other one in the same
     network.
     """

@@ -39,7 +39,7 @@ from evenkeel.store.writing.revision_lock import (
     pending_status,
     read_target_row,
 )
-from evenkeel.store.writing.steps import as_pending_create
+from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 InPool = TypeVar("InPool", Member, HealthMonitor)
@@ -68,24 +68,28 @@ def add_listener(
     for policy_id, count in Counter(rule.l7policy_id for rule in l7rules).items():
         check_rule_count(policy_id, count)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         check_has_vip(locked)
         # Under the lock, so that no pool is deleted between this check and the insert.
         _check_target_pools(connection, row, l7policies, new_pools, locked)
         parts = [part for new in new_pools for part in new.parts]
         writes.check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
-        listener = replace(as_pending_create(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
+        listener = replace(
+            with_pending_create_status(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies)
+        )
         insert_rows(connection, schema.listener, [row_of(listener)])
-        insert_rows(connection, schema.l7policy, [row_of(as_pending_create(policy, locked)) for policy in l7policies])
-        insert_rows(connection, schema.l7rule, [row_of(as_pending_create(rule, locked)) for rule in l7rules])
+        insert_rows(
+            connection, schema.l7policy, [row_of(with_pending_create_status(policy, locked)) for policy in l7policies]
+        )
+        insert_rows(connection, schema.l7rule, [row_of(with_pending_create_status(rule, locked)) for rule in l7rules])
         made = insert_pools(connection, [linked_default_pool(new, row) for new in new_pools], locked)
         add_certificate_uses(
             connection, writes.options, locked, (listener, *(new.pool for new in new_pools)), certificates
         )
         return build_change(connection, locked.row, (listener, *made))
 
-    return op
+    return run_transaction
 
 
 def add_pool(
@@ -112,7 +116,7 @@ def add_pool(
         else WriteTarget(LISTENER, listener_id, project_id)
     )
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         writes.check_quota(connection, locked, row, *members, *(() if monitor is None else (monitor,)))
         if listener_id is not None:
@@ -126,7 +130,7 @@ def add_pool(
         add_certificate_uses(connection, writes.options, locked, (new.pool,), certificates)
         return build_change(connection, locked.row, made)
 
-    return op
+    return run_transaction
 
 
 def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: ProjectId | None) -> Op[Change]:
@@ -156,7 +160,7 @@ def _add_to_pool(
     locked = writes.lock(connection, WriteTarget(POOL, pool_id, project_id))
     mark_pool_pending(connection, pool_id, locked)
     writes.check_quota(connection, locked, *rows)
-    stored = tuple(as_pending_create(row, locked) for row in rows)
+    stored = tuple(with_pending_create_status(row, locked) for row in rows)
     insert_rows(connection, kind.table, [row_of(row) for row in stored])
     return build_change(connection, locked.row, stored)
 
@@ -172,15 +176,19 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
     """Store new pools with their members and monitors, one statement for each table with rows; return them as
     stored: pools, members, monitors.
     """
-    members = [as_pending_create(replace(row, pool_id=new.pool.id), locked) for new in new_pools for row in new.members]
+    members = [
+        with_pending_create_status(replace(row, pool_id=new.pool.id), locked)
+        for new in new_pools
+        for row in new.members
+    ]
     monitors = [
-        as_pending_create(replace(new.monitor, pool_id=new.pool.id), locked)
+        with_pending_create_status(replace(new.monitor, pool_id=new.pool.id), locked)
         for new in new_pools
         if new.monitor is not None
     ]
     pools = [
         replace(
-            as_pending_create(new.pool, locked),
+            with_pending_create_status(new.pool, locked),
             member_ids=tuple(row.id for row in new.members),
             health_monitor_id=None if new.monitor is None else new.monitor.id,
         )

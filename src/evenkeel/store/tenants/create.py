@@ -23,7 +23,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import TableRows, insert_into_tables
 from evenkeel.store.engine.variants import join_values
-from evenkeel.store.networks.claims import hold_claim, store_borrowed_port, store_taken_over_claim
+from evenkeel.store.networks.claims import set_claim_holder, store_adopted_port_claim, store_tenant_port_claim
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import (
     PROJECT_ID,
@@ -43,7 +43,7 @@ from evenkeel.store.writing.quota_check import check_quota, count_new_objects, h
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 from evenkeel.store.writing.revisions import first_revision_rows
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
-from evenkeel.store.writing.steps import as_pending_create
+from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tags import tag_rows
 
 _root = schema.load_balancer
@@ -154,11 +154,11 @@ def _hold_port_claim(connection: Connection, root: LoadBalancer, plan: VipPlan) 
     port has begun.
     """
     if plan.claim is not None and plan.claim.borrowed:
-        store_borrowed_port(connection, plan.claim)
+        store_tenant_port_claim(connection, plan.claim)
     elif plan.claim is not None and plan.takes_over:
-        store_taken_over_claim(connection, plan.claim, table=schema.vip_claim)
+        store_adopted_port_claim(connection, plan.claim, table=schema.vip_claim)
     elif plan.claim is not None:
-        hold_claim(connection, plan.claim, plan.port_id)
+        set_claim_holder(connection, plan.claim, plan.port_id)
     binding = plan.claim is not None and root.shard_id is not None and not root.held
     if not binding and not plan.tell_network:
         return False
@@ -248,12 +248,16 @@ def _tree_as_stored(
     made = LockedLoadBalancer(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,
-        listeners=tuple(_listeners_with_policies([as_pending_create(row, made) for row in tree.listeners], tree)),
-        pools=tuple(_pools_with_child_ids([as_pending_create(row, made) for row in tree.pools], tree)),
-        members=tuple(as_pending_create(row, made) for row in tree.members),
-        health_monitors=tuple(as_pending_create(row, made) for row in tree.health_monitors),
-        l7policies=tuple(_policies_with_rules([as_pending_create(row, made) for row in tree.l7policies], tree)),
-        l7rules=tuple(as_pending_create(row, made) for row in tree.l7rules),
+        listeners=tuple(
+            _listeners_with_policies([with_pending_create_status(row, made) for row in tree.listeners], tree)
+        ),
+        pools=tuple(_pools_with_child_ids([with_pending_create_status(row, made) for row in tree.pools], tree)),
+        members=tuple(with_pending_create_status(row, made) for row in tree.members),
+        health_monitors=tuple(with_pending_create_status(row, made) for row in tree.health_monitors),
+        l7policies=tuple(
+            _policies_with_rules([with_pending_create_status(row, made) for row in tree.l7policies], tree)
+        ),
+        l7rules=tuple(with_pending_create_status(row, made) for row in tree.l7rules),
     )
 
 

@@ -25,7 +25,7 @@ from evenkeel.store.writing.revision_lock import (
     mark_listener_pending,
     mark_policy_pending,
 )
-from evenkeel.store.writing.steps import as_pending_create
+from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _rules = schema.l7rule
@@ -53,7 +53,7 @@ def add_l7policy(
     for new in new_pools:
         check_distinct_members(new.members)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         mark_listener_pending(connection, row.listener_id, locked)
         writes.check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
@@ -67,7 +67,7 @@ def add_l7policy(
         insert_rows(connection, _rules, [row_of(rule) for rule in stored])
         return build_change(connection, locked.row, (policy, *stored, *made))
 
-    return op
+    return run_transaction
 
 
 def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | None) -> Op[Change]:
@@ -77,16 +77,16 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
     """
     target = WriteTarget(L7POLICY, row.l7policy_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         mark_policy_pending(connection, L7POLICY, row.l7policy_id, locked)
         _check_rule_limit(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
-        rule = as_pending_create(row, locked)
+        rule = with_pending_create_status(row, locked)
         insert_rows(connection, _rules, [row_of(rule)])
         return build_change(connection, locked.row, (rule,))
 
-    return op
+    return run_transaction
 
 
 def _policy_as_stored(
@@ -95,10 +95,10 @@ def _policy_as_stored(
     """Return the L7 policy and its rules as they are first stored; later policies of the listener are moved
     up.
     """
-    stored = [as_pending_create(replace(rule, l7policy_id=row.id), locked) for rule in rules]
+    stored = [with_pending_create_status(replace(rule, l7policy_id=row.id), locked) for rule in rules]
     position = make_room_at_position(connection, row.listener_id, row.position)
     policy = replace(
-        as_pending_create(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored))
+        with_pending_create_status(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored))
     )
     return policy, stored
 

@@ -19,7 +19,7 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_and_read_child_ids
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
-from evenkeel.store.tenants.updates import change_references
+from evenkeel.store.tenants.updates import change_certificate_references
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.writing.acts import record_operator_action
 from evenkeel.store.writing.events import record_event
@@ -32,7 +32,7 @@ from evenkeel.store.writing.revision_lock import (
     build_change,
     read_target_row,
 )
-from evenkeel.store.writing.steps import CHILD_KINDS, check_changeable, mark_rows_deleted
+from evenkeel.store.writing.steps import CHILD_KINDS, check_changeable, mark_objects_deleted
 from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
@@ -61,10 +61,10 @@ def update_load_balancer(
     values = columns_of(changes)
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target, WriteKind.ITSELF, values=values)
         if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
-            raise _port_of_vip_error(locked)
+            raise _immutable_vip_port_error(locked)
         if "tags" in changes:
             replace_tags(connection, locked.id, changes["tags"])
         if tell_network:
@@ -74,7 +74,7 @@ def update_load_balancer(
         )
         return replace(change, tell_network=tell_network)
 
-    return op
+    return run_transaction
 
 
 def resize_load_balancer(
@@ -96,13 +96,13 @@ def resize_load_balancer(
     values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target, WriteKind.ITSELF, values=values)
         for changed in listeners:
-            change_references(connection, writes, locked, changed, certificates)
+            change_certificate_references(connection, writes, locked, changed, certificates)
         return build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
 
-    return op
+    return run_transaction
 
 
 def fail_over_load_balancer(
@@ -114,7 +114,7 @@ def fail_over_load_balancer(
     """
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target, WriteKind.LEAVING, mirrored_too=True)
         change = build_change(
             connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
@@ -128,7 +128,7 @@ def fail_over_load_balancer(
         )
         return change
 
-    return op
+    return run_transaction
 
 
 def delete_load_balancer(
@@ -143,7 +143,7 @@ def delete_load_balancer(
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         # The marks are set by the locking statement itself; a refusal below rolls them back.
         locked = writes.try_lock(connection, target, WriteKind.LEAVING, values=marks)
         if locked is None:
@@ -156,10 +156,10 @@ def delete_load_balancer(
             )
         return delete_locked_load_balancer(connection, locked, notifies=writes.options.notifications, children=cascade)
 
-    return op
+    return run_transaction
 
 
-def _port_of_vip_error(locked: LockedLoadBalancer) -> Conflict:
+def _immutable_vip_port_error(locked: LockedLoadBalancer) -> Conflict:
     names = " and ".join(sorted(PORT_ATTRIBUTES))
     return Conflict(
         f"{names} of Load Balancer {locked.id} cannot be changed: it was made for pool {locked.row.root_pool_id} of"
@@ -187,7 +187,7 @@ def delete_locked_load_balancer(
         return remove_unplaced_load_balancer(connection, locked, notifies=notifies)
     if children:
         for kind in CHILD_KINDS:
-            mark_rows_deleted(connection, kind, locked, kind.table.c.load_balancer_id == locked.id)
+            mark_objects_deleted(connection, kind, locked, kind.table.c.load_balancer_id == locked.id)
     return build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
 
 

@@ -18,7 +18,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.writing.conflicts import check_distinct_members
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer, WriteTarget, build_change, mark_pool_pending
-from evenkeel.store.writing.steps import as_pending_create, mark_rows_deleted
+from evenkeel.store.writing.steps import mark_objects_deleted, with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member
@@ -53,16 +53,16 @@ def replace_members(
     check_distinct_members(members)
     target = WriteTarget(POOL, pool_id, project_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         mark_pool_pending(connection, pool_id, locked)
         plan = plan_members(_live_members(connection, pool_id), members, locked, additive_only=additive_only)
         # the batch counts as a whole: removed members make room
-        writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
+        writes.check_quotas_and_limits(connection, locked, {"member": len(plan.added) - len(plan.removed)})
         _apply_plan(connection, plan, locked)
         return build_change(connection, locked.row, tuple(plan.result))
 
-    return op
+    return run_transaction
 
 
 def plan_members(
@@ -76,7 +76,9 @@ def plan_members(
     plan = MemberPlan([], [], [], [])
     for member in wanted:
         before = left.pop((member.address, member.protocol_port), None)
-        after = as_pending_create(member, locked) if before is None else _pending_member(before, member, locked)
+        after = (
+            with_pending_create_status(member, locked) if before is None else _pending_member(before, member, locked)
+        )
         plan.result.append(after)
         if before is None:
             plan.added.append(after)
@@ -114,7 +116,7 @@ def _apply_plan(connection: Connection, plan: MemberPlan, locked: LockedLoadBala
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:
-            mark_rows_deleted(connection, MEMBER, locked, is_in_list(_table.c.id, ids))
+            mark_objects_deleted(connection, MEMBER, locked, is_in_list(_table.c.id, ids))
         else:
             connection.execute(_table.delete().where(is_in_list(_table.c.id, ids)))
     if plan.changed:

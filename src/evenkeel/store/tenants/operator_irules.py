@@ -25,11 +25,11 @@ def keep_irules(writes: TenantWrites, call: KeepIrules) -> Op[tuple[Change, ...]
     :class:`SessionLost` unless the agent owns the shard.
     """
 
-    def op(connection: Connection) -> tuple[Change, ...]:
+    def run_transaction(connection: Connection) -> tuple[Change, ...]:
         check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
         return tuple(_store_irules(connection, writes, call, one.listener_id, one.irules) for one in call.listeners)
 
-    return op
+    return run_transaction
 
 
 def _store_irules(

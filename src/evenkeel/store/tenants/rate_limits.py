@@ -16,7 +16,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_of
 from evenkeel.store.writing.conflicts import too_many_rate_limit_policies_error, too_many_rate_limit_rules_error
 from evenkeel.store.writing.revision_lock import WriteTarget, build_change, mark_listener_pending, mark_policy_pending
-from evenkeel.store.writing.steps import as_pending_create
+from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
@@ -30,17 +30,17 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
     target = WriteTarget(LISTENER, row.listener_id, project_id)
     there = select(func.count()).where(_policies.c.listener_id == row.listener_id, _policies.c.deleted == false())
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         mark_listener_pending(connection, row.listener_id, locked)
         if int(connection.scalar(there) or 0) >= RATE_LIMIT_POLICIES_MAX:
             raise too_many_rate_limit_policies_error(row.listener_id)
         writes.check_quota(connection, locked, row)
-        policy = as_pending_create(row, locked)
+        policy = with_pending_create_status(row, locked)
         insert_rows(connection, _policies, [row_of(policy)])
         return build_change(connection, locked.row, (policy,))
 
-    return op
+    return run_transaction
 
 
 def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id: ProjectId | None) -> Op[Change]:
@@ -52,14 +52,14 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
     target = WriteTarget(RATE_LIMIT_POLICY, policy_id, project_id)
     there = select(func.count()).where(_rules.c.rate_limit_policy_id == policy_id, _rules.c.deleted == false())
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         mark_policy_pending(connection, RATE_LIMIT_POLICY, policy_id, locked)
         if int(connection.scalar(there) or 0) >= RATE_LIMIT_RULES_MAX:
             raise too_many_rate_limit_rules_error(policy_id)
         writes.check_quota(connection, locked, row)
-        rule = as_pending_create(row, locked)
+        rule = with_pending_create_status(row, locked)
         insert_rows(connection, _rules, [row_of(rule)])
         return build_change(connection, locked.row, (rule,))
 
-    return op
+    return run_transaction

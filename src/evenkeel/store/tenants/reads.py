@@ -89,13 +89,13 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_
     unknown filter or sort names and markers, :class:`NotFound` for the parent.
     """
 
-    def op(connection: Connection) -> Page:
+    def run_transaction(connection: Connection) -> Page:
         page = list_page(connection, kind, query, parent_id=parent_id)
         if parent_id is not None and checks_parent and not page.items:
             read_target_row(connection, WriteTarget(_PARENTS[kind], parent_id, query.project_id))
         return page
 
-    return op
+    return run_transaction
 
 
 def read_statistics(

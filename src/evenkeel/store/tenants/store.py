@@ -83,7 +83,7 @@ class SqlTenants:
             op = create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates)
             return await write_with_vip(
                 self._db,
-                chaining.with_chain_check(unchained, op),
+                chaining.operation_with_chain_check(unchained, op),
                 plan,
                 lambda error: (
                     deleted_reference_error(
@@ -152,7 +152,8 @@ class SqlTenants:
             project_id=project_id,
         )
         return await self._add_child(
-            chaining.with_chain_check(unchained, op), duplicate_listener_error(row.protocol, row.protocol_port)
+            chaining.operation_with_chain_check(unchained, op),
+            duplicate_listener_error(row.protocol, row.protocol_port),
         )
 
     async def add_l7policy(
@@ -168,7 +169,7 @@ class SqlTenants:
         op = l7.add_l7policy(
             self._writes, row, rules, new_pool=new_pool, certificates=certificates, project_id=project_id
         )
-        return await self._add_child(chaining.with_chain_check(unchained, op))
+        return await self._add_child(chaining.operation_with_chain_check(unchained, op))
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         return await self._add_child(l7.add_l7rule(self._writes, row, project_id=project_id))
@@ -199,13 +200,13 @@ class SqlTenants:
             certificates=certificates,
             project_id=project_id,
         )
-        return await self._add_child(chaining.with_chain_check(unchained, op))
+        return await self._add_child(chaining.operation_with_chain_check(unchained, op))
 
     async def add_members(
         self, rows: Sequence[Member], *, project_id: ProjectId | None, unchained: ChainQuery | None = None
     ) -> Change:
         op = children.add_members(self._writes, rows, project_id=project_id)
-        return await self._add_child(chaining.with_chain_check(unchained, op), duplicate_members_error(rows))
+        return await self._add_child(chaining.operation_with_chain_check(unchained, op), duplicate_members_error(rows))
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
         return await self._add_child(
@@ -233,7 +234,7 @@ class SqlTenants:
         op = member_sets.replace_members(
             self._writes, pool_id, members, additive_only=additive_only, project_id=project_id
         )
-        return await self._add_child(chaining.with_chain_check(unchained, op))
+        return await self._add_child(chaining.operation_with_chain_check(unchained, op))
 
     update_child = tenant_write_operation(updates.update_child)
 
@@ -282,7 +283,7 @@ class SqlTenants:
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
 
-    find_chained = read_operation(chaining.read_chained)
+    find_chained = read_operation(chaining.read_chained_addresses)
 
     find_pending = query_operation(reads.filter_pending_load_balancers)
 

@@ -51,7 +51,7 @@ from evenkeel.store.writing.revision_lock import (
     read_target_row,
 )
 from evenkeel.store.writing.served_references import delete_served_references, references_to_keep
-from evenkeel.store.writing.steps import check_changeable, mark_rows_deleted
+from evenkeel.store.writing.steps import check_changeable, mark_objects_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 ChildClass = type[Child]
@@ -78,12 +78,12 @@ def update_child(
     check_changeable(changes, STORABLE_ATTRIBUTES[kind])
     values = columns_of(changes)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, child_id, changes["default_pool_id"], locked)
         placed = _check_and_move_policy(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
-        kept = _kept_reference_columns(connection, target, certificates)
+        kept = _served_reference_columns(connection, target, certificates)
         row = update_child_row(connection, target.kind, child_id, values | placed | kept, locked)
         _mark_parents_pending(connection, target.kind, row, locked)
         changed = build_and_read_child_ids(connection, target.kind, row)
@@ -93,7 +93,7 @@ def update_child(
                 delete_served_references(connection, locked.project_id, [child_id])
         return build_change(connection, locked.row, (changed,))
 
-    return op
+    return run_transaction
 
 
 def delete_child(
@@ -114,7 +114,7 @@ def delete_child(
     """
     target = WriteTarget(KINDS[kind], child_id, project_id, parent_id)
 
-    def op(connection: Connection) -> Change:
+    def run_transaction(connection: Connection) -> Change:
         locked = writes.try_lock(connection, target)
         row = read_target_row(connection, target)
         # Marked deleted already: a repeated delete is answered with the object as it is.
@@ -126,7 +126,7 @@ def delete_child(
         elif target.kind is POOL:
             check_pool_unused(connection, child_id)
         _mark_parents_pending(connection, target.kind, row, locked, deleting=True)
-        mark_rows_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
+        mark_objects_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
         _delete_children(connection, target.kind, row, locked)
         if target.kind is LISTENER:
             begin_vip_release(connection, locked)
@@ -137,10 +137,10 @@ def delete_child(
             connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
         return build_change(connection, locked.row, (gone,))
 
-    return op
+    return run_transaction
 
 
-def _kept_reference_columns(
+def _served_reference_columns(
     connection: Connection, target: WriteTarget, certificates: Sequence[CheckedCertificate]
 ) -> dict[str, Any]:
     """Return {column: value} with what devices have of a listener that is about to wait for a certificate;
@@ -152,7 +152,7 @@ def _kept_reference_columns(
     return columns_of({"served_container_refs": references_to_keep(connection, before)})
 
 
-def change_references(
+def change_certificate_references(
     connection: Connection,
     writes: TenantWrites,
     locked: LockedLoadBalancer,
@@ -271,24 +271,26 @@ def _delete_children(connection: Connection, kind: Kind, row: Any, locked: Locke
     if kind is POOL:
         mark_pool_children_deleted(connection, row.id, locked)
     elif kind is L7POLICY:
-        mark_rows_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
+        mark_objects_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
         close_position_gap(connection, row.listener_id, row.position)
     elif kind is RATE_LIMIT_POLICY:
-        mark_rows_deleted(connection, RATE_LIMIT_RULE, locked, RATE_LIMIT_RULE.table.c.rate_limit_policy_id == row.id)
+        mark_objects_deleted(
+            connection, RATE_LIMIT_RULE, locked, RATE_LIMIT_RULE.table.c.rate_limit_policy_id == row.id
+        )
     elif kind is LISTENER:
         for policy, rule, parent in (
             (L7POLICY, L7RULE, L7RULE.table.c.l7policy_id),
             (RATE_LIMIT_POLICY, RATE_LIMIT_RULE, RATE_LIMIT_RULE.table.c.rate_limit_policy_id),
         ):
             policies = select(policy.table.c.id).where(policy.table.c.listener_id == row.id)
-            mark_rows_deleted(connection, rule, locked, parent.in_(policies))
-            mark_rows_deleted(connection, policy, locked, policy.table.c.listener_id == row.id)
+            mark_objects_deleted(connection, rule, locked, parent.in_(policies))
+            mark_objects_deleted(connection, policy, locked, policy.table.c.listener_id == row.id)
 
 
 def mark_pool_children_deleted(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
     """Mark a pool's members and monitor deleted, and remove the pool from listeners whose default pool it is."""
     for kind in (MEMBER, HEALTH_MONITOR):
-        mark_rows_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
+        mark_objects_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
     table = schema.listener
     connection.execute(
         update(table)

@@ -55,8 +55,8 @@ def add_certificate_uses(
     if not checked:
         return
     found = [each for each in checked if not each.awaited]
-    ids = _store_checked(connection, options, locked, found)
-    ids |= _store_awaited(connection, locked, [each for each in checked if each.awaited])
+    ids = _store_checked_certificates(connection, options, locked, found)
+    ids |= _store_awaited_certificates(connection, locked, [each for each in checked if each.awaited])
     uses = {(row.id, id_) for row in rows for id_ in _referenced_certificate_ids(row, locked.project_id) if id_ in ids}
     _insert_uses(connection, options, locked, uses)
 
@@ -72,9 +72,9 @@ def update_certificate_uses(
     the contents that were ``checked``. Raises :class:`ObjectLimitReached` and :class:`Conflict` like
     :func:`add_certificate_uses`.
     """
-    _store_checked(connection, options, locked, [each for each in checked if not each.awaited])
-    _store_awaited(connection, locked, [each for each in checked if each.awaited])
-    wanted = _referenced_certificate_ids(row, locked.project_id) | _served_ids(row, locked.project_id)
+    _store_checked_certificates(connection, options, locked, [each for each in checked if not each.awaited])
+    _store_awaited_certificates(connection, locked, [each for each in checked if each.awaited])
+    wanted = _referenced_certificate_ids(row, locked.project_id) | _served_certificate_ids(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
     if there - wanted:
         gone = is_in_list(_use.c.certificate_id, there - wanted)
@@ -103,7 +103,7 @@ def _referenced_certificate_ids(row: CertificateUser, project_id: ProjectId) -> 
     return {certificate_id(project_id, each.reference, each.kind) for each in references_of(row)}
 
 
-def _served_ids(row: CertificateUser, project_id: ProjectId) -> set[str]:
+def _served_certificate_ids(row: CertificateUser, project_id: ProjectId) -> set[str]:
     """Return the ids of the certificates that devices have while the listener waits for another one; empty if
     it does not wait, and for a pool.
     """
@@ -114,7 +114,7 @@ def _served_ids(row: CertificateUser, project_id: ProjectId) -> set[str]:
 _CHECKED_COLUMNS = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at")
 
 
-def _store_checked(
+def _store_checked_certificates(
     connection: Connection, options: StoreOptions, locked: LockedLoadBalancer, checked: Sequence[CheckedCertificate]
 ) -> set[str]:
     """Store the contents of checked references; return the ids of their rows.
@@ -134,7 +134,7 @@ def _store_checked(
     return set(ids)
 
 
-def _store_awaited(
+def _store_awaited_certificates(
     connection: Connection, locked: LockedLoadBalancer, awaited: Sequence[CheckedCertificate]
 ) -> set[str]:
     """Store references to certificates that are not issued yet; return the ids of their rows. Raises

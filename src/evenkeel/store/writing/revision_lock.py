@@ -237,7 +237,7 @@ def _root_from_row(connection: Connection, row: Any) -> tuple[str, str]:
     return row.load_balancer_id, connection.scalar(statement) or ""
 
 
-def raise_not_lockable(connection: Connection, target: WriteTarget) -> NoReturn:
+def raise_lock_failure(connection: Connection, target: WriteTarget) -> NoReturn:
     """Raise the error for a target that could not be locked: :class:`NotFound`, or :class:`Conflict` if it is marked
     deleted.
     """

@@ -25,7 +25,7 @@ from evenkeel.core.kit.ids import AgentId, LoadBalancerId
 from evenkeel.core.kit.request_context import requester
 from evenkeel.core.status.provisioning import StatusChange
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementRun
+from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementWithRows
 from evenkeel.store.engine.in_list import MARIADB
 from evenkeel.store.engine.inserting import TableRows
 from evenkeel.store.engine.statements import upsert_rows
@@ -112,7 +112,7 @@ class AppliedBy(NamedTuple):
     epoch: int
 
 
-def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> StatementRun:
+def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> StatementWithRows:
     """Return the statement, with its rows, that stores which agent applied each of the revisions, or why that
     failed; changes without an outcome, and removed load balancers, are left out.
     """
@@ -129,7 +129,7 @@ def outcomes_statement(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Sta
         for each, by in changes
         if not each.removed and (each.failed or each.confirmed_revision is not None)
     ]
-    return StatementRun(_STORE_OUTCOME, rows)
+    return StatementWithRows(_STORE_OUTCOME, rows)
 
 
 _OUTCOME_COLUMNS = ("problem", "agent_id", "host", "epoch")

@@ -35,7 +35,7 @@ def check_changeable(changes: Mapping[str, Any], allowed: frozenset[str]) -> Non
             raise Invalid(f"{name}: cannot be changed; what can: {', '.join(sorted(allowed))}")
 
 
-def mark_rows_deleted(connection: Connection, kind: Kind, locked: LockedLoadBalancer, *conditions: Any) -> None:
+def mark_objects_deleted(connection: Connection, kind: Kind, locked: LockedLoadBalancer, *conditions: Any) -> None:
     """Mark rows of a kind that meet the conditions deleted; rows already marked keep their revision."""
     table = kind.table
     connection.execute(
@@ -53,7 +53,7 @@ def mark_rows_deleted(connection: Connection, kind: Kind, locked: LockedLoadBala
     )
 
 
-def as_pending_create(row: AnyChild, locked: LockedLoadBalancer) -> AnyChild:
+def with_pending_create_status(row: AnyChild, locked: LockedLoadBalancer) -> AnyChild:
     """Return the child in the state in which it is first stored: PENDING_CREATE, at the revision of the lock,
     in its load balancer's project.
     """

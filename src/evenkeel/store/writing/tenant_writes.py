@@ -17,7 +17,7 @@ from evenkeel.store.writing.revision_lock import (
     LockedLoadBalancer,
     WriteKind,
     WriteTarget,
-    raise_not_lockable,
+    raise_lock_failure,
 )
 
 P = ParamSpec("P")
@@ -46,7 +46,7 @@ class TenantWrites:
         :class:`Conflict` for one that is marked deleted, or whose load balancer is.
         """
         locked = self.try_lock(connection, target, write_kind, values=values, mirrored_too=mirrored_too)
-        return locked or raise_not_lockable(connection, target)
+        return locked or raise_lock_failure(connection, target)
 
     def try_lock(
         self,
@@ -85,9 +85,11 @@ class TenantWrites:
         """Check quotas of the project and limits of the load balancer for these new objects. Raises
         :class:`QuotaReached` or :class:`ObjectLimitReached`.
         """
-        self.check_growth(connection, locked, count_new_objects(rows))
+        self.check_quotas_and_limits(connection, locked, count_new_objects(rows))
 
-    def check_growth(self, connection: Connection, locked: LockedLoadBalancer, more: Mapping[str, int]) -> None:
+    def check_quotas_and_limits(
+        self, connection: Connection, locked: LockedLoadBalancer, more: Mapping[str, int]
+    ) -> None:
         """Check quotas of the project and limits of the load balancer for ``more``, {kind: number of new
         objects}. Raises :class:`QuotaReached` or :class:`ObjectLimitReached`.
         """

@@ -374,7 +374,7 @@ async def test_more_ids_than_allowed_are_refused(api: Client) -> None:
 
 async def test_the_reason_of_an_error_is_shown(octavia: Octavia, store: SqlStore) -> None:
     await octavia.put(whole())
-    await store.scheduling.explain_unplaced([LB], "no agent is there")  # type: ignore[list-item]
+    await store.scheduling.store_unplaced_reason([LB], "no agent is there")  # type: ignore[list-item]
     assert (await octavia.status())["status_reason"] == "no agent is there"
 
 
