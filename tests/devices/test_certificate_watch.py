@@ -18,15 +18,15 @@ async def test_looks_are_due_again_after_an_hour_or_sooner_for_a_device_that_sho
 
     watch = CertificateWatch(look, lambda: now)
     hosts = ("a", "b:8443")
-    assert watch.ends_at(hosts) == {}  # nobody waits for it
-    await eventually(lambda: watch.ends_at(hosts) == {"a": 7.0} and len(looks) == 2)
+    assert watch.certificate_expiry_times(hosts) == {}  # nobody waits for it
+    await eventually(lambda: watch.certificate_expiry_times(hosts) == {"a": 7.0} and len(looks) == 2)
     ends["b", 8443] = 9.0
     now += RETRY_SECONDS
-    await eventually(lambda: watch.ends_at(hosts) == {"a": 7.0, "b:8443": 9.0})
+    await eventually(lambda: watch.certificate_expiry_times(hosts) == {"a": 7.0, "b:8443": 9.0})
     assert looks == [("a", 443), ("b", 8443), ("b", 8443)]  # settled: the clock stands still, so no other look is due
     ends["a", 443] = 11.0
     now += EXPIRY_CHECK_SECONDS
-    await eventually(lambda: watch.ends_at(hosts) == {"a": 11.0, "b:8443": 9.0})
+    await eventually(lambda: watch.certificate_expiry_times(hosts) == {"a": 11.0, "b:8443": 9.0})
     await watch.close()
 
 
@@ -36,6 +36,6 @@ async def test_closing_ends_a_look() -> None:
         return None
 
     watch = CertificateWatch(look)
-    watch.ends_at(["a"])
+    watch.certificate_expiry_times(["a"])
     await watch.close()
     assert watch._reading is None

@@ -9,7 +9,11 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
+from evenkeel.devices.absence import (
+    AbsenceOnDevice,
+    degraded_statuses_of_absences,
+    device_names_by_absent_load_balancer,
+)
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
 from evenkeel.devices.group import DeviceGroup, GroupDevice, maximum_by_metric, run_on_all, service_outcomes
 
@@ -42,7 +46,7 @@ class Device(GroupDevice[frozenset[str]]):
         return DeviceState(name=self.host, reachable=self.error is None)
 
     async def observe(self) -> frozenset[str]:
-        async with self.required_reachable():
+        async with self.require_reachable():
             if self.error is not None:
                 raise self.error
             return self.held
@@ -57,10 +61,12 @@ class Device(GroupDevice[frozenset[str]]):
 class Group(DeviceGroup[Device, frozenset[str]]):
     """Says of an observation what it was merged from."""
 
-    def _find_absences(self, readings: Mapping[str, frozenset[str]]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, frozenset[str]]) -> frozenset[AbsenceOnDevice]:
         everything = frozenset[str]().union(*readings.values())
         return frozenset(
-            Absence(device=host, load_balancer_id=one) for host, held in readings.items() for one in everything - held
+            AbsenceOnDevice(device=host, load_balancer_id=one)
+            for host, held in readings.items()
+            for one in everything - held
         )
 
     def _merge_readings(
@@ -68,11 +74,13 @@ class Group(DeviceGroup[Device, frozenset[str]]):
         readings: Mapping[str, frozenset[str]],
         unreachable: Sequence[DeviceState],
         *,
-        absent: Collection[Absence],
-        uneven: Collection[Absence],
+        absent: Collection[AbsenceOnDevice],
+        uneven: Collection[AbsenceOnDevice],
     ) -> Observation:
         return Observation(
-            statuses=tuple(out_of_step_statuses(uneven)), devices=tuple(unreachable), lacking=lacking_devices(absent)
+            statuses=tuple(degraded_statuses_of_absences(uneven)),
+            devices=tuple(unreachable),
+            lacking=device_names_by_absent_load_balancer(absent),
         )
 
 

@@ -253,7 +253,11 @@ class BigIpSite:
 
     def _free(self, path: str, raw: bytes) -> bool:
         """Is it something that may be written without a guard?"""
-        names = (self._names.device_claim, self._names.floor_sentinel, self._names.floor_name(NO_MINIMUM))
+        names = (
+            self._names.device_claim_name,
+            self._names.minimum_epoch_sentinel,
+            self._names.minimum_epoch_guard_name(NO_MINIMUM),
+        )
         named = any(path.endswith(name) or f'"{name}"'.encode() in raw for name in names)
         return path.startswith(FREE) or (DATA_GROUP in path and named)
 
@@ -322,7 +326,7 @@ class BigIpSite:
         elif way == "member" and pools:
             box.by_hand("PATCH", f"ltm/pool/~{partition}~{rng.choice(pools)}", {"members": []})
         elif way == "claim":
-            box.by_hand("DELETE", f"{DATA_GROUP}/~Common~{self._names.device_claim}")
+            box.by_hand("DELETE", f"{DATA_GROUP}/~Common~{self._names.device_claim_name}")
         return way
 
     # -- in the end

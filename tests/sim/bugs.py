@@ -46,7 +46,7 @@ from evenkeel.devices.bigip.reconcile.plan import predict_observed
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
-from evenkeel.devices.reach import DeviceReach
+from evenkeel.devices.reach import DeviceReachability
 from evenkeel.store.networks import common
 from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.operators.store import SqlOperators
@@ -145,7 +145,7 @@ def _guard_moved_by_first_write() -> Iterator[None]:
 
     with (
         patch.object(NoopGroup, "take_over", take_over),
-        patch.object(NoopMemory, "guarded_partition", NoopMemory.take_over),
+        patch.object(NoopMemory, "partition_with_valid_guard", NoopMemory.take_over),
     ):
         yield
 
@@ -558,9 +558,11 @@ def _views_kept() -> AbstractContextManager[Any]:
     def both() -> Iterator[None]:
         with (
             patch.object(BigIpDevice, "forget", lambda self, project_id: None),
-            patch.object(BigIpDevice, "_invalidate_views", lambda self, before, reading: None),
+            patch.object(BigIpDevice, "_invalidate_cached_partitions", lambda self, before, reading: None),
             patch.object(BigIpDevice, "forget_everything", lambda self: None),
-            patch.object(BigIpDevice, "mark_doubted", lambda self, error: setattr(self.reach, "doubt", error)),
+            patch.object(
+                BigIpDevice, "mark_unreachable_suspected", lambda self, error: setattr(self.reach, "doubt", error)
+            ),
             patch.object(PartitionPass, "_must_read", lambda self: self._view.observed is None),
         ):
             yield
@@ -616,7 +618,7 @@ def _report_waits_for_device() -> Iterator[None]:
         observed = self._ownership.observed_devices if self._ownership is not None else None
         await real(self, replace(report, devices=self._devices.current_states(observed)))
 
-    async def watch(self: DeviceReach, work: Any) -> Any:
+    async def watch(self: DeviceReachability, work: Any) -> Any:
         return await work
 
     async def never(self: DeviceWatch, *_: Any) -> None:
@@ -624,7 +626,7 @@ def _report_waits_for_device() -> Iterator[None]:
 
     with (
         patch.object(AgentService, "_send_report", send_report),
-        patch.object(DeviceReach, "watch", watch),
+        patch.object(DeviceReachability, "watch", watch),
         patch.object(DeviceWatch, "_probe_repeatedly", never),
         patch.object(DeviceWatch, "_check_repeatedly", never),
         patch.object(StateReports, "is_unchanged", lambda self, report: False),
@@ -693,7 +695,7 @@ def _shared_network_unused() -> AbstractContextManager[Any]:
 @contextmanager
 def _common_guard_not_checked() -> Iterator[None]:
     """A former owner of the common shard still changes the shared networks."""
-    real = NoopMemory.guarded_partition
+    real = NoopMemory.partition_with_valid_guard
 
     def guarded(self: NoopMemory, project_id: str, epoch: int, session_id: str) -> Partition:
         partition = self.partitions.get(project_id)
@@ -701,7 +703,7 @@ def _common_guard_not_checked() -> Iterator[None]:
             return partition
         return real(self, project_id, epoch, session_id)
 
-    with patch.object(NoopMemory, "guarded_partition", guarded):
+    with patch.object(NoopMemory, "partition_with_valid_guard", guarded):
         yield
 
 

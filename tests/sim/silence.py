@@ -1,7 +1,7 @@
 """Devices that fall silent: they refuse nothing and reset nothing, and only time-outs end what waits for them.
 
-The product's own reach (:class:`evenkeel.devices.reach.DeviceReach`) bounds each wait for a no-op device here, as its
-drivers do for real ones. What a silent device would do arrives nowhere.
+The product's own reach (:class:`evenkeel.devices.reach.DeviceReachability`) bounds each wait for a no-op device here,
+as its drivers do for real ones. What a silent device would do arrives nowhere.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Any
 
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.errors import NoAnswer
-from evenkeel.devices.reach import PATIENCE_SECONDS, DeviceReach
+from evenkeel.devices.reach import PATIENCE_SECONDS, DeviceReachability
 from tests.sim.device import Box, SimDevice, Site
 from tests.sim.effects import Latency
 from tests.sim.process import Process
@@ -78,7 +78,7 @@ class ProbedDevice(SimDevice):
     def __init__(self, site: Site, process: Process) -> None:
         super().__init__(site, process)
         self._clients = {box: _Client(site, box, process) for box in site.boxes}
-        self._reaches = {box: DeviceReach(client, 1.0) for box, client in self._clients.items()}
+        self._reaches = {box: DeviceReachability(client, 1.0) for box, client in self._clients.items()}
 
     async def probe_silent_devices(self) -> Mapping[str, str]:
         """Why a device does not answer now, by name."""

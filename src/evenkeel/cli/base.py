@@ -14,7 +14,7 @@ from cliff.show import ShowOne
 from evenkeel.cli.client import API, ApiRefused, Client, UsageError, quote_segment
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
 from evenkeel.cli.filters import name_suggestion
-from evenkeel.cli.watch import add_watch_argument, run_watched
+from evenkeel.cli.watch import add_watch_argument, run_while_responding
 from evenkeel.core.control.acts import OPERATOR_ACTION_EFFECTS
 from evenkeel.core.control.explanation import CONNECTED, WRITABLE
 
@@ -95,7 +95,7 @@ class ListCommand(ApiCommand, Lister):
         add_watch_argument(parser)
 
     def run(self, parsed_args: Any) -> int:
-        return run_watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
+        return run_while_responding(self.app.stdout, self.app.stderr, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the rows in the chosen format; returns cliff's exit code. Raises :class:`UsageError` for an
@@ -133,7 +133,7 @@ class ShowCommand(ApiCommand, ShowOne):
 
     def run(self, parsed_args: Any) -> int:
         return (
-            run_watched(self.app.stdout, self.app.stderr, parsed_args, super().run)
+            run_while_responding(self.app.stdout, self.app.stderr, parsed_args, super().run)
             if self.may_watch
             else int(super().run(parsed_args))
         )

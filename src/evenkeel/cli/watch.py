@@ -25,7 +25,7 @@ def add_watch_argument(parser: ArgumentParser) -> None:
     )
 
 
-def run_watched(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
+def run_while_responding(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
     """Call ``show`` once and return its exit code; with ``--watch`` repeatedly until interrupted, even while
     no controller answers, and return 0. ``out``: stream that ``show`` writes to, cleared before each call
     if it is a terminal; ``errors``: stream for errors between two calls.

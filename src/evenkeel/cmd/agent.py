@@ -125,7 +125,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         },
         capacity_policy=parts.capacity_policy,
         on_ready=systemd.notify_ready,
-        certificate_ends=certificates.ends_at,
+        certificate_ends=certificates.certificate_expiry_times,
     )
     # Set only here: the part that reports to Neutron is opened before the agent exists.
     parts.moved.notify = agent.note_moved_networks

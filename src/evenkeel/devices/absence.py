@@ -12,7 +12,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import OperatingStatus
 
 
-class Absence(Value):
+class AbsenceOnDevice(Value):
     """A load balancer, or one of its objects, that one device lacks or holds in another state than the other
     devices.
     """
@@ -28,7 +28,7 @@ def degraded_status(load_balancer_id: LoadBalancerId, reason: str) -> ObservedSt
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
 
-def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
+def device_names_by_absent_load_balancer(absences: Iterable[AbsenceOnDevice]) -> dict[LoadBalancerId, str]:
     """Return ``{load balancer id: sorted device names, joined by ", "}`` of the devices that have an absence
     of the load balancer.
     """
@@ -38,7 +38,7 @@ def lacking_devices(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
     return {load_balancer_id: ", ".join(sorted(devices)) for load_balancer_id, devices in found.items()}
 
 
-def out_of_step_statuses(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
+def degraded_statuses_of_absences(absences: Iterable[AbsenceOnDevice]) -> Iterator[ObservedStatus]:
     """Yield the status DEGRADED, naming the devices, for each load balancer that has an absence."""
-    for load_balancer_id, devices in lacking_devices(absences).items():
+    for load_balancer_id, devices in device_names_by_absent_load_balancer(absences).items():
         yield degraded_status(load_balancer_id, f"not in step with the other devices: {devices}")

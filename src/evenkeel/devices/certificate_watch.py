@@ -27,7 +27,7 @@ class CertificateWatch:
         self._due_at: dict[str, float] = {}
         self._reading: asyncio.Task[None] | None = None
 
-    def ends_at(self, hosts: Sequence[str]) -> dict[str, float]:
+    def certificate_expiry_times(self, hosts: Sequence[str]) -> dict[str, float]:
         """Return ``{host: expiry in Unix time}`` as last read; hosts whose certificate was never read are
         left out.
 
@@ -38,10 +38,10 @@ class CertificateWatch:
         due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]
         # One read at a time; hosts that become due meanwhile are found by the next call.
         if due and self._reading is None:
-            self._reading = asyncio.get_running_loop().create_task(self._read_ends(due))
+            self._reading = asyncio.get_running_loop().create_task(self._read_expiry_times(due))
         return {host: self._ends[host] for host in hosts if host in self._ends}
 
-    async def _read_ends(self, hosts: Sequence[str]) -> None:
+    async def _read_expiry_times(self, hosts: Sequence[str]) -> None:
         try:
             for host in hosts:
                 url = URL(f"https://{host}")

@@ -34,9 +34,9 @@ from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, Ownershi
 from evenkeel.core.kit.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.networking.networks import ROUTED_NETWORK_LAYOUT, NetworkLayout
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
-from evenkeel.devices.absence import Absence
+from evenkeel.devices.absence import AbsenceOnDevice
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
-from evenkeel.devices.reach import DeviceClient, DeviceReach
+from evenkeel.devices.reach import DeviceClient, DeviceReachability
 from evenkeel.devices.waiting import cancel_and_wait
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class GroupDevice(ABC, Generic[R]):
         """Name of the device in its group."""
         self.own_name = ""
         """Value of :attr:`DeviceState.own_name` (the device's name for itself) at the last contact."""
-        self.reach = DeviceReach(client, connect_timeout_seconds)
+        self.reach = DeviceReachability(client, connect_timeout_seconds)
 
     @abstractmethod
     async def check(self) -> DeviceState:
@@ -76,7 +76,7 @@ class GroupDevice(ABC, Generic[R]):
     async def close(self) -> None:
         """Close all connections."""
 
-    async def run_watched(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_while_responding(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` on this device and return its result; cancel it if the device stops responding
         meanwhile.
 
@@ -86,7 +86,7 @@ class GroupDevice(ABC, Generic[R]):
         try:
             return await self.reach.watch(work)
         except NoAnswer as error:
-            self.mark_doubted(error)
+            self.mark_unreachable_suspected(error)
             raise
 
     async def silence_reason(self) -> str:
@@ -96,11 +96,11 @@ class GroupDevice(ABC, Generic[R]):
         error = await self.reach.silence_error()
         if error is None:
             return ""
-        self.mark_doubted(error)
+        self.mark_unreachable_suspected(error)
         return error.reason
 
     @asynccontextmanager
-    async def required_reachable(self) -> AsyncIterator[None]:
+    async def require_reachable(self) -> AsyncIterator[None]:
         """Require, as a context, that the device is trusted or answers a probe; raises
         :class:`DeviceUnavailable` if not.
 
@@ -113,10 +113,10 @@ class GroupDevice(ABC, Generic[R]):
         except PartitionUnavailable:
             raise
         except DeviceUnavailable as error:
-            self.mark_doubted(error)
+            self.mark_unreachable_suspected(error)
             raise
 
-    def mark_doubted(self, error: DeviceUnavailable) -> None:
+    def mark_unreachable_suspected(self, error: DeviceUnavailable) -> None:
         """Mark the device as doubted (unreachable), with ``error`` as the newest reason; logged when the
         device was trusted.
         """
@@ -137,7 +137,7 @@ class DeviceGroup(ABC, Generic[D, R]):
     def __init__(
         self, driver: str, ha_type: HaType, devices: Sequence[D], network_layout: NetworkLayout = ROUTED_NETWORK_LAYOUT
     ) -> None:
-        self._uneven: frozenset[Absence] = frozenset()
+        self._uneven: frozenset[AbsenceOnDevice] = frozenset()
         self._devices: tuple[D, ...] = ()
         self._facts = DeviceFacts(
             driver=driver,
@@ -163,7 +163,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         """Read the current state of each device, in the group's order; errors are problems in the states and
         not raised.
         """
-        return tuple(await asyncio.gather(*map(_state_with_own_name, self._devices)))
+        return tuple(await asyncio.gather(*map(_state_with_last_own_name, self._devices)))
 
     async def probe_silent_devices(self) -> Mapping[str, str]:
         """Return ``{host: reason}`` of the devices that do not answer now, and mark these as doubted."""
@@ -213,7 +213,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         await asyncio.gather(*(device.close() for device in self._devices))
 
     @abstractmethod
-    def _find_absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, R]) -> frozenset[AbsenceOnDevice]:
         """Find what one device lacks, or holds differently, compared with the other devices. ``readings``: by
         host.
         """
@@ -224,8 +224,8 @@ class DeviceGroup(ABC, Generic[D, R]):
         readings: Mapping[str, R],
         unreachable: Sequence[DeviceState],
         *,
-        absent: Collection[Absence],
-        uneven: Collection[Absence],
+        absent: Collection[AbsenceOnDevice],
+        uneven: Collection[AbsenceOnDevice],
     ) -> Observation:
         """Merge the devices' readings, by host, into one observation.
 
@@ -245,9 +245,9 @@ async def run_on_all(
     """
     # Taken before the tasks start, because a task may begin or end a doubt.
     doubted = [device for device in devices if device.reach.doubt is not None]
-    tasks = {device: asyncio.create_task(device.run_watched(work(device))) for device in devices}
+    tasks = {device: asyncio.create_task(device.run_while_responding(work(device))) for device in devices}
     try:
-        await _wait_for_trusted(tasks, doubted)
+        await _wait_for_trusted_devices(tasks, doubted)
     finally:
         # also of doubted devices that did not answer in time: nothing may go on after the caller has the outcome
         await cancel_and_wait(*tasks.values())
@@ -272,7 +272,7 @@ async def run_on_all(
     return done, lost
 
 
-async def _state_with_own_name(device: GroupDevice[Any]) -> DeviceState:
+async def _state_with_last_own_name(device: GroupDevice[Any]) -> DeviceState:
     state = await _read_state(device)
     # A device out of reach keeps the name that it reported last.
     device.own_name = state.own_name or device.own_name
@@ -282,7 +282,7 @@ async def _state_with_own_name(device: GroupDevice[Any]) -> DeviceState:
 async def _read_state(device: GroupDevice[Any]) -> DeviceState:
     try:
         # under the liveness probe: a check of a silent device must not last as long as its request's time-out
-        return await device.run_watched(device.check())
+        return await device.run_while_responding(device.check())
     except DeviceUnavailable as error:
         return DeviceState(name=device.host, reachable=False, problem=str(error))
     except Exception as error:  # one unexpected answer of a device must not end the agent
@@ -304,7 +304,7 @@ async def plan_on_each(
 
     async def plan_device(device: D) -> DevicePlan:
         try:
-            return await device.run_watched(work(device))
+            return await device.run_while_responding(work(device))
         except (DeviceUnavailable, DeviceRejected) as error:
             return DevicePlan(device=device.host, problem=str(error))
 
@@ -348,7 +348,7 @@ def maximum_by_metric(readings: Iterable[Mapping[str, float]]) -> dict[str, floa
     return most
 
 
-async def _wait_for_trusted(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
+async def _wait_for_trusted_devices(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
     """Wait until the tasks of all trusted devices have ended, then for each doubted device at most its
     ``patience_seconds``.
 

@@ -38,7 +38,7 @@ class MissedTakeovers:
         """Whether this owner has begun a takeover of the partition and not ended it."""
         return self._owners.get(partition) == owner
 
-    async def make_up_takeover(
+    async def repeat_missed_takeover(
         self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[object]]
     ) -> None:
         """Set the guard on the device ``host`` by ``move`` before a batch is applied, if the takeover of the

@@ -55,7 +55,7 @@ class DeviceClient(Protocol):
         ...
 
 
-class DeviceReach:
+class DeviceReachability:
     """Reachability of one device. ``doubt`` is the reason why it counts as unreachable; None while it is trusted."""
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
@@ -105,7 +105,7 @@ class DeviceReach:
                     liveness = self._begin_liveness_probe()
                     await asyncio.wait({task, liveness}, return_when=asyncio.FIRST_COMPLETED)
                     if not task.done() and not liveness.result():
-                        raise self._no_answer()
+                        raise self._no_answer_error()
         finally:
             await cancel_and_wait(task)
 
@@ -121,7 +121,7 @@ class DeviceReach:
             return None
         if self._client.seconds_since_answer < QUIET_SECONDS or await asyncio.shield(self._begin_liveness_probe()):
             return None
-        return self._no_answer()
+        return self._no_answer_error()
 
     async def close(self) -> None:
         """Cancel all probes, and wait for their end."""
@@ -139,7 +139,7 @@ class DeviceReach:
         self.doubt = None
         return None
 
-    def _no_answer(self) -> NoAnswer:
+    def _no_answer_error(self) -> NoAnswer:
         return NoAnswer(self._client.host, f"silent for {max(QUIET_SECONDS, self._client.seconds_since_answer):.0f} s")
 
     def _begin_liveness_probe(self) -> asyncio.Task[bool]:

@@ -160,14 +160,14 @@ def _record_set(value: Any) -> frozenset[tuple[object, ...]]:
         (
             _canonical_network(item.get("name")),
             scalar_text(item.get("data")),
-            _end_point(item.get("endpoint")),
-            frozenset(map(_end_point, _item_list(item.get("endpoints")))),
+            _canonical_end_point(item.get("endpoint")),
+            frozenset(map(_canonical_end_point, _item_list(item.get("endpoints")))),
         )
         for item in entries
     )
 
 
-def _end_point(value: Any) -> str:
+def _canonical_end_point(value: Any) -> str:
     """Return the address of a tunnel's end point without the route domain 0 that devices may append."""
     return scalar_text(value).removesuffix("%0")
 

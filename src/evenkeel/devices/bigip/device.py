@@ -38,7 +38,7 @@ from evenkeel.devices.bigip.networks.shared_networks import SharedNetworks, shar
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, ConfigOperation, Key, Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
-from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
+from evenkeel.devices.bigip.observe.cluster import ReportedCluster, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import (
     Guards,
     read_guards,
@@ -50,27 +50,32 @@ from evenkeel.devices.bigip.observe.partition_reads import (
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
-from evenkeel.devices.bigip.ownership.giving_back import OwnershipSigns, read_ownership_signs, remove_mark, return_plan
+from evenkeel.devices.bigip.ownership.giving_back import (
+    OwnershipMarks,
+    plan_of_return_to_f5,
+    read_ownership_marks,
+    remove_mark,
+)
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import (
     find_removable_f5_objects,
     find_used_f5_objects,
     record_removal_command,
 )
-from evenkeel.devices.bigip.reconcile.beside import choose_second_names
+from evenkeel.devices.bigip.reconcile.beside import choose_alternative_names
 from evenkeel.devices.bigip.reconcile.description import describe_plan, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import add_files
 from evenkeel.devices.bigip.reconcile.meanings import foreign_irules
-from evenkeel.devices.bigip.reconcile.nodes import member_node_name, moves_from_common, moves_to_common
+from evenkeel.devices.bigip.reconcile.nodes import member_moves_from_common, member_moves_to_common, member_node_name
 from evenkeel.devices.bigip.reconcile.partition_pass import (
+    CachedPartition,
     Change,
     FirstGuardRefused,
     PartitionPass,
-    PartitionView,
     PassOutcome,
 )
 from evenkeel.devices.bigip.reconcile.plan import Plan, plan_operations, predict_observed
-from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle, use_f5_names
+from evenkeel.devices.bigip.reconcile.taking_over import adoption_obstacle_text, use_f5_names
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, add_network_objects
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
@@ -101,7 +106,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         super().__init__(self.icontrol, options.connect_timeout_seconds)
         self._options = options
         self._names = names
-        self._views: dict[str, PartitionView] = {}
+        self._views: dict[str, CachedPartition] = {}
         self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
         """Last change of each load balancer that this agent finished with, and the guard then held, by partition.
 
@@ -124,7 +129,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Address of the device's tunnel end point, as last read; empty: not known."""
         self._guest = VcmpGuest(self.icontrol, vcmp_hosts, options.attachment) if vcmp_hosts else None
         self._capacity = BigIpCapacity(self.icontrol)
-        self.cluster = ClusterView()
+        self.cluster = ReportedCluster()
         """Cluster of the device, as last read; empty: not read yet."""
         self._last_reading: observation.BigIpReading | None = None
         self.journal = SyncJournal(self.icontrol, names, options.agent_host)
@@ -145,7 +150,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         try:
             await self.reach.require_answer()
-            return self._add_save_problem(await self.run_watched(self._read_state()))
+            return self._add_save_problem(await self.run_while_responding(self._read_state()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
         except DeviceRejected as error:
@@ -156,35 +161,35 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         that lack objects, and reconcile a vCMP guest's VLANs. Raises :class:`DeviceUnavailable`,
         :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             # a partition with a pass in progress changes during the read, so its cache cannot be judged by it
             before = {name: view.observed for name, view in self._views.items() if not self._is_partition_locked(name)}
             reading = self._last_reading = await observation.read_device(self.icontrol, self._last_reading)
             self.cluster = reading.cluster
-            self._invalidate_views(before, reading)
+            self._invalidate_cached_partitions(before, reading)
             if self._guest is not None:
                 await self._guest.reconcile()
-            return replace(reading, state=self._add_save_problem(await self._claimed_state(reading.state)))
+            return replace(reading, state=self._add_save_problem(await self._state_with_claim(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """Read the device's utilization, ``{metric: value}``, for those of these metrics that are known.
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             return await self._capacity.read(metrics)
 
     async def read_tunnel_end_point(self) -> str:
         """Read the address of the device's tunnel end point; empty if it has none, or no tunnel types are
         configured. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             return (await self._read_attachment()).vtep
 
     async def read_common_objects(self, types: Collection[str]) -> CommonPaths:
         """Read the full paths of the objects of these types in /Common. Raises :class:`DeviceUnavailable`,
         :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             return await read_common_paths(self.icontrol, types)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
@@ -203,13 +208,13 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def _move_guard(
         self, project_id: ProjectId, partition: str, mine: Guard, *, defers: bool = False
-    ) -> PartitionView:
+    ) -> CachedPartition:
         try:
             # before any write: the device may belong to another device group
             if not self._claimed:
                 await self._read_claim()
             # Under the same guard the takeover has been done already.
-            view = self._cached_view(partition, mine)
+            view = self._cached_partition(partition, mine)
             if view is None:
                 view = self._views[partition] = await self._take_over_partition(partition, mine, defers=defers)
                 self._saver.record_change()  # also what an earlier owner changed and did not save
@@ -230,11 +235,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
             move = partial(self._move_guard, batch.project_id, partition, mine)
-            await self._missed.make_up_takeover(self.host, partition, batch, move)
+            await self._missed.repeat_missed_takeover(self.host, partition, batch, move)
             folder = self._names.folder_name(batch.project_id)
             rendered = await self._provide_vlans(await self._add_attachment_objects(rendered), folder)
             # With no cached state, everything is read first, guards included.
-            view = self._views[partition] = self._cached_view(partition, mine) or PartitionView(
+            view = self._views[partition] = self._cached_partition(partition, mine) or CachedPartition(
                 partition, mine, new=False
             )
             # Read before the pass, because only the comparison shows which VLANs it removed.
@@ -265,7 +270,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self,
         batch: PartitionBatch,
         rendered: tuple[RenderedObjects, ...],
-        view: PartitionView,
+        view: CachedPartition,
         partition: str,
         *,
         has_peers: bool,
@@ -279,7 +284,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             view=view,
             pending=self._pending_transactions(partition),
             uploads=self._uploads.setdefault(partition, set()),
-            left=self._changes_left_under_guard(partition, view.guard),
+            left=self._refused_changes_under_guard(partition, view.guard),
             also=self.journal.change_commands,
             has_peers=has_peers,
             sweeps=self._begin_due_node_sweep,
@@ -291,7 +296,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         folder, attachment = self._names.folder_name(batch.project_id), self._options.attachment
-        async with self.required_reachable():
+        async with self.require_reachable():
             rendered = await self._add_attachment_objects(rendered)
             observed, guards, subnets = await read_partition(
                 self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
@@ -304,25 +309,27 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         todo = plan_operations(
             observed, complete, partition=folder, names=names, complete=removes, shared=shared, nodes=nodes
         )
-        moved = moves_to_common(predict_observed(observed, todo.operations), names, batch.project_id, self._options)
+        moved = member_moves_to_common(
+            predict_observed(observed, todo.operations), names, batch.project_id, self._options
+        )
         todo = replace(todo, operations=(*todo.operations, *chain(*moved)))
-        beside = choose_second_names(complete if batch.complete else (), observed, names, folder)
+        beside = choose_alternative_names(complete if batch.complete else (), observed, names, folder)
         wanted = (item.key for one in beside for item in one.objects)
         renamed = use_f5_names(complete, observed, names, folder)
         shown = describe_plan(self.host, todo, observed, folder, frozenset(wanted))
         if batch.complete and batch.project_id != COMMON_PROJECT:
-            also = await self._replaced_in_common(observed, guards, todo, folder)
+            also = await self._removable_f5_objects_in_common(observed, guards, todo, folder)
             shown = replace(shown, operations=(*shown.operations, *map(removal_in_common, also)))
-        return replace(shown, refusal=adoption_obstacle(renamed, observed, folder))
+        return replace(shown, refusal=adoption_obstacle_text(renamed, observed, folder))
 
-    async def _replaced_in_common(
+    async def _removable_f5_objects_in_common(
         self, observed: Observed, guards: Guards, todo: Plan, partition: str
     ) -> Collection[Key]:
         """Return the objects of F5's agent in /Common that a complete pass with this plan would remove; empty
         if the partition recorded none and is not to be adopted. Raises :class:`DeviceUnavailable`,
         :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             recorded = parse_key_records(guards.replaced, self._names.prefix)
             # A guarded partition without the record is not to be adopted.
             if not recorded and not guards.held and not guards.sentinel:
@@ -352,8 +359,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
-            signs = await read_ownership_signs(self.icontrol, partition, self._names)
-            observed, parts = await self._nodes_to_give_back(batch.project_id, partition, signs)
+            signs = await read_ownership_marks(self.icontrol, partition, self._names)
+            observed, parts = await self._plan_member_moves_back(batch.project_id, partition, signs)
             if apply and (signs.marked or signs.guarded):
                 try:
                     # Before the mark goes: only the owner gives a partition back.
@@ -370,10 +377,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 if not await self._remove_guard(partition, mine, record=record):
                     raise DeviceRejected(self.host, f"the guard of {partition} was not removed: repeat it")
             moved = describe_plan(self.host, Plan(operations=tuple(chain(*parts))), observed, partition)
-            return return_plan(moved, partition, self._names, signs)
+            return plan_of_return_to_f5(moved, partition, self._names, signs)
 
-    async def _nodes_to_give_back(
-        self, project_id: ProjectId, partition: str, signs: OwnershipSigns
+    async def _plan_member_moves_back(
+        self, project_id: ProjectId, partition: str, signs: OwnershipMarks
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
         """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one
         transaction for each list item. Both empty if the partition is not Even Keel's.
@@ -394,7 +401,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             for member in subcollection_items(pool, "members")
         )
         elsewhere = {member_node_name(str(member.get("fullPath"))) for member in others}
-        return observed, moves_from_common(observed, self._names, partition, elsewhere)
+        return observed, member_moves_from_common(observed, self._names, partition, elsewhere)
 
     async def _move_members_back(self, partition: str, mine: Guard, steps: tuple[ConfigOperation, ...]) -> None:
         """Move members by one transaction. A repetition after a failure completes what was not done.
@@ -406,7 +413,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         await commit_commands(
             self.icontrol,
             [
-                guard.touch_command(partition, mine, self._options.agent_host),
+                guard.modify_guard_command(partition, mine, self._options.agent_host),
                 *commands,
                 *self.journal.change_commands(),
             ],
@@ -424,7 +431,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         Raises :class:`DeviceRejected` if the partition cannot be adopted, as on every vCMP guest;
         :class:`DeviceUnavailable`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             found = await adoption.find_networks(self.icontrol, self._names, project_id, layout, services)
         if found is not None and self._guest is not None:
             reason = "it is the guest of a vCMP host, which gave it its VLANs: its partitions are not adopted"
@@ -435,7 +442,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Find the operators' iRules on virtual servers without Even Keel's mark: ``{listener id: paths}``,
         only for the batch's listeners. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             seen = await read_pools_and_virtuals(self.icontrol, self._names.partition_name(batch.project_id))
         ids = {self._names.object_name(one.id): one.id for service in batch.services for one in service.listeners}
         return {
@@ -452,7 +459,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = build_guard(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
-            view = self._cached_view(partition, mine)
+            view = self._cached_partition(partition, mine)
             # Without a guard to be removed the floor would not show later owners that this one was here.
             if view is not None and view.first_guard:
                 return False
@@ -468,7 +475,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             await self.journal.record_guard()
             return await guard.remove_partition(self.icontrol, partition, self._names)
 
-    def _is_empty(self, project_id: ProjectId, view: PartitionView) -> bool:
+    def _is_empty(self, project_id: ProjectId, view: CachedPartition) -> bool:
         """Whether the partition holds none of the project's objects; False while its content is not known.
         Objects of other owners in /Common do not count.
         """
@@ -485,7 +492,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = build_guard(epoch, session_id)
         async with self._locked_partition(project_id) as partition:
-            view = self._cached_view(partition, mine)
+            view = self._cached_partition(partition, mine)
             return (
                 view is not None
                 and self._is_empty(project_id, view)
@@ -497,7 +504,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self._locked_partition(project_id) as partition:
-            if self._cached_view(partition, build_guard(epoch, session_id)) is not None:
+            if self._cached_partition(partition, build_guard(epoch, session_id)) is not None:
                 return True
             guards = await read_guards(self.icontrol, partition)
             return bool(guards.held or guards.sentinel)
@@ -548,7 +555,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """Return the projects whose partitions on the device have this group's mark, except those whose
         partition's name is a digest. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             items = await self.icontrol.collection("auth/partition")
         ours = (str(item.get("name")) for item in items if self._names.own_mark(item.get("description")))
         return frozenset(tenant for name in ours if (tenant := self._names.project_of(name)) is not None)
@@ -558,14 +565,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceRejected`.
         """
         if not self.cluster.devices:
-            async with self.required_reachable():
+            async with self.require_reachable():
                 self.cluster = await read_cluster(self.icontrol)
 
     def forget(self, project_id: ProjectId) -> None:
         """Discard the cached state of the project's partition, so that the next pass reads the device."""
         self._views.pop(self._names.partition_name(project_id), None)
 
-    def mark_doubted(self, error: DeviceUnavailable) -> None:
+    def mark_unreachable_suspected(self, error: DeviceUnavailable) -> None:
         """Mark the device as doubted (unreachable), and discard all cached state: others may change the
         device meanwhile.
         """
@@ -575,7 +582,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._vtep = ""
         if self._guest is not None:
             self._guest.forget()
-        super().mark_doubted(error)
+        super().mark_unreachable_suspected(error)
 
     async def close(self) -> None:
         """Save the configuration if a change is not saved, cancel probes, and disconnect."""
@@ -588,7 +595,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _read_state(self) -> DeviceState:
         state, cluster = await requirements.read_device_state(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
-        state = state if state.problem else await self._claimed_state(state)
+        state = state if state.problem else await self._state_with_claim(state)
         if state.problem or self._folder:  # config-sync would have to bring the floor to the others
             return state
         try:
@@ -597,7 +604,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return replace(state, problem=f"refuses the objects needed in /Common: {error.reason}")
         return state
 
-    async def _claimed_state(self, state: DeviceState) -> DeviceState:
+    async def _state_with_claim(self, state: DeviceState) -> DeviceState:
         """Return the state with the lineage of the device's claim (its record of the owning group); with a
         problem if another owner claimed the device. Raises :class:`DeviceUnavailable`.
         """
@@ -664,7 +671,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         problems = await self._guest.provide_vlans(needed_vlans(rendered).values(), folder)
         return add_vlan_problems(rendered, problems) if problems else rendered
 
-    async def _vlan_tags_in_folder(self, view: PartitionView, folder: str) -> frozenset[int]:
+    async def _vlan_tags_in_folder(self, view: CachedPartition, folder: str) -> frozenset[int]:
         """Return the tags of the VLANs in the folder before a pass, so that the vCMP host can withdraw
         removed ones from the guest.
 
@@ -685,19 +692,21 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         partition = self._names.partition_name(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
-                async with self.required_reachable():
+                async with self.require_reachable():
                     yield partition
-            except BaseException:  # mark_doubted() has discarded all cached state, if the device is out of reach
+            except (
+                BaseException
+            ):  # mark_unreachable_suspected() has discarded all cached state, if the device is out of reach
                 # After any error, also a cancellation, it is not known what the device holds.
                 self._views.pop(partition, None)
                 raise
 
-    def _cached_view(self, partition: str, mine: Guard) -> PartitionView | None:
+    def _cached_partition(self, partition: str, mine: Guard) -> CachedPartition | None:
         """Return the cached state of the partition, if it was read under the guard ``mine``; else None."""
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
-    async def _take_over_partition(self, partition: str, mine: Guard, *, defers: bool) -> PartitionView:
+    async def _take_over_partition(self, partition: str, mine: Guard, *, defers: bool) -> CachedPartition:
         """Make ``mine`` the partition's guard, and return the initial cached state. ``defers``: leave a new
         partition's guard to its first transaction, except in sync mode.
 
@@ -717,7 +726,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             # With config-sync a guard must be on every device before any of them is written.
             defers=defers and not self._folder,
         )
-        return PartitionView(partition, mine, new=found.new, first_guard=found.first_guard)
+        return CachedPartition(partition, mine, new=found.new, first_guard=found.first_guard)
 
     def _begin_due_node_sweep(self) -> bool:
         """Whether a pass after a takeover should look for unused nodes now. True at most once in
@@ -729,7 +738,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._next_sweep_seconds = now + self._options.full_read_interval_seconds
         return True
 
-    def _changes_left_under_guard(self, partition: str, mine: Guard) -> dict[str, Change]:
+    def _refused_changes_under_guard(self, partition: str, mine: Guard) -> dict[str, Change]:
         held = self._left.get(partition)
         if held is None or held[0] != mine:
             held = self._left[partition] = (mine, {})
@@ -744,7 +753,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         lock = self._locks.get(partition)
         return lock is not None and lock.locked()
 
-    def _invalidate_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
+    def _invalidate_cached_partitions(
+        self, before: dict[str, Observed | None], reading: observation.BigIpReading
+    ) -> None:
         """Discard the cached state of partitions of which the reading lacks expected objects.
 
         ``before``: the cached state when the reading began; partitions written since then are left alone.
@@ -757,9 +768,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             and view.observed is observed
             and not self._is_partition_locked(name)
         }
-        found = reading.judged.result(digest.object_places, reading.addresses, reading.virtuals, reading.pools)
+        found = reading.judged.result(digest.object_identities, reading.addresses, reading.virtuals, reading.pools)
         for name, observed in steady.items():
-            if any(place not in found for place in digest.expected_places(observed, name)):
+            if any(place not in found for place in digest.expected_object_identities(observed, name)):
                 log.warning("objects are missing; reading everything next time", device=self.host, partition=name)
                 self._views.pop(name)
 

@@ -28,7 +28,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, Ses
 from evenkeel.core.networking.addresses import bracket_ipv6
 from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.absence import Absence
+from evenkeel.devices.absence import AbsenceOnDevice
 from evenkeel.devices.bigip.attachment import network_layout
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.esd.device_objects import DeviceObjects
@@ -36,7 +36,7 @@ from evenkeel.devices.bigip.esd.verify import CommonPaths
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
-from evenkeel.devices.bigip.observe.cluster import ClusterView
+from evenkeel.devices.bigip.observe.cluster import ReportedCluster
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses, parse_options
 from evenkeel.devices.bigip.ownership import adoption
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
@@ -144,7 +144,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         result names the devices that keep it. Raises :class:`DeviceUnavailable` if no device is reachable,
         :class:`DeviceRejected`, and in sync mode :class:`StaleOwner`.
         """
-        self._refuse_unfit()
+        self._raise_if_cluster_unfit()
         if self._options.sync_mode is SyncMode.SYNC:
             return await self._retire_batch(
                 PartitionBatch(project_id=project_id, epoch=epoch, session_id=session_id, services=())
@@ -163,7 +163,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         if self._options.sync_mode is SyncMode.SYNC:
             await self._run_on_reachable_devices(lambda device: device.adopt(project_id))
             return
-        self._refuse_unfit()
+        self._raise_if_cluster_unfit()
         done, lost = await run_on_all(self._devices, lambda device: device.adopt(project_id))
         for host, error in lost.items():
             adopted = ", ".join(sorted(done))
@@ -198,7 +198,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         partition; :class:`DeviceUnavailable` if a device was not reached: a repetition completes what was
         done.
         """
-        self._refuse_unfit()
+        self._raise_if_cluster_unfit()
         hosts = ", ".join(self.facts.endpoints)
         if self._options.attachment.adjacent:
             raise DeviceRejected(
@@ -244,7 +244,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         Raises :class:`DeviceUnavailable` if the cluster must not be written or no device was reached, and
         what ``work`` raises.
         """
-        self._refuse_unfit()
+        self._raise_if_cluster_unfit()
         if self._options.sync_mode is SyncMode.REPLICATE:
             await run_on_all(self._devices, work)
             return
@@ -259,7 +259,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         :class:`OwnershipGuardLost`, :class:`DeviceRejected` if a read is refused or the partition is another owner's,
         and :class:`DeviceUnavailable` if no device is reachable or the cluster must not be written.
         """
-        self._refuse_unfit()
+        self._raise_if_cluster_unfit()
         rendered = await self._render_batch(batch)
         if self._options.sync_mode is SyncMode.SYNC:
             done, lagging = await self._apply_and_synchronise(batch, rendered)
@@ -270,7 +270,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             lagging=tuple(lagging),
             writes=sum(outcome.writes for outcome in done.values()),
             repaired=tuple(build_repairs({host: one.repaired for host, one in done.items()})),
-            left=tuple(sorted(_ids_of_networks_left(batch, done.values()))),
+            left=tuple(sorted(_ids_of_kept_networks(batch, done.values()))),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
@@ -320,7 +320,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return  # the check reports the reason
         others = [item for item in named.cluster.devices if item is not named.cluster.own]
         if len(others) != 1 or not (address := str(others[0].get("managementIp", ""))):
-            named.cluster = ClusterView()  # read again at the next attempt
+            named.cluster = ReportedCluster()  # read again at the next attempt
             self._undiscovered = (
                 f"its device trust has {len(others)} other device(s); f5_ha_type pair with one device in"
                 " icontrol_hostname needs exactly one"
@@ -335,7 +335,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         own = rules.own_addresses | management_addresses((found.host,))
         self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
 
-    def _clusters_by_host(self) -> dict[str, ClusterView]:
+    def _clusters_by_host(self) -> dict[str, ReportedCluster]:
         """Return the clusters as last read, by host; devices whose cluster was never read are left out."""
         return {device.host: device.cluster for device in self._devices if device.cluster.devices}
 
@@ -360,7 +360,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return state
         return replace(state, problem="; ".join(filter(None, (state.problem, self._undiscovered, *problems))))
 
-    def _refuse_unfit(self) -> None:
+    def _raise_if_cluster_unfit(self) -> None:
         """Raise :class:`DeviceUnavailable` if the cluster must not be written
         (:mod:`evenkeel.devices.bigip.sync.rules`).
         """
@@ -457,7 +457,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         without this option, never None.
         """
         await self._enhanced.refresh()
-        return self._enhanced.take_changes()
+        return self._enhanced.take_changed_services()
 
     async def _common_objects(self, types: Collection[str]) -> dict[str, CommonPaths]:
         done, _ = await run_on_all(self._devices, lambda device: device.read_common_objects(types))
@@ -503,7 +503,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         for device in self._devices:
             device.forget(project_id)
 
-    def _find_absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[AbsenceOnDevice]:
         return observation.find_absences(readings, self._names)
 
     def _merge_readings(
@@ -511,13 +511,13 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         readings: Mapping[str, observation.BigIpReading],
         unreachable: Sequence[DeviceState],
         *,
-        absent: Collection[Absence],
-        uneven: Collection[Absence],
+        absent: Collection[AbsenceOnDevice],
+        uneven: Collection[AbsenceOnDevice],
     ) -> Observation:
         return observation.merge_readings(readings, unreachable, self._names, absent=absent, uneven=uneven)
 
 
-def _ids_of_networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
+def _ids_of_kept_networks(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
     """Return the ids of networks whose objects in /Common a device refused to remove, because tenants may still use
     them.
 

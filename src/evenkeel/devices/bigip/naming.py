@@ -60,7 +60,7 @@ class Mark(Value):
         return f"device group {self.environment}/{self.group}"
 
     @property
-    def implements(self) -> str:
+    def lbaas_object_kind(self) -> str:
         """Return the kind of LBaaS object that the marked object implements.
 
         Several objects may implement one LBaaS object, such as one at each VIP; a qualifier after ``-`` distinguishes
@@ -155,7 +155,7 @@ class BigIpNames(Value):
         """Return the name of the object that implements ``object_id``."""
         return f"{self.prefix}_{plain_or_digest(object_id)}"
 
-    def helper_name(self, kind: str, object_id: str) -> str:
+    def auxiliary_object_name(self, kind: str, object_id: str) -> str:
         """Return the name of an auxiliary object, such as a listener's profile."""
         return f"{self.prefix}_{kind}_{plain_or_digest(object_id)}"
 
@@ -197,24 +197,24 @@ class BigIpNames(Value):
         return f"device group {self.environment}/{self.group}"
 
     @property
-    def device_claim(self) -> str:
+    def device_claim_name(self) -> str:
         """Return the name of the data group in /Common that records which device group owns the device."""
         return f"{CLAIM}_{self.environment}"
 
     @property
-    def floor_sentinel(self) -> str:
+    def minimum_epoch_sentinel(self) -> str:
         """Return the name of the data group in /Common that exists since a minimum epoch was first recorded."""
         return f"{FLOOR}_{self.environment}"
 
-    def floor_name(self, guard: "Guard") -> str:
+    def minimum_epoch_guard_name(self, guard: "Guard") -> str:
         """Return the name of the data group in /Common for the newest guard that was removed with its partition."""
-        return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
+        return f"{self.minimum_epoch_sentinel}{guard.name.removeprefix(GUARD)}"
 
-    def parse_floor_name(self, name: str) -> "Guard | None":
-        """Parse a name made by :meth:`floor_name` into the guard; None if the name has another form. The
+    def parse_minimum_epoch_guard_name(self, name: str) -> "Guard | None":
+        """Parse a name made by :meth:`minimum_epoch_guard_name` into the guard; None if the name has another form. The
         guard's epoch may be out of range.
         """
-        start = f"{self.floor_sentinel}_"
+        start = f"{self.minimum_epoch_sentinel}_"
         return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
     def is_own_mark(self, mark: Mark | None) -> bool:

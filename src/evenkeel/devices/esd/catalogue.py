@@ -56,7 +56,7 @@ class Catalogue:
 
     async def refresh(self) -> None:
         """Read changed files and check all definitions again. Problems of files and devices are logged and
-        reported by :meth:`take_changes`, not raised.
+        reported by :meth:`take_changed_services`, not raised.
         """
         if self._directory is None:
             self._loaded = True
@@ -93,7 +93,7 @@ class Catalogue:
                 found[name] = Definition(name=name, file="", problem=self._missing_service_text(name))
         return found
 
-    def take_changes(self) -> EnhancedServices:
+    def take_changed_services(self) -> EnhancedServices:
         """Return all enhanced services, unreadable files included, and by project the sorted load balancers
         that use a definition which changed since the last call.
         """

@@ -58,7 +58,7 @@ def chosen_definitions(names: Sequence[str], known: Definitions) -> list[Definit
     return found
 
 
-def listener_parts(listener: ServiceListener, known: Definitions) -> Parts:
+def enhanced_service_parts(listener: ServiceListener, known: Definitions) -> Parts:
     """Return the parts of enhanced services that apply to the listener, with the listener's parameters; of a
     part that several services have, the first service's.
 

@@ -57,13 +57,16 @@ def _planned_operations(
         if key not in before:
             given = {name: value for name, value in attributes.items() if value not in (None, "", (), [])}
             yield PlannedOperation(
-                verb="create", type=key[0], name=key[1], attributes=attribute_changes(_without_name(given), {})
+                verb="create",
+                type=key[0],
+                name=key[1],
+                attributes=attribute_changes(_attributes_without_name(given), {}),
             )
             continue
         present = {**before[key], **seen.get(key, {})}
         changed = {name: value for name, value in attributes.items() if value != present[name]}
         if changed:
-            shown = attribute_changes(_without_name(changed), _without_name(present))
+            shown = attribute_changes(_attributes_without_name(changed), _attributes_without_name(present))
             yield PlannedOperation(verb="modify", type=key[0], name=key[1], attributes=shown)
 
 
@@ -101,6 +104,6 @@ def _running_servers(running: wire.PartitionStatus) -> PartAttributes:
     }
 
 
-def _without_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+def _attributes_without_name(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the attributes without the name, which is shown beside them."""
     return {name: value for name, value in attributes.items() if name != "name"}

@@ -109,7 +109,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         ``problem`` and not raised.
         """
         try:
-            async with self.required_reachable():
+            async with self.require_reachable():
                 about = await self.daemon.read_about()
         except (DeviceUnavailable, DeviceRejected) as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
@@ -122,7 +122,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = self._last = None
         within_seconds, self.has_events = RECENT_SECONDS if self.has_events else 0.0, False
-        async with self.required_reachable():
+        async with self.require_reachable():
             about, seen = await self.daemon.read_about(), await self.daemon.read_observation(within_seconds)
         self.seen_event = seen.event
         state = self._device_state(about)
@@ -140,7 +140,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """
         if (last := self._recent_reading()) is not None:
             return self._capacity.read(last.seen, metrics, last.at_seconds)
-        async with self.required_reachable():
+        async with self.require_reachable():
             seen = await self.daemon.read_observation()
         return self._capacity.read(seen, metrics, time.monotonic())
 
@@ -166,7 +166,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._lives.pop(partition, None)
         self._empty.discard(partition)
         self._missed.begin(partition, (epoch, session_id))
-        async with self.required_reachable():
+        async with self.require_reachable():
             await self._move_guard(partition, epoch, session_id)
         self._missed.end(partition, (epoch, session_id))
 
@@ -181,9 +181,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._last = None
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
-        async with self.required_reachable():
+        async with self.require_reachable():
             move = partial(self._move_guard, partition, batch.epoch, batch.session_id)
-            await self._missed.make_up_takeover(self.host, partition, batch, move)
+            await self._missed.repeat_missed_takeover(self.host, partition, batch, move)
             change = self._empty_change(partition, batch)
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
@@ -199,7 +199,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
         Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             held = await self.daemon.held_load_balancers(partition)
             statuses = (await self.daemon.read_observation()).partitions
         running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
@@ -211,7 +211,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
         Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceRejected` or :class:`DeviceUnavailable`.
         """
-        async with self.required_reachable():
+        async with self.require_reachable():
             await self.daemon.patch(
                 partition, msgspec.structs.replace(self._empty_change(partition, batch), peers=peers)
             )
@@ -293,7 +293,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return _result_of_receipt(await self.daemon.patch(partition, whole))
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
-                return DeviceResult(errors=_same_reason_for_all(wanted, removed, error.reason), wrote=False)
+                return DeviceResult(errors=_reasons_of_all_load_balancers(wanted, removed, error.reason), wrote=False)
         # One half after the other, because both change the same partition, and removals have to come first.
         first, second = [
             await self._patch_partition(partition, change, *half) for half in _split_in_halves(wanted, removed)
@@ -392,7 +392,7 @@ def _split_in_halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequenc
     return (wanted[:middle], removed[:half]), (wanted[middle:], removed[half:])
 
 
-def _same_reason_for_all(
+def _reasons_of_all_load_balancers(
     wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str], reason: str
 ) -> dict[LoadBalancerId, str]:
     return {LoadBalancerId(each): reason for each in (*(one.id for one in wanted), *removed)}

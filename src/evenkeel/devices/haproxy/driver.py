@@ -18,7 +18,7 @@ from evenkeel.core.devices.device import DeviceState, EnhancedServices, Observat
 from evenkeel.core.devices.plans import DevicePlan
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.ids import ProjectId, SessionId
-from evenkeel.devices.absence import Absence
+from evenkeel.devices.absence import AbsenceOnDevice
 from evenkeel.devices.esd.catalogue import Catalogue
 from evenkeel.devices.group import DeviceGroup, build_repairs, plan_on_each, run_on_all, service_outcomes
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
@@ -93,7 +93,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         done, lost = await run_on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         # peers learn each other's certificates from the receipts of all devices
         if not lost:
-            await self._introduce_peers(partition, batch, done)
+            await self._send_peers_to_devices(partition, batch, done)
         return PartitionOutcome(
             outcomes=tuple(service_outcomes(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
@@ -120,7 +120,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         without this option, never None.
         """
         await self._enhanced.refresh()
-        return self._enhanced.take_changes()
+        return self._enhanced.take_changed_services()
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Do nothing: no other program makes partitions of a daemon."""
@@ -145,7 +145,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         which a partition was taken over.
         """
 
-    def _find_absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
+    def _find_absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[AbsenceOnDevice]:
         return observation.find_absences(readings, self._names)
 
     def _merge_readings(
@@ -153,12 +153,14 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         readings: Mapping[str, observation.HaproxyReading],
         unreachable: Sequence[DeviceState],
         *,
-        absent: Collection[Absence],
-        uneven: Collection[Absence],
+        absent: Collection[AbsenceOnDevice],
+        uneven: Collection[AbsenceOnDevice],
     ) -> Observation:
         return observation.merge_readings(readings, unreachable, self._names, uneven=uneven)
 
-    async def _introduce_peers(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
+    async def _send_peers_to_devices(
+        self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]
+    ) -> None:
         """Make the devices' HAProxys peers of each other where they are not yet, so that they share stick
         tables.
 

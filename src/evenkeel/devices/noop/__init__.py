@@ -98,7 +98,7 @@ class NoopGroup:
         ``left``. Raises :class:`StaleOwner` or :class:`OwnershipGuardLost` without the current guard, and
         :class:`DeviceUnavailable`.
         """
-        partition = self._reachable_memory().guarded_partition(batch.project_id, batch.epoch, batch.session_id)
+        partition = self._reachable_memory().partition_with_valid_guard(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
@@ -149,7 +149,7 @@ class NoopGroup:
         is none.
         """
         for vip in (service.vip, *service.additional_vips):
-            if (holder := self._memory.holder_of(vip)) not in (None, service.load_balancer_id):
+            if (holder := self._memory.load_balancer_with_vip(vip)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by load balancer {holder}"
         return ""
 

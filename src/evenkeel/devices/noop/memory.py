@@ -57,7 +57,7 @@ class NoopMemory:
         partition.epoch, partition.session_id = epoch, session_id
         return partition
 
-    def guarded_partition(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
+    def partition_with_valid_guard(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Return the partition that this owner guards. Raises :class:`StaleOwner` if the guard has a newer
         epoch, or the same epoch and another session; :class:`OwnershipGuardLost` if it has an older epoch or is
         absent.
@@ -139,7 +139,7 @@ class NoopMemory:
         if project_id != COMMON_PROJECT:  # networks have no addresses of clients
             self._holders |= dict.fromkeys(_vip_addresses(service), (project_id, service.load_balancer_id))
 
-    def holder_of(self, vip: Vip) -> LoadBalancerId | None:
+    def load_balancer_with_vip(self, vip: Vip) -> LoadBalancerId | None:
         """Return the load balancer that has the VIP's address in the VIP's network; None if none has it."""
         where = vip.network_id, vip.address
         project_id, load_balancer_id = self._holders.get(where, (ProjectId(""), LoadBalancerId("")))

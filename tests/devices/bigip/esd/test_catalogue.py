@@ -34,7 +34,7 @@ class Rig:
 
     async def problems(self) -> dict[str, str]:
         await self.catalogue.refresh()
-        return {one.name: one.problem for one in self.catalogue.take_changes().services}
+        return {one.name: one.problem for one in self.catalogue.take_changed_services().services}
 
 
 def user(number: int, *names: str) -> Any:
@@ -45,13 +45,13 @@ async def test_a_change_of_files_makes_its_users_due(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.write(web={"lbaas_ctcp": "tcp"}, other={})
     await rig.catalogue.definitions_for((user(1, "web"), user(2, "other"), user(3), user(4, "web")))
-    rig.catalogue.take_changes()
+    rig.catalogue.take_changed_services()
     await rig.catalogue.refresh()
-    assert rig.catalogue.take_changes().due == {}
+    assert rig.catalogue.take_changed_services().due == {}
     rig.write(web={"lbaas_irule": ["r"]}, other={})
     await rig.catalogue.refresh()
-    assert rig.catalogue.take_changes().due == {PROJECT: ("lb-1", "lb-4")}
-    assert rig.catalogue.take_changes().due == {}
+    assert rig.catalogue.take_changed_services().due == {PROJECT: ("lb-1", "lb-4")}
+    assert rig.catalogue.take_changed_services().due == {}
 
 
 async def test_load_balancer_that_no_longer_uses_a_changed_service_is_not_due(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ async def test_load_balancer_that_no_longer_uses_a_changed_service_is_not_due(tm
     rig.write(web={})
     await rig.catalogue.definitions_for((user(1, "web"), user(2, "web")))
     await rig.catalogue.definitions_for((user(1), gone(2)))
-    rig.catalogue.take_changes()
+    rig.catalogue.take_changed_services()
     rig.write(web={"lbaas_irule": ["r"]})
     await rig.catalogue.refresh()
-    assert rig.catalogue.take_changes().due == {}
+    assert rig.catalogue.take_changed_services().due == {}
 
 
 async def test_devices_are_asked_when_files_change_and_now_and_then(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_without_a_directory_there_are_none() -> None:
 
     catalogue = Catalogue("", DeviceObjects(look))
     await catalogue.refresh()
-    assert catalogue.take_changes().services == ()
+    assert catalogue.take_changed_services().services == ()
     found = (await catalogue.definitions_for((user(1, "web"),)))["web"].problem
     assert "esd_dir is not set" in found
 
@@ -120,7 +120,7 @@ async def test_optional_name_counts_once_a_file_has_it(tmp_path: Path) -> None:
     assert await rig.catalogue.definitions_for((user(1, "?web"),)) == {}
     rig.write(web={})
     await rig.catalogue.refresh()
-    assert rig.catalogue.take_changes().due
+    assert rig.catalogue.take_changed_services().due
     found = await rig.catalogue.definitions_for((user(1, "?web"),))
     assert [(name, one.name) for name, one in found.items()] == [("?web", "web")]
 
@@ -129,9 +129,9 @@ async def test_discarded_tags_are_reported_and_strictly_a_problem(tmp_path: Path
     rig = Rig(tmp_path)
     rig.write(web={"lbaas_color": "red", "lbaas_policy": []})
     await rig.catalogue.refresh()
-    (one,) = rig.catalogue.take_changes().services
+    (one,) = rig.catalogue.take_changed_services().services
     assert not one.problem and "lbaas_color" in one.warnings[0]
     strict = Catalogue(str(tmp_path), DeviceObjects(rig.look), strict=True)
     await strict.refresh()
-    (one,) = strict.take_changes().services
+    (one,) = strict.take_changed_services().services
     assert "lbaas_color" in one.problem

@@ -2,7 +2,12 @@
 
 import pytest
 
-from evenkeel.devices.bigip.networks.f5_agent import is_route_domain, is_self_ip_of, is_snat_of, snat_index
+from evenkeel.devices.bigip.networks.f5_agent import (
+    is_route_domain,
+    is_self_ip_of_subnet,
+    is_snat_of_subnets,
+    snat_index,
+)
 
 SUBNET = "6f1c9a0e-7d55-4a51-9d0c-0b7f6f3d6a10"
 
@@ -24,7 +29,7 @@ SUBNET = "6f1c9a0e-7d55-4a51-9d0c-0b7f6f3d6a10"
 )
 def test_snat_addresses_name_their_subnet_and_a_number(name: str, index: int | None) -> None:
     assert snat_index(name, SUBNET) == index
-    assert is_snat_of(name, [SUBNET]) == (index is not None)
+    assert is_snat_of_subnets(name, [SUBNET]) == (index is not None)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +42,7 @@ def test_snat_addresses_name_their_subnet_and_a_number(name: str, index: int | N
     ],
 )
 def test_self_ips_name_their_device_and_subnet(name: str, is_one: bool) -> None:
-    assert is_self_ip_of(name, SUBNET) == is_one
+    assert is_self_ip_of_subnet(name, SUBNET) == is_one
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from evenkeel.devices.bigip.icontrol import answers
-from evenkeel.devices.bigip.icontrol.answers import REMEMBERED_MAX, RememberedDocuments, parse_document
+from evenkeel.devices.bigip.icontrol.answers import REMEMBERED_MAX, DecodedDocumentCache, parse_document
 from evenkeel.devices.bigip.observe import digest
-from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_if_same
+from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, listener, service
 
@@ -30,14 +30,14 @@ def test_a_result_is_kept_while_the_arguments_are_the_same_objects() -> None:
 def test_a_tuple_is_kept_if_all_its_objects_are_there_in_the_same_order() -> None:
     one, two = {"name": "a"}, {"name": "b"}
     before = (one, two)
-    assert reuse_if_same(before, [one, two]) is before
+    assert reuse_equal_items(before, [one, two]) is before
     for other in ([two, one], [one], [one, two, one], [one, {"name": "b"}]):
-        assert reuse_if_same(before, other) is not before
-        assert reuse_if_same(before, other) == tuple(other)
+        assert reuse_equal_items(before, other) is not before
+        assert reuse_equal_items(before, other) == tuple(other)
 
 
 def test_equal_bytes_of_a_target_are_one_document_and_others_are_decoded() -> None:
-    remembered = RememberedDocuments()
+    remembered = DecodedDocumentCache()
     first = remembered.document("/a", b'{"x": 1}')
     assert remembered.document("/a", b'{"x": 1}') is first
     assert remembered.document("/b", b'{"x": 1}') is not first
@@ -47,7 +47,7 @@ def test_equal_bytes_of_a_target_are_one_document_and_others_are_decoded() -> No
 
 
 def test_no_more_documents_are_remembered_than_the_maximum() -> None:
-    remembered = RememberedDocuments()
+    remembered = DecodedDocumentCache()
     for number in range(3 * REMEMBERED_MAX):
         assert remembered.document(f"/{number}", b"{}") == {}
         assert len(remembered._last) <= REMEMBERED_MAX

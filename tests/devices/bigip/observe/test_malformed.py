@@ -56,12 +56,12 @@ async def test_an_observation_of_the_other_device_counts(
 ) -> None:
     agent = pair.owner()
     await agent.apply(batch(service(), complete=True))
-    get, bad = IControl.get_remembered, pair.emulator.devices["bigip-2"].url.removeprefix("https://")
+    get, bad = IControl.get_with_cached_decoding, pair.emulator.devices["bigip-2"].url.removeprefix("https://")
 
     async def malformed(self: IControl, path: str) -> dict[str, Any]:
         return dict(answer) if self.host == bad and "virtual/stats" in path else await get(self, path)
 
-    monkeypatch.setattr(IControl, "get_remembered", malformed)
+    monkeypatch.setattr(IControl, "get_with_cached_decoding", malformed)
     seen = await agent.observe()
     assert seen.statuses and [state.name for state in seen.devices if not state.reachable] == [bad]
 

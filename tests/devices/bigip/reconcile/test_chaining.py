@@ -20,7 +20,7 @@ def in_front(**changes: object) -> ServiceDefinition:
 
 def test_member_that_is_a_vip_on_the_device_is_refused() -> None:
     todo = planned(made(BEHIND), in_front())
-    assert not todo.owners_operations(frozenset({FRONT}))
+    assert not todo.operations_of_owners(frozenset({FRONT}))
     assert todo.problems == {
         FRONT: f"member address {vip(2).address} is the VIP of load balancer lb-2 on the same devices:"
         " a BIG-IP does not send to addresses that it answers for itself"
@@ -29,14 +29,14 @@ def test_member_that_is_a_vip_on_the_device_is_refused() -> None:
 
 def test_vip_that_is_a_member_on_the_device_is_refused() -> None:
     todo = planned(made(in_front()), BEHIND)
-    assert not todo.owners_operations(frozenset({BACK}))
+    assert not todo.operations_of_owners(frozenset({BACK}))
     assert f"vip_address {vip(2).address} is a member of load balancer lb-1" in todo.problems[BACK]
 
 
 def test_of_two_that_are_new_the_one_with_the_member_is_refused() -> None:
     todo = planned({}, in_front(), BEHIND)
     assert todo.problems.keys() == {FRONT}
-    assert todo.owners_operations(frozenset({BACK}))
+    assert todo.operations_of_owners(frozenset({BACK}))
 
 
 def test_load_balancer_with_its_own_vip_as_a_member_is_refused() -> None:

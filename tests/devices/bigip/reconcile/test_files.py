@@ -141,12 +141,14 @@ def test_files_are_shared_and_go_with_the_last_that_refers_to_them() -> None:
     first, second = (tls_service(number, names={"ref-a": A}) for number in (1, 2))
     todo = planned({}, first, second)
     assert (
-        sum(step.key.name == f"dev_{A.sha256}.key" for step in todo.owners_operations(frozenset({"lb-1", "lb-2"}))) == 1
+        sum(step.key.name == f"dev_{A.sha256}.key" for step in todo.operations_of_owners(frozenset({"lb-1", "lb-2"})))
+        == 1
     )
     assert all(
-        any(step.key.type == KEY_FILE for step in todo.owners_operations(frozenset({one}))) for one in ("lb-1", "lb-2")
+        any(step.key.type == KEY_FILE for step in todo.operations_of_owners(frozenset({one})))
+        for one in ("lb-1", "lb-2")
     )
-    observed = predict_observed({}, todo.owners_operations(frozenset({"lb-1", "lb-2"})))
+    observed = predict_observed({}, todo.operations_of_owners(frozenset({"lb-1", "lb-2"})))
     observed = predict_observed(observed, planned(observed, gone(1)).operations)
     assert files(observed) == whole(A)
     assert files(predict_observed(observed, planned(observed, gone(2)).operations)) == set()

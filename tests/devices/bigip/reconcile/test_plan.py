@@ -163,7 +163,7 @@ def test_object_without_our_mark_is_no_orphan() -> None:
     assert not planned(observed, complete=True).operations
     ours = foreign("ltm/pool", "dev_pool-5", "evenkeel:dev/1:pool:lb-5:pool-5")
     assert [step.owner for step in planned({ours.key: ours}, complete=True).operations] == ["lb-5"]
-    assert not planned({ours.key: ours}, service()).owners_operations(frozenset({"lb-5"}))
+    assert not planned({ours.key: ours}, service()).operations_of_owners(frozenset({"lb-5"}))
 
 
 def test_a_load_balancer_that_cannot_be_rendered_keeps_what_it_has() -> None:

@@ -93,7 +93,7 @@ def test_plan_never_touches_objects_of_others(
             stranger = others.get(one.key)
             if stranger and stranger.mark and stranger.mark.environment != NAMES.environment:
                 assert service.load_balancer_id in todo.problems
-                assert not todo.owners_operations(frozenset({service.load_balancer_id}))
+                assert not todo.operations_of_owners(frozenset({service.load_balancer_id}))
 
 
 @many

@@ -58,7 +58,7 @@ def test_without_a_listener_on_port_80_each_vip_gets_a_virtual_server_that_is_no
     marks = {item.key.name: item.attributes.get("description") for item in rendered.objects if item.key.type == VIRTUAL}
     own = {name: mark for name, mark in marks.items() if "challenges" in name}
     assert len(own) == 2 and "dev_challenges_lb-1" in own
-    assert all(parse_mark(mark).implements == "challenges" for mark in own.values())  # type: ignore[union-attr]
+    assert all(parse_mark(mark).lbaas_object_kind == "challenges" for mark in own.values())  # type: ignore[union-attr]
 
 
 def test_disabled_load_balancer_gets_no_virtual_server_for_challenges() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, monitor_notation
+from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, encode_for_monitor_string
 from tests.certificates import put_files
 from tests.key_managers.authority import ROOT, Issued, ec_key
 
@@ -31,6 +31,6 @@ def test_servers_answer_with_a_handshake(tmp_path: Path, version: ssl.TLSVersion
 
 
 def test_client_hello_is_written_in_the_notation_of_monitors() -> None:
-    text = monitor_notation(client_hello())
+    text = encode_for_monitor_string(client_hello())
     assert re.fullmatch(r"(\\x[0-9a-f]{2})+", text) and text.startswith("\\x16\\x03\\x01")
     assert len(client_hello()) == 5 + int.from_bytes(client_hello()[3:5]) and len(text) < 1_000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.bigip.observe.cluster import ClusterView
+from evenkeel.devices.bigip.observe.cluster import ReportedCluster
 from evenkeel.devices.bigip.options import SyncMode
 from evenkeel.devices.bigip.sync.rules import find_membership, group_into_units, ha_problems, role_problems
 
@@ -13,7 +13,7 @@ ALONE, PAIR, SCALEN = HaType.STANDALONE, HaType.PAIR, HaType.SCALEN
 REPLICATE, SYNC = SyncMode.REPLICATE, SyncMode.SYNC
 
 
-def cluster(own: str, trusted: str, group: str = "", *, auto: bool = False, active: str = "a") -> ClusterView:
+def cluster(own: str, trusted: str, group: str = "", *, auto: bool = False, active: str = "a") -> ReportedCluster:
     """A device's view: names of one letter; ``group``: the members of its sync-failover group."""
     devices: list[dict[str, Any]] = [
         {
@@ -35,10 +35,10 @@ def cluster(own: str, trusted: str, group: str = "", *, auto: bool = False, acti
                 "devicesReference": {"items": members},
             }
         )
-    return ClusterView(devices=tuple(devices), groups=tuple(groups))
+    return ReportedCluster(devices=tuple(devices), groups=tuple(groups))
 
 
-def told(ha_type: HaType, mode: SyncMode, **clusters: ClusterView) -> str:
+def told(ha_type: HaType, mode: SyncMode, **clusters: ReportedCluster) -> str:
     return "; ".join(text for texts in ha_problems(clusters, ha_type, mode).values() for text in texts)
 
 
@@ -97,12 +97,12 @@ def test_four_devices_of_which_two_are_synchronised() -> None:
 def test_groups_of_other_types_are_not_failover_groups() -> None:
     view = cluster("a", "ab")
     group = {"name": "s", "type": "sync-only", "devices": ["/Common/a", "/Common/b"]}
-    assert not find_membership(ClusterView(devices=view.devices, groups=(group,))).group
+    assert not find_membership(ReportedCluster(devices=view.devices, groups=(group,))).group
     listed = {**group, "type": "sync-failover"}
-    assert find_membership(ClusterView(devices=view.devices, groups=(listed,))).group == "s"
+    assert find_membership(ReportedCluster(devices=view.devices, groups=(listed,))).group == "s"
 
 
 def test_a_cluster_without_an_active_device_is_reported() -> None:
     assert not role_problems(cluster("a", "ab", "ab"))
     assert role_problems(cluster("a", "ab", "ab", active="")) == ["no device of its cluster is active"]
-    assert not role_problems(ClusterView())
+    assert not role_problems(ReportedCluster())

@@ -4,7 +4,7 @@ from typing import Any
 
 from evenkeel.core.devices.device import DeviceState, Observation
 from evenkeel.core.resources.model import ListenerStatistics
-from evenkeel.devices.absence import Absence
+from evenkeel.devices.absence import AbsenceOnDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.note import LoadBalancerNote, pack_note
 from evenkeel.devices.haproxy.observe.observation import HaproxyReading, find_absences, merge_readings
@@ -168,7 +168,7 @@ def test_devices_that_hold_different_things_are_not_in_step() -> None:
     more, less = partition(frontend(), backend(server(), server("m2"))), partition(frontend(), backend(server()))
     readings = {"a": reading(more), "b": reading(less, host="b")}
     uneven = find_absences(readings, NAMES)
-    assert uneven == {Absence(device="b", load_balancer_id="lb")}
+    assert uneven == {AbsenceOnDevice(device="b", load_balancer_id="lb")}
     seen = merge_readings(readings, (), NAMES, uneven=uneven)
     assert statuses(seen)["lb"] == "DEGRADED"
     assert reasons(seen) == {"lb": "not in step with the other devices: b"}
@@ -185,10 +185,12 @@ def test_devices_that_mean_different_things_are_not_in_step_either() -> None:
 def test_one_that_does_not_run_is_not_out_of_step_and_one_without_the_partition_is() -> None:
     well = reading(partition(frontend()))
     assert not find_absences({"a": well, "b": reading(partition(problem="down"), host="b")}, NAMES)
-    assert find_absences({"a": well, "b": reading(host="b")}, NAMES) == {Absence(device="b", load_balancer_id="lb")}
+    assert find_absences({"a": well, "b": reading(host="b")}, NAMES) == {
+        AbsenceOnDevice(device="b", load_balancer_id="lb")
+    }
 
 
 def test_being_out_of_step_hides_no_error() -> None:
     readings = {"a": reading(partition(frontend(), backend(server(up=False))))}
-    seen = merge_readings(readings, (), NAMES, uneven=(Absence(device="b", load_balancer_id="lb"),))
+    seen = merge_readings(readings, (), NAMES, uneven=(AbsenceOnDevice(device="b", load_balancer_id="lb"),))
     assert statuses(seen)["lb"] == "ERROR"

@@ -51,7 +51,7 @@ def parse_document(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class RememberedDocuments:
+class DecodedDocumentCache:
     """Cache of the last document of each target, so that a response with equal bytes is decoded once."""
 
     def __init__(self) -> None:

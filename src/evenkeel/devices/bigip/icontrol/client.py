@@ -23,10 +23,10 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.devices.bigip.icontrol.answers import (
+    DecodedDocumentCache,
     DeviceBusy,
     LoginLost,
     ObjectAbsent,
-    RememberedDocuments,
     parse_document,
     response_error,
 )
@@ -68,7 +68,7 @@ class IControl:
         self._options = options
         self._https = https or HttpsTransport(host, options, tls, requests_max=options.connections_max, now=now)
         self._login = DeviceLogin(host, options, self._https, now)
-        self._remembered = RememberedDocuments()
+        self._remembered = DecodedDocumentCache()
 
     # -- public methods
 
@@ -89,11 +89,11 @@ class IControl:
         """
         return await self._run_with_retries(lambda: self.send("GET", path, query=query), _can_repeat_read)
 
-    async def get_remembered(self, path: str) -> dict[str, Any]:
+    async def get_with_cached_decoding(self, path: str) -> dict[str, Any]:
         """Read one document; returns and raises as :meth:`get`. If the response equals the previous one, the
         same object is returned, which callers must not change.
         """
-        return await self._read_remembered(self._remembered, path)
+        return await self._read_with_cached_decoding(self._remembered, path)
 
     async def collection(
         self,
@@ -101,7 +101,7 @@ class IControl:
         *,
         partition: str = "",
         expand: bool = False,
-        documents: RememberedDocuments | None = None,
+        documents: DecodedDocumentCache | None = None,
         **query: str,
     ) -> list[Any]:
         """Read the items of all pages of a collection; ``partition``: only that partition's, none if it does
@@ -111,16 +111,18 @@ class IControl:
         earlier reads; items of a page that equals its previous one are the same objects, which callers must
         not change. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
         """
-        read = self.get if documents is None else functools.partial(self._read_remembered, documents)
+        read = self.get if documents is None else functools.partial(self._read_with_cached_decoding, documents)
         return await self._read_collection(read, path, partition, query, expand=expand)
 
-    async def remembered_collection(self, path: str, *, expand: bool = False) -> list[Any]:
+    async def collection_with_cached_decoding(self, path: str, *, expand: bool = False) -> list[Any]:
         """Read a collection; returns and raises as :meth:`collection`. Items of a page that equals the
         previous one are the same objects, which callers must not change.
         """
         return await self.collection(path, expand=expand, documents=self._remembered)
 
-    async def _read_remembered(self, documents: RememberedDocuments, path: str, **query: str) -> dict[str, Any]:
+    async def _read_with_cached_decoding(
+        self, documents: DecodedDocumentCache, path: str, **query: str
+    ) -> dict[str, Any]:
         return await self._run_with_retries(
             lambda: self.send("GET", path, query=query, documents=documents), _can_repeat_read
         )
@@ -208,7 +210,7 @@ class IControl:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
-        documents: RememberedDocuments | None = None,
+        documents: DecodedDocumentCache | None = None,
         secrets: Mapping[str, Secret] = MappingProxyType({}),
     ) -> dict[str, Any]:
         """Send one authenticated request and return the document in the response; retried once with a new

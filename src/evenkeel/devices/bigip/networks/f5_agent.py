@@ -34,7 +34,9 @@ _LINK_PATTERN = re.compile(r"vlan-\d+|flat-[\w.-]+|tunnel-(vxlan|gre)-\d+")
 
 def is_self_ip(name: str) -> bool:
     """Whether F5's agent gives this name to a device's self IP, in any Neutron subnet."""
-    return is_self_ip_of(name, name[-_UUID_LENGTH:]) and _UUID_PATTERN.fullmatch(name[-_UUID_LENGTH:]) is not None
+    return (
+        is_self_ip_of_subnet(name, name[-_UUID_LENGTH:]) and _UUID_PATTERN.fullmatch(name[-_UUID_LENGTH:]) is not None
+    )
 
 
 def is_vlan_or_tunnel_name(name: str) -> bool:
@@ -42,7 +44,7 @@ def is_vlan_or_tunnel_name(name: str) -> bool:
     return _LINK_PATTERN.fullmatch(name) is not None
 
 
-def is_self_ip_of(name: str, subnet_id: str) -> bool:
+def is_self_ip_of_subnet(name: str, subnet_id: str) -> bool:
     """Whether F5's agent gives this name to a device's self IP in this subnet."""
     has_device = len(name) > len(_LOCAL) + len(subnet_id) + 1
     return name.startswith(_LOCAL) and name.endswith(f"-{subnet_id}") and has_device
@@ -55,7 +57,7 @@ def snat_index(name: str, subnet_id: str) -> int | None:
     return int(index) if has_group and index.isdecimal() and len(index) <= _INDEX_DIGITS_MAX else None
 
 
-def is_snat_of(name: str, subnet_ids: Iterable[str]) -> bool:
+def is_snat_of_subnets(name: str, subnet_ids: Iterable[str]) -> bool:
     """Whether F5's agent gives this name to a SNAT address of one of the subnets."""
     return any(snat_index(name, subnet_id) is not None for subnet_id in subnet_ids)
 

@@ -28,7 +28,7 @@ class SyncStatus(Value):
         return ": ".join(filter(None, (self.status, self.summary.strip())))
 
 
-class ClusterView(Value):
+class ReportedCluster(Value):
     """A device's view of its cluster."""
 
     devices: tuple[Item, ...] = ()
@@ -42,15 +42,15 @@ class ClusterView(Value):
         return next((item for item in self.devices if str(item.get("selfDevice")).lower() == "true"), {})
 
 
-async def read_cluster(device: IControl) -> ClusterView:
+async def read_cluster(device: IControl) -> ReportedCluster:
     """Read a device's view of its cluster, with three requests.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     devices, groups, sync = await gather_all_results(
-        device.collection("cm/device"), device.collection("cm/device-group", expand=True), _sync_answer(device)
+        device.collection("cm/device"), device.collection("cm/device-group", expand=True), _request_sync_status(device)
     )
-    return ClusterView(devices=tuple(devices), groups=tuple(groups), sync=parse_sync_status(sync[0]))
+    return ReportedCluster(devices=tuple(devices), groups=tuple(groups), sync=parse_sync_status(sync[0]))
 
 
 async def read_sync_status(device: IControl) -> SyncStatus:
@@ -58,7 +58,7 @@ async def read_sync_status(device: IControl) -> SyncStatus:
     return parse_sync_status(await device.get(SYNC_STATUS))
 
 
-async def _sync_answer(device: IControl) -> list[Any]:
+async def _request_sync_status(device: IControl) -> list[Any]:
     return [await device.get(SYNC_STATUS)]
 
 

@@ -63,7 +63,7 @@ def load_balancer_digests(
     return {load_balancer_id: _hash_texts(texts) for load_balancer_id, texts in found.items()}
 
 
-def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
+def combine_device_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
     """Combine the devices' digests into one for each load balancer id: the common one, or a digest of the
     differing ones.
 
@@ -77,7 +77,7 @@ def combine_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]
     return found
 
 
-def object_places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
+def object_identities(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
     """Return the identities of virtual addresses, virtual servers, pools and members in the responses, of all
     partitions; objects in subfolders are left out.
     """
@@ -93,17 +93,17 @@ def object_places(addresses: Iterable[Item], virtuals: Iterable[Item], pools: It
     return found
 
 
-def expected_places(observed: Observed, partition: str) -> Iterator[Place]:
-    """Yield the identities that :func:`object_places` should contain if the partition's cached state is
+def expected_object_identities(observed: Observed, partition: str) -> Iterator[Place]:
+    """Yield the identities that :func:`object_identities` should contain if the partition's cached state is
     right.
     """
     for key, item in observed.items():
         if key.type in (VIRTUAL_ADDRESS, VIRTUAL, POOL):
             yield key.type, partition, "", key.name
-            yield from (_member_place(partition, member.key) for member in item.members.values())
+            yield from (_member_identity(partition, member.key) for member in item.members.values())
 
 
-def _member_place(partition: str, key: Key) -> Place:
+def _member_identity(partition: str, key: Key) -> Place:
     return MEMBER, partition, key.pool, key.name
 
 

@@ -28,7 +28,7 @@ class ResultCache:
         return cast(T, last[1])
 
 
-def reuse_if_same(before: tuple[Item, ...], now: Sequence[Item]) -> tuple[Item, ...]:
+def reuse_equal_items(before: tuple[Item, ...], now: Sequence[Item]) -> tuple[Item, ...]:
     """Return ``before`` if ``now`` has the same objects, so that :class:`ResultCache` recognises the tuple; else
     ``now`` as a tuple.
     """

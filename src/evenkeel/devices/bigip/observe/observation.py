@@ -16,14 +16,18 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
-from evenkeel.devices.absence import Absence, lacking_devices, out_of_step_statuses
+from evenkeel.devices.absence import (
+    AbsenceOnDevice,
+    degraded_statuses_of_absences,
+    device_names_by_absent_load_balancer,
+)
 from evenkeel.devices.bigip.canonical import scalar_text
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
-from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_if_same
+from evenkeel.devices.bigip.observe.cluster import ReportedCluster, read_cluster
+from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
 from evenkeel.devices.bigip.observe.nested import check_statistics, counter_value, statistics_entries, text_value
 from evenkeel.devices.bigip.observe.partition_reads import subcollection_items
 from evenkeel.devices.bigip.observe.requirements import device_state
@@ -43,7 +47,7 @@ class BigIpReading(Value):
     state: DeviceState
     judged: ResultCache
     """Results already computed from these responses; the next reading takes over those whose responses are equal."""
-    cluster: ClusterView = ClusterView()
+    cluster: ReportedCluster = ReportedCluster()
 
 
 _NO_ENTRIES: Item = {}
@@ -55,16 +59,16 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
     """
     judged = before.judged if before else ResultCache()
     addresses, virtuals, pools, statistics = await gather_all_results(
-        device.remembered_collection(VIRTUAL_ADDRESS),
-        device.remembered_collection(VIRTUAL),
-        device.remembered_collection(POOL, expand=True),
+        device.collection_with_cached_decoding(VIRTUAL_ADDRESS),
+        device.collection_with_cached_decoding(VIRTUAL),
+        device.collection_with_cached_decoding(POOL, expand=True),
         _read_virtual_statistics(device, judged),
     )
     cluster = await read_cluster(device)
     return BigIpReading(
-        addresses=reuse_if_same(before.addresses if before else (), addresses),
-        virtuals=reuse_if_same(before.virtuals if before else (), virtuals),
-        pools=reuse_if_same(before.pools if before else (), pools),
+        addresses=reuse_equal_items(before.addresses if before else (), addresses),
+        virtuals=reuse_equal_items(before.virtuals if before else (), virtuals),
+        pools=reuse_equal_items(before.pools if before else (), pools),
         statistics=statistics[0],
         state=device_state(device.host, cluster),
         cluster=cluster,
@@ -74,7 +78,7 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
 
 async def _read_virtual_statistics(device: IControl, judged: ResultCache) -> list[Any]:
     path = f"{VIRTUAL}/stats"
-    answer = await device.get_remembered(f"/mgmt/tm/{path}")
+    answer = await device.get_with_cached_decoding(f"/mgmt/tm/{path}")
     return [judged.result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
 
 
@@ -83,8 +87,8 @@ def merge_readings(
     unreachable: Iterable[DeviceState],
     names: BigIpNames,
     *,
-    absent: Collection[Absence] = (),
-    uneven: Collection[Absence] = (),
+    absent: Collection[AbsenceOnDevice] = (),
+    uneven: Collection[AbsenceOnDevice] = (),
 ) -> Observation:
     """Merge the readings of all devices, by host and at least one, into one observation.
 
@@ -100,17 +104,17 @@ def merge_readings(
         for listener_id, statistics in one.items():
             totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
     return Observation(
-        statuses=add_out_of_step(operating_statuses(best, names), uneven),
+        statuses=add_out_of_step_statuses(operating_statuses(best, names), uneven),
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
         configurations=configuration_digests(seen, names),
-        lacking=lacking_devices(absent),
+        lacking=device_names_by_absent_load_balancer(absent),
     )
 
 
 def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
     """Compute ``{load balancer id: digest}`` of the load balancers' objects on all devices together."""
-    return digest.combine_digests(
+    return digest.combine_device_digests(
         [
             one.judged.result(digest.load_balancer_digests, one.addresses, one.virtuals, one.pools, names)
             for one in readings
@@ -118,10 +122,10 @@ def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -
     )
 
 
-def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
+def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[AbsenceOnDevice]:
     """Find objects that one device lacks and another device of the group has."""
     held = {
-        host: one.judged.result(_held_objects, one.addresses, one.virtuals, one.pools, names)
+        host: one.judged.result(_objects_on_device, one.addresses, one.virtuals, one.pools, names)
         for host, one in readings.items()
     }
     # The usual case: one device, or a pair that holds the same.
@@ -129,13 +133,13 @@ def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> fr
         return frozenset()
     everything = frozenset().union(*held.values())
     return frozenset(
-        Absence(device=host, load_balancer_id=load_balancer_id, kind=kind, object_id=object_id)
+        AbsenceOnDevice(device=host, load_balancer_id=load_balancer_id, kind=kind, object_id=object_id)
         for host, things in held.items()
         for load_balancer_id, kind, object_id in everything - things
     )
 
 
-def _held_objects(
+def _objects_on_device(
     addresses: Items, virtuals: Items, pools: Items, names: BigIpNames
 ) -> frozenset[tuple[LoadBalancerId, str, str]]:
     """Return load balancer, kind and id of each object that has this device group's mark and a load balancer
@@ -148,11 +152,13 @@ def _held_objects(
     )
 
 
-def add_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
+def add_out_of_step_statuses(
+    found: tuple[ObservedStatus, ...], uneven: Collection[AbsenceOnDevice]
+) -> tuple[ObservedStatus, ...]:
     """Return the statuses, with DEGRADED for load balancers in ``uneven``, whose objects differ between
     devices, unless they have a worse status.
     """
-    changed = {one.id: one for one in out_of_step_statuses(uneven)}
+    changed = {one.id: one for one in degraded_statuses_of_absences(uneven)}
     kept = []
     for one in found:
         other = changed.pop(one.id, None) if one.kind == "loadbalancer" else None
@@ -200,11 +206,11 @@ def _pool_statuses(
     """Compute the statuses of members and pools, and ``{load balancer id: statuses of its pools}``. A pool is
     in use if one of this device group's virtual servers names it.
     """
-    live = {scalar_text(item.get("pool")) for item in virtuals if _own_mark(item, "listener", names)}
+    live = {scalar_text(item.get("pool")) for item in virtuals if _mark_of_own_object(item, "listener", names)}
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
     for pool in pools:
-        if mark := _own_mark(pool, "pool", names):
+        if mark := _mark_of_own_object(pool, "pool", names):
             members = _member_statuses(pool, names)
             status = health.pool_status(
                 [one.status for one in members], in_use=scalar_text(pool.get("fullPath")) in live
@@ -214,9 +220,9 @@ def _pool_statuses(
     return tuple(found), below
 
 
-def _own_mark(item: Item, kind: str, names: BigIpNames) -> Any:
+def _mark_of_own_object(item: Item, kind: str, names: BigIpNames) -> Any:
     mark = names.own_mark(item.get("description"))
-    return mark if mark and mark.implements == kind else None
+    return mark if mark and mark.lbaas_object_kind == kind else None
 
 
 def _group_items_by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
@@ -225,7 +231,7 @@ def _group_items_by_object(items: Iterable[Item], kind: str, names: BigIpNames) 
     """
     found: dict[str, list[Item]] = {}
     for item in items:
-        if mark := _own_mark(item, kind, names):
+        if mark := _mark_of_own_object(item, kind, names):
             found.setdefault(mark.object_id, []).append(item)
     return found
 
@@ -239,7 +245,7 @@ def _member_statuses(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
     return [
         ObservedStatus(kind="member", id=mark.object_id, status=_member_status(member, monitored))
         for member in subcollection_items(pool, "members")
-        if (mark := _own_mark(member, "member", names))
+        if (mark := _mark_of_own_object(member, "member", names))
     ]
 
 
@@ -303,7 +309,9 @@ def _listener_counters(
 
 def _own_listeners(virtuals: Items, names: BigIpNames) -> frozenset[str]:
     """Return the full paths of this device group's virtual servers."""
-    return frozenset(scalar_text(item.get("fullPath")) for item in virtuals if _own_mark(item, "listener", names))
+    return frozenset(
+        scalar_text(item.get("fullPath")) for item in virtuals if _mark_of_own_object(item, "listener", names)
+    )
 
 
 def _virtual_server_path(address: str, values: Item) -> str:

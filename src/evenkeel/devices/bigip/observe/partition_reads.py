@@ -14,7 +14,7 @@ from evenkeel.core.control.epochs import is_epoch_in_range
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.canonical import canonical_form_function
-from evenkeel.devices.bigip.icontrol.answers import RememberedDocuments
+from evenkeel.devices.bigip.icontrol.answers import DecodedDocumentCache
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,
@@ -48,7 +48,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_if_same
+from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
 from evenkeel.devices.waiting import gather_all_results
 
 
@@ -63,7 +63,7 @@ class Guards(Value):
     """The data groups :data:`REPLACED` in an adopted partition: F5's objects in /Common that its listeners used."""
 
     @property
-    def believed(self) -> tuple[Guard, ...]:
+    def plausible_guards(self) -> tuple[Guard, ...]:
         """Return the guards whose epoch is in the valid range."""
         return tuple(guard for guard in self.held if is_epoch_in_range(guard.epoch))
 
@@ -75,7 +75,7 @@ class Guards(Value):
     @property
     def newest(self) -> int | None:
         """Return the highest valid epoch, whose owner has the partition; None if there is none."""
-        return max((guard.epoch for guard in self.believed), default=None)
+        return max((guard.epoch for guard in self.plausible_guards), default=None)
 
 
 async def read_guards(device: IControl, partition: str) -> Guards:
@@ -113,7 +113,7 @@ def _data_group_records(group: Mapping[str, Any]) -> tuple[Mapping[str, Any], ..
 
 
 async def read_all_objects(
-    device: IControl, partition: str, *, adjacent: bool = False, reads: "RepeatedReads | None" = None
+    device: IControl, partition: str, *, adjacent: bool = False, reads: "PartitionReadCache | None" = None
 ) -> tuple[Observed, Guards]:
     """Read all attributes of all objects of Even Keel's types in the partition: one request per type,
     concurrently.
@@ -122,7 +122,7 @@ async def read_all_objects(
     partition. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     kinds = (*OWNED_TYPES, *F5_ONLY_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
-    answers, observed = await (reads or RepeatedReads(partition)).read(device, kinds)
+    answers, observed = await (reads or PartitionReadCache(partition)).read(device, kinds)
     return observed, parse_guards(answers[DATA_GROUP], partition)
 
 
@@ -132,7 +132,7 @@ async def read_partition(
     project_id: ProjectId,
     *,
     adjacent: bool,
-    reads: "RepeatedReads | None" = None,
+    reads: "PartitionReadCache | None" = None,
 ) -> tuple[Observed, Guards, dict[str, str]]:
     """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has
     addresses.
@@ -161,11 +161,13 @@ async def _read_networks_in_common(device: IControl, partition: str) -> tuple[Ob
     return collect_observed(await _read_collections(device, kinds, COMMON), kinds, COMMON), guards
 
 
-async def read_pools_and_virtuals(device: IControl, partition: str, reads: "RepeatedReads | None" = None) -> Observed:
+async def read_pools_and_virtuals(
+    device: IControl, partition: str, reads: "PartitionReadCache | None" = None
+) -> Observed:
     """Read the partition's pools with members, and virtual servers, with two requests. ``reads``: earlier
     reads of the partition. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    _, observed = await (reads or RepeatedReads(partition)).read(device, PARTIAL_READ_TYPES)
+    _, observed = await (reads or PartitionReadCache(partition)).read(device, PARTIAL_READ_TYPES)
     return observed
 
 
@@ -207,7 +209,7 @@ _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 
 
 async def _read_collections(
-    device: IControl, kinds: tuple[str, ...], partition: str, documents: RememberedDocuments | None = None
+    device: IControl, kinds: tuple[str, ...], partition: str, documents: DecodedDocumentCache | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     answers = await gather_all_results(
         *(
@@ -218,7 +220,7 @@ async def _read_collections(
     return dict(zip(kinds, answers, strict=True))
 
 
-class RepeatedReads:
+class PartitionReadCache:
     """Caches reads of one partition of one device that are repeated.
 
     A page that equals its predecessor is not decoded again, and a type of which no page differs is not
@@ -227,7 +229,7 @@ class RepeatedReads:
 
     def __init__(self, partition: str) -> None:
         self._partition = partition
-        self._documents = RememberedDocuments()
+        self._documents = DecodedDocumentCache()
         self._items: dict[str, tuple[dict[str, Any], ...]] = {}
         """Items as last read, by type."""
         self._objects: defaultdict[str, ResultCache] = defaultdict(ResultCache)
@@ -246,7 +248,7 @@ class RepeatedReads:
         return answers, self._merged[kinds].result(_merge_objects, *parts)
 
     def _objects_of_type(self, kind: str, items: list[dict[str, Any]]) -> Observed:
-        same = self._items[kind] = reuse_if_same(self._items.get(kind, ()), items)
+        same = self._items[kind] = reuse_equal_items(self._items.get(kind, ()), items)
         return self._objects[kind].result(_collect_type, kind, same, self._partition)
 
 

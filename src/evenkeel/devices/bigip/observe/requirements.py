@@ -14,7 +14,7 @@ from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.observe.cluster import ClusterView, device_identity, read_cluster
+from evenkeel.devices.bigip.observe.cluster import ReportedCluster, device_identity, read_cluster
 from evenkeel.devices.bigip.observe.nested import check_statistics, statistics_entries, text_value
 
 VERSION_MIN = (13, 0)
@@ -24,7 +24,7 @@ Item = Mapping[str, Any]
 
 async def read_device_state(
     device: IControl, traffic_groups: Collection[str] = ()
-) -> tuple[DeviceState, ClusterView | None]:
+) -> tuple[DeviceState, ReportedCluster | None]:
     """Read the device's state with unmet requirements, and the device's cluster; None: the cluster is not known.
 
     A device error is part of the state, not raised. ``traffic_groups``: full paths of the traffic groups that the
@@ -46,7 +46,7 @@ async def read_device_state(
     return replace(state, problem="; ".join(problems)), cluster
 
 
-def device_state(host: str, cluster: ClusterView) -> DeviceState:
+def device_state(host: str, cluster: ReportedCluster) -> DeviceState:
     """Return the state that a device reports of itself, without checks."""
     own = cluster.own
     return DeviceState(

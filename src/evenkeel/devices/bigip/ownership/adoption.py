@@ -136,7 +136,7 @@ def _found_addresses(
     for subnet_id in sorted(subnet_ids):
         for key, text in theirs:
             address = _bare_address(text)
-            if key.type == SELF_IP and f5_agent.is_self_ip_of(key.name, subnet_id):
+            if key.type == SELF_IP and f5_agent.is_self_ip_of_subnet(key.name, subnet_id):
                 found = AddressUse.SELF, host, 0
             elif key.type == SNAT_ADDRESS and (index := f5_agent.snat_index(key.name, subnet_id)) is not None:
                 found = AddressUse.SNAT, next(iter(snat_owners), ""), index

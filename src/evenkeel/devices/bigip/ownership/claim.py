@@ -57,7 +57,7 @@ async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, 
         found = former if not names.is_own_mark(former.mark) else None
     found = found or await _create_claim(device, names, folder)
     if not names.is_own_mark(found.mark):
-        owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim}"
+        owner = found.mark.owner if found.mark else f"the creator of data group /{COMMON}/{names.device_claim_name}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.group_text}")
     # Under a new lineage the loss is visible to all agents of the group, not only to the one that has found it.
     if before is not None and found.has_lost_saves_since(before):
@@ -104,7 +104,7 @@ async def _create_claim(device: IControl, names: BigIpNames, folder: str) -> Cla
     mark = parse_mark(names.marked_description(KIND))
     made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
     body = {
-        "name": names.device_claim,
+        "name": names.device_claim_name,
         "partition": COMMON,
         **({"subPath": folder} if folder else {}),
         "type": "string",
@@ -125,7 +125,7 @@ async def _write_records(device: IControl, names: BigIpNames, claim: Claim, fold
 
 
 def _claim_path(names: BigIpNames, folder: str) -> str:
-    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment('~'.join(filter(None, (COMMON, folder))), names.device_claim)}"
+    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment('~'.join(filter(None, (COMMON, folder))), names.device_claim_name)}"
 
 
 def _new_id() -> str:

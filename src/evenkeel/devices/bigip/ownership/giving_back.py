@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership import guard
 
 
-class OwnershipSigns(Value):
+class OwnershipMarks(Value):
     """Mark and guards of a partition: the signs that the partition is Even Keel's."""
 
     marked: bool
@@ -31,15 +31,15 @@ class OwnershipSigns(Value):
         return bool(self.guards.held or self.guards.sentinel)
 
 
-async def read_ownership_signs(device: IControl, partition: str, names: BigIpNames) -> OwnershipSigns:
+async def read_ownership_marks(device: IControl, partition: str, names: BigIpNames) -> OwnershipMarks:
     """Read the partition's signs of ownership; none if the partition does not exist. Raises
     :class:`DeviceRejected` if the partition is another owner's, :class:`DeviceUnavailable`.
     """
     try:
         marked = await guard.partition_mark(device, partition, names) is not None
     except ObjectAbsent:
-        return OwnershipSigns(marked=False)
-    return OwnershipSigns(marked=marked, guards=await read_guards(device, partition))
+        return OwnershipMarks(marked=False)
+    return OwnershipMarks(marked=marked, guards=await read_guards(device, partition))
 
 
 async def remove_mark(device: IControl, partition: str) -> None:
@@ -47,7 +47,7 @@ async def remove_mark(device: IControl, partition: str) -> None:
     await device.write("PATCH", f"{guard.PARTITIONS}/{partition}", {"description": "none"})
 
 
-def return_plan(moved: DevicePlan, partition: str, names: BigIpNames, signs: OwnershipSigns) -> DevicePlan:
+def plan_of_return_to_f5(moved: DevicePlan, partition: str, names: BigIpNames, signs: OwnershipMarks) -> DevicePlan:
     """Return the plan for operators: the moves of members in ``moved``, then the removal of the signs of ownership."""
     # In the order in which they are done, because an interruption must leave the partition ours or theirs.
     operations = list(moved.operations)

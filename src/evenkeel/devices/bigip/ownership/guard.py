@@ -59,7 +59,7 @@ async def ensure_partition(device: IControl, partition: str, names: BigIpNames) 
     return True
 
 
-class TakenOver(Value):
+class TakeoverResult(Value):
     """Result of a takeover. ``new``: the partition was created, so it is empty."""
 
     new: bool
@@ -78,7 +78,7 @@ async def take_over_partition(
     pending: set[str],
     timeout_seconds: float,
     defers: bool = False,
-) -> TakenOver:
+) -> TakeoverResult:
     """Make ``mine`` the partition's only guard. ``defers``: leave the guard of a new partition to its first
     transaction, because before there is nothing to protect.
 
@@ -95,7 +95,7 @@ async def take_over_partition(
         check_guard_owner(guards, partition, mine, names, device.host)
         # The guard was moved before, maybe by an attempt whose answer was lost.
         if guards.held == (mine,):
-            return TakenOver(new=new)
+            return TakeoverResult(new=new)
         if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
             if not new and not guards.sentinel:
@@ -111,7 +111,7 @@ async def take_over_partition(
         above_minimum = [] if guards.held else await minimum_epoch.admission_commands(partition, mine)
         commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]
         if new and defers:
-            return TakenOver(new=True, first_guard=tuple(commands))
+            return TakeoverResult(new=True, first_guard=tuple(commands))
         try:
             await commit_commands(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
@@ -127,7 +127,7 @@ async def take_over_partition(
             new = False  # another owner was here before
         else:
             log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
-            return TakenOver(new=new)
+            return TakeoverResult(new=new)
         guards = await read_guards(device, partition)
     raise PartitionUnavailable(
         device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts: {reason}"
@@ -140,7 +140,7 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
     no operator has had adopted; :class:`ObjectAbsent` if the partition does not exist, and
     :class:`DeviceUnavailable`.
     """
-    if await partition_mark(device, partition, names) is None and await _is_filled(device, partition):
+    if await partition_mark(device, partition, names) is None and await _has_traffic_objects(device, partition):
         reason = f"partition {partition} holds objects that another program made: 'evenkeel adopt' takes them over"
         raise DeviceRejected(device.host, reason)
 
@@ -192,7 +192,7 @@ async def partition_mark(device: IControl, partition: str, names: BigIpNames) ->
     return mark
 
 
-async def _is_filled(device: IControl, partition: str) -> bool:
+async def _has_traffic_objects(device: IControl, partition: str) -> bool:
     """Whether the partition holds objects that serve, or could serve, traffic. Raises
     :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
@@ -221,7 +221,7 @@ async def retire_guard(
     removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD)]
     for attempt in range(1, ATTEMPTS_MAX + 1):
         commands = [
-            touch_command(partition, mine, owner),
+            modify_guard_command(partition, mine, owner),
             *([] if keep else removals),
             *await minimum_epoch.raise_commands(mine),
             *also,
@@ -272,7 +272,7 @@ def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpN
         raise DeviceRejected(host, f"epoch {mine.epoch} is out of range; 0 to {EPOCH_MAX} are allowed")
     if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:
         raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.group_text}")
-    rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
+    rivals = (guard for guard in guards.plausible_guards if guard.epoch == mine.epoch and guard.session)
     if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
         raise StaleOwner(partition, guards.newest)
 
@@ -285,14 +285,14 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     commands = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in old]
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
-        return [touch_command(partition, mine, owner), *commands]
+        return [modify_guard_command(partition, mine, owner), *commands]
     commands.append(_create_guard_command(partition, mine.name, names, guard_records(mine.epoch, owner)))
     if not guards.held and not guards.sentinel:
         commands.append(_create_guard_command(partition, GUARD, names, []))
     return commands
 
 
-def touch_command(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
+def modify_guard_command(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
     """Return the first command of every batch: it modifies the owner's guard, and fails if the guard was removed.
 
     The modification has attributes, because a device refuses an empty one.

@@ -51,7 +51,7 @@ class MinimumEpoch:
         if await self._read_guards():
             return
         self._found = None
-        for name in (self._names.floor_sentinel, self._names.floor_name(NO_MINIMUM)):
+        for name in (self._names.minimum_epoch_sentinel, self._names.minimum_epoch_guard_name(NO_MINIMUM)):
             command = self._create_data_group_command(name)
             # Another agent may create the same objects at the same time.
             with contextlib.suppress(ObjectExists):
@@ -85,11 +85,11 @@ class MinimumEpoch:
             return self._keep_newest_commands(found)
         # Whether the transaction is committed is not known here, so the floor is read again.
         self._found = None
-        first = [] if self._sentinel else [self._create_data_group_command(self._names.floor_sentinel)]
+        first = [] if self._sentinel else [self._create_data_group_command(self._names.minimum_epoch_sentinel)]
         return [
             *first,
             *(self._delete_guard_command(old) for old in found),
-            self._create_data_group_command(self._names.floor_name(mine)),
+            self._create_data_group_command(self._names.minimum_epoch_guard_name(mine)),
         ]
 
     def _keep_newest_commands(self, found: tuple[Guard, ...]) -> list[Command]:
@@ -97,16 +97,18 @@ class MinimumEpoch:
         if newest in found:
             return [self._touch_guard_command(newest)]
         self._found = None  # read again: it exists after this
-        lone = [] if self._sentinel else [self._create_data_group_command(self._names.floor_sentinel)]
-        return [*lone, self._create_data_group_command(self._names.floor_name(newest))]
+        lone = [] if self._sentinel else [self._create_data_group_command(self._names.minimum_epoch_sentinel)]
+        return [*lone, self._create_data_group_command(self._names.minimum_epoch_guard_name(newest))]
 
     async def _read_guards(self) -> tuple[Guard, ...]:
         if self._found is None:
             items = await self._device.collection(DATA_GROUP, partition=COMMON)
             ours = (item for item in items if not item.get("subPath") and self._names.own_mark(item.get("description")))
             names = [str(item.get("name")) for item in ours]
-            self._sentinel = self._names.floor_sentinel in names
-            self._found = tuple(guard for name in names if (guard := self._names.parse_floor_name(name)) is not None)
+            self._sentinel = self._names.minimum_epoch_sentinel in names
+            self._found = tuple(
+                guard for name in names if (guard := self._names.parse_minimum_epoch_guard_name(name)) is not None
+            )
             if impossible := [guard.name for guard in self._found if not is_epoch_in_range(guard.epoch)]:
                 log.error("floor with an impossible epoch; ignoring it", device=self._device.host, guards=impossible)
         return self._found
@@ -129,7 +131,7 @@ class MinimumEpoch:
         return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body=body)
 
     def _guard_path(self, guard: Guard) -> str:
-        return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(COMMON, self._names.floor_name(guard))}"
+        return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(COMMON, self._names.minimum_epoch_guard_name(guard))}"
 
 
 def _newest_guard(found: tuple[Guard, ...]) -> Guard:

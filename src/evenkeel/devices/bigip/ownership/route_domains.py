@@ -100,7 +100,7 @@ def _route_domain_numbers(network: ServiceNetwork, observed: Observed, names: Bi
             continue
         if key.type == ROUTE_DOMAIN and key.name == name:
             found.add(int(seen.attributes.get("id", 0)))
-        elif key.type == SELF_IP and any(f5_agent.is_self_ip_of(key.name, each.id) for each in network.subnets):
+        elif key.type == SELF_IP and any(f5_agent.is_self_ip_of_subnet(key.name, each.id) for each in network.subnets):
             found.add(split_address(str(seen.attributes.get("address", "")))[1])
     return found
 

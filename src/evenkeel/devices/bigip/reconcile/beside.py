@@ -57,7 +57,7 @@ _Held = Mapping[tuple[str, str], Sequence[ObservedObject]]
 _Renamed = Mapping[tuple[str, str], str]
 
 
-def choose_second_names(
+def choose_alternative_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
     """Return the load balancers with the name, first or second, that each object has on the device or should
@@ -67,10 +67,10 @@ def choose_second_names(
     for key, seen in observed.items():
         if (space := _SPACES_BY_TYPE.get(key.type)) is not None:
             held[space, key.name].append(seen)
-    return [_apply_second_names(one, held, names, partition) for one in rendered]
+    return [_apply_alternative_names(one, held, names, partition) for one in rendered]
 
 
-def other_name_key(key: Key) -> Key | None:
+def key_with_other_name(key: Key) -> Key | None:
     """Return the key with the other of the object's two names; None: the type is replaced in place and has one name."""
     if key.type not in _SPACES_BY_TYPE:
         return None
@@ -78,8 +78,8 @@ def other_name_key(key: Key) -> Key | None:
     return replace(key, name=first if first != key.name else f"{first}{BESIDE}")
 
 
-def _apply_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
-    keys = {item.key: key for item in one.objects if (key := _second_name_key(item, held, names)) is not None}
+def _apply_alternative_names(one: RenderedObjects, held: _Held, names: BigIpNames, partition: str) -> RenderedObjects:
+    keys = {item.key: key for item in one.objects if (key := _alternative_name_key(item, held, names)) is not None}
     if not keys:
         return one
     renamed = {
@@ -89,7 +89,7 @@ def _apply_second_names(one: RenderedObjects, held: _Held, names: BigIpNames, pa
     return replace(one, objects=tuple(_rename_references(item, renamed) for item in objects))
 
 
-def _second_name_key(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
+def _alternative_name_key(item: WantedObject, held: _Held, names: BigIpNames) -> Key | None:
     """Return the key with the second name, if the object has it already or must be replaced; None: the first
     name is right, or another owner's object is in the way.
     """

@@ -23,10 +23,10 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
-from evenkeel.devices.bigip.reconcile.beside import other_name_key
+from evenkeel.devices.bigip.reconcile.beside import key_with_other_name
 from evenkeel.devices.bigip.reconcile.meanings import adoption_note
 from evenkeel.devices.bigip.reconcile.plan import Plan, remaining_attributes
-from evenkeel.devices.bigip.reconcile.taking_over import keys_replaced_later
+from evenkeel.devices.bigip.reconcile.taking_over import keys_to_replace_later
 
 _WORDS_BY_VERB: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.CREATE: "create",
@@ -75,7 +75,7 @@ def _foreign_objects(observed: Observed, wanted: Collection[Key], partition: str
         for key, seen in observed.items()
         if seen.mark is None and key not in wanted and key.type not in _UNMARKED_TYPES
     )
-    later = keys_replaced_later(observed, partition)
+    later = keys_to_replace_later(observed, partition)
     later.update(abandoned_objects(remaining_attributes(observed, {}, later), wanted, observed, partition))
     return sorted(
         f"{key.type} {_object_path(key, partition)}{_kept_object_advice(key, partition, later)}" for key in strangers
@@ -111,7 +111,7 @@ def _replacement_note(step: ConfigOperation, partition: str, made: Container[Key
         return ""
     if step.key in made:
         return _RECREATED_REASON
-    other = other_name_key(step.key)
+    other = key_with_other_name(step.key)
     return (
         f"{_REPLACED_REASON} {_object_path(other, partition)} replaces it"
         if other is not None and other in made

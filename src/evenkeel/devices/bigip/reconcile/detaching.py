@@ -27,7 +27,7 @@ _AT_ONCE = frozenset((VIRTUAL, VIRTUAL_ADDRESS, MEMBER))
 _MONITOR_NAMESPACE = "monitor"
 
 
-def keys_deleted_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
+def keys_to_delete_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
     """Return the keys of objects that these steps delete and that must wait for a later transaction; mostly
     none.
 

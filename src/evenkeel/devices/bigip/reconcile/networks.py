@@ -83,7 +83,7 @@ def _item_name(item: Any) -> str:
     return str(item["name"]) if isinstance(item, Mapping) else str(item)
 
 
-def keep_others_items(item: WantedObject, seen: ObservedObject) -> WantedObject:
+def keep_foreign_items(item: WantedObject, seen: ObservedObject) -> WantedObject:
     """Return the wanted object with the list items that other load balancers have in the existing one."""
     name = _JOINED_ATTRIBUTES.get(item.key.type)
     if name is not None:
@@ -123,7 +123,7 @@ def default_routes(
     others.
     """
     vips = [
-        _domain_and_host(str(item.get("address", "")))
+        _route_domain_and_host(str(item.get("address", "")))
         for key, item in left.items()
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key)
     ]
@@ -165,7 +165,7 @@ def _default_route(
 # -- unused objects
 
 
-def unneeded_snat_addresses(
+def unused_snat_addresses(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
 ) -> frozenset[str]:
     """Return the paths of SNAT addresses in Even Keel's SNAT pool that are in /Common and whose subnets nothing uses
@@ -199,7 +199,7 @@ def unused_objects(
     mark names a network are left out.
 
     ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``:
-    result of :func:`unneeded_snat_addresses`.
+    result of :func:`unused_snat_addresses`.
     """
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
@@ -247,13 +247,13 @@ def addresses_in_use(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]
     """
     for key, attributes in left.items():
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
-            yield _domain_and_host(str(attributes.get("address", "")))
+            yield _route_domain_and_host(str(attributes.get("address", "")))
         elif key.type == POOL:
             for member in attributes.get("members", ()):
-                yield _domain_and_host(str(member))
+                yield _route_domain_and_host(str(member))
 
 
-def _domain_and_host(text: str) -> tuple[int, str]:
+def _route_domain_and_host(text: str) -> tuple[int, str]:
     host, number = canonical.split_address(text)
     return number, host
 
@@ -265,7 +265,7 @@ def _is_subnet_used(
     ``key`` among them; ``marked``: all objects with an ownership mark.
     """
     if key.type in NEIGHBOURS:
-        return _domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
+        return _route_domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
     places = _subnet_places(key, left, marked)
     return any(is_in_subnet(place, number, host) for place in places for number, host in addresses)
 
@@ -368,7 +368,7 @@ def _remove_endpoints(record: dict[str, Any], endpoints: Collection[str]) -> dic
 # -- the state after a commit
 
 
-def drop_link_from_observed(observed: Observed, key: Key) -> None:
+def remove_link_from_observed(observed: Observed, key: Key) -> None:
     """Remove, from the observed state, a deleted VLAN's or tunnel's forwarding table and its entry in the route
     domain.
     """

@@ -9,7 +9,7 @@ transactions leaves a member without its node.
 Even Keel's nodes are known by their names alone (:meth:`BigIpNames.node_name`) and have no attribute that a pass
 sets. A node that is there already is used under its name: one of an operator in /Common, or one in the partition,
 where the device made it for a member of F5's agent or of an earlier version. Members at nodes in the partition move
-to /Common (:func:`moves_to_common`), and back with the partition (:func:`moves_from_common`).
+to /Common (:func:`member_moves_to_common`), and back with the partition (:func:`member_moves_from_common`).
 """
 
 from collections import defaultdict
@@ -130,12 +130,12 @@ def removable_nodes(
         if (
             key.name == f"{_COMMON_PREFIX}{names.node_name(found[key.name])}"
             if is_in_common(key.name)
-            else _is_made_by_device(observed.get(key))
+            else _is_created_by_device(observed.get(key))
         )
     ]
 
 
-def _is_made_by_device(node: ObservedObject | None) -> bool:
+def _is_created_by_device(node: ObservedObject | None) -> bool:
     return (
         node is not None
         and not node.attributes.get("description")
@@ -146,7 +146,7 @@ def _is_made_by_device(node: ObservedObject | None) -> bool:
 # -- moves
 
 
-def moves_to_common(
+def member_moves_to_common(
     observed: Observed, names: BigIpNames, project_id: ProjectId, options: BigIpOptions
 ) -> list[tuple[ConfigOperation, ...]]:
     """Return operations that move members from nodes in the project's partition to /Common; each list item is
@@ -162,27 +162,31 @@ def moves_to_common(
         for name, member in seen.members.items():
             at[member_node_name(name)].append(member)
     return [
-        tuple(_moves_to_node(key, at[key.name], f"{_COMMON_PREFIX}{names.node_name(str(_canonical(key.name)))}"))
+        tuple(
+            _operations_of_move_to_node(
+                key, at[key.name], f"{_COMMON_PREFIX}{names.node_name(str(_canonical(key.name)))}"
+            )
+        )
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
-        if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _is_untouched(seen)
+        if key.type == NODE and "%" not in str(seen.attributes.get("address")) and _has_only_default_attributes(seen)
         if at[key.name] and all(names.is_own_mark(member.mark) for member in at[key.name])
     ]
 
 
-def _is_untouched(node: ObservedObject) -> bool:
+def _has_only_default_attributes(node: ObservedObject) -> bool:
     """Whether the node is as the device made it, without the limit, monitor or disabled state that its
     members would lose by a move.
     """
     seen = node.attributes
     return (
-        _is_made_by_device(node)
+        _is_created_by_device(node)
         and seen.get("session") != "user-disabled"
         and seen.get("state") != "user-down"
         and all(canonical.scalar_text(seen.get(name)) in usual for name, usual in _DEFAULT_ATTRIBUTES.items())
     )
 
 
-def moves_from_common(
+def member_moves_from_common(
     observed: Observed, names: BigIpNames, partition: str, used_elsewhere: Container[str]
 ) -> list[tuple[ConfigOperation, ...]]:
     """Return operations that move members from Even Keel's nodes in /Common back to nodes in the partition,
@@ -198,14 +202,14 @@ def moves_from_common(
                 at[member_node_name(name)].append(member)
     found = ((path, str(_canonical(here[0].attributes.get("address"))), here) for path, here in sorted(at.items()))
     return [
-        tuple(_moves_to_node(Key(type=NODE, name=path), here, address, partition))
+        tuple(_operations_of_move_to_node(Key(type=NODE, name=path), here, address, partition))
         for path, address, here in found
         if path == f"{_COMMON_PREFIX}{names.node_name(address)}" and path not in used_elsewhere
         if all(names.is_own_mark(member.mark) for member in here)
     ]
 
 
-def _moves_to_node(
+def _operations_of_move_to_node(
     node: Key, members: Sequence[ObservedObject], to: str, partition: str = ""
 ) -> Iterator[ConfigOperation]:
     """Yield operations that move a node's members to the node ``to``, a path or a name in the partition, which the

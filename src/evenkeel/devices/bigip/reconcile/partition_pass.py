@@ -1,6 +1,6 @@
 """One pass over one partition of one device: check the guard, read, plan, write, and isolate what the device refuses.
 
-The observed state is cached between passes (:class:`PartitionView`). The cache is valid only under the same epoch and
+The observed state is cached between passes (:class:`CachedPartition`). The cache is valid only under the same epoch and
 while the outcome of every write was known. So
 
 - a change is planned from the cache and written without a read: the guard protects it, and if the cache is wrong the
@@ -54,7 +54,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.observe.partition_reads import (
     Guards,
-    RepeatedReads,
+    PartitionReadCache,
     read_forwarding_tables,
     read_guards,
     read_nodes,
@@ -66,18 +66,18 @@ from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.ownership.replaced import find_removable_f5_objects, record_removal_command, removal_command
 from evenkeel.devices.bigip.reconcile import drift
-from evenkeel.devices.bigip.reconcile.detaching import keys_deleted_later
+from evenkeel.devices.bigip.reconcile.detaching import keys_to_delete_later
 from evenkeel.devices.bigip.reconcile.files import add_files
-from evenkeel.devices.bigip.reconcile.nodes import member_node_name, moves_to_common
+from evenkeel.devices.bigip.reconcile.nodes import member_moves_to_common, member_node_name
 from evenkeel.devices.bigip.reconcile.plan import (
     SHARED,
     Plan,
-    is_planned_again,
+    is_removed_after_all_load_balancers,
     is_still_unused,
     plan_operations,
     predict_observed,
 )
-from evenkeel.devices.bigip.reconcile.taking_over import keys_replaced_later
+from evenkeel.devices.bigip.reconcile.taking_over import keys_to_replace_later
 
 log = structlog.get_logger(__name__)
 
@@ -111,7 +111,7 @@ class PlannedState(Value):
     plan: Plan
 
 
-class PartitionView:
+class CachedPartition:
     """Cached state of one partition of one device.
 
     ``first_guard``: commands that create the guard of a new partition; empty once a transaction has created it.
@@ -136,7 +136,7 @@ class PartitionView:
         """Whether this agent has searched /Common for unused nodes that an earlier owner did not come to remove."""
         self.uploads_swept = new
         """Whether this agent has removed the uploads that an earlier owner left."""
-        self.reads = RepeatedReads(partition)
+        self.reads = PartitionReadCache(partition)
         self.planned: PlannedState | None = None
         """The last plan: a pass that begins with the same state and the same load balancers has the same plan.
 
@@ -187,7 +187,7 @@ class PartitionPass:
         batch: PartitionBatch,
         rendered: tuple[RenderedObjects, ...],
         *,
-        view: PartitionView,
+        view: CachedPartition,
         pending: set[str],
         uploads: set[str],
         left: dict[str, Change],
@@ -245,7 +245,7 @@ class PartitionPass:
         await remove_uploads(self._device, self._uploads)
         # Writes for a new change are no repair, nor are those that follow a failure.
         for one in self._rendered:
-            if self._left.get(one.service.load_balancer_id) != rendered_change(one):
+            if self._left.get(one.service.load_balancer_id) != change_of_rendered_objects(one):
                 self._left.pop(one.service.load_balancer_id, None)
         todo = await self._plan_after_reads()
         if todo.operations:
@@ -261,7 +261,7 @@ class PartitionPass:
         if self._batch.complete and self._view.replaced:
             await self._remove_replaced_objects()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
-        takes_nothing = self._has_peers and await self._refuses_everything()
+        takes_nothing = self._has_peers and await self._refuses_every_commit()
         self._view.certain = False
         errors = {**self._plan_remaining_work().problems, **self._errors}
         named = {service.load_balancer_id for service in self._batch.services}
@@ -269,7 +269,7 @@ class PartitionPass:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
         left = frozenset(errors.keys() - named)
         errors = {name: errors[name] for name in errors.keys() & named}
-        self._record_left_changes(errors)
+        self._record_unapplied_changes(errors)
         lacking = frozenset(sha256 for one in self._add_certificate_files() for sha256 in one.lacking)
         if self._batch.certificates:
             self._view.planned = None  # it may hold private keys, which are not kept
@@ -422,20 +422,20 @@ class PartitionPass:
     # -- write
 
     async def _carry_out_plan(self, todo: Plan) -> None:
-        shared = todo.owners_operations(frozenset({SHARED}))
+        shared = todo.operations_of_owners(frozenset({SHARED}))
         # Requests with addresses that this pass takes out of use may be on their way.
-        later = keys_replaced_later(self._view.observed or {}, self._folder)
+        later = keys_to_replace_later(self._view.observed or {}, self._folder)
         parts = list(transaction_groups(todo, self._options.commands_max))
         # shared removals go into the same transaction as the only part; with several parts they wait for all
         for owners in parts:
-            await self._settle_owners(owners, shared if len(parts) == 1 else ())
+            await self._commit_owners_or_split(owners, shared if len(parts) == 1 else ())
         if any(is_in_common(step.key.name) and step.key not in self._removed for step in shared):
             await self._remove_unused_nodes()
         left = [step for step in shared if is_still_unused(step, self._view.observed or {}, self._folder)]
         left += [
             step
-            for step in self._plan_remaining_work().owners_operations(frozenset({SHARED}))
-            if is_planned_again(step.key) and step.key not in later
+            for step in self._plan_remaining_work().operations_of_owners(frozenset({SHARED}))
+            if is_removed_after_all_load_balancers(step.key) and step.key not in later
         ]
         if left:
             try:
@@ -449,7 +449,7 @@ class PartitionPass:
         """Move members from nodes in the partition to nodes in /Common, which projects share. A refusal is
         only logged; raises as :meth:`_check_owner`, and :class:`DeviceUnavailable`.
         """
-        parts = moves_to_common(self._view.observed or {}, self._names, self._batch.project_id, self._options)
+        parts = member_moves_to_common(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
             while parts:
                 steps = parts.pop(0)
@@ -522,7 +522,7 @@ class PartitionPass:
             raise
         self._writes += 1
 
-    async def _settle_owners(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
+    async def _commit_owners_or_split(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if the device refuses them, split the owners into
         halves and try each. A single owner's refusal is recorded as its error.
 
@@ -530,7 +530,7 @@ class PartitionPass:
         unknown outcomes, and :class:`DeviceRejected` if a read is refused or the partition is another
         owner's.
         """
-        all_steps = self._plan_remaining_work().owners_operations(frozenset(owners))
+        all_steps = self._plan_remaining_work().operations_of_owners(frozenset(owners))
         steps = self._first_transaction_steps(all_steps)
         if not steps:
             return
@@ -539,28 +539,28 @@ class PartitionPass:
             # Shared removals go with the last part, when nothing refers to their objects any more.
             await self._commit_steps(self._transaction_steps((*steps, *shared)) if whole else steps)
             if not whole:
-                await self._settle_owners(owners, shared)
+                await self._commit_owners_or_split(owners, shared)
         except OutcomeUnknown as error:
             await self._handle_unknown_outcome(error)
-            await self._settle_owners(owners)
+            await self._commit_owners_or_split(owners)
         except DeviceRejected as error:
             kept = tuple(step for step in shared if not is_in_common(step.key.name))
             if whole and len(kept) < len(shared):
                 # Most likely a member of another partition names one of the nodes.
-                await self._settle_owners(owners, kept)
+                await self._commit_owners_or_split(owners, kept)
             elif (
                 await self._check_owner_after_refusal()
-                and self._first_transaction_steps(self._plan_remaining_work().owners_operations(frozenset(owners)))
+                and self._first_transaction_steps(self._plan_remaining_work().operations_of_owners(frozenset(owners)))
                 != steps
             ):
-                await self._settle_owners(owners)  # the plan was based on outdated state
+                await self._commit_owners_or_split(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
             else:
                 # bisect: one load balancer at fault is found in about log2(n) refused commits
                 middle = (len(owners) + 1) // 2
                 for half in (owners[:middle], owners[middle:]):
-                    await self._settle_owners(half)
+                    await self._commit_owners_or_split(half)
 
     def _first_transaction_steps(self, steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
         """Return the operations that go into the next transaction of the pass."""
@@ -570,7 +570,7 @@ class PartitionPass:
         """Return the operations that the device accepts in one transaction; the others have to follow in
         another. All of them if none could go first.
         """
-        later = keys_deleted_later(steps, self._view.observed or {}, self._folder)
+        later = keys_to_delete_later(steps, self._view.observed or {}, self._folder)
         # Where nothing is left to go first, an object of somebody else is in the way, as the device's refusal will say.
         return tuple(step for step in steps if step.key not in later) or steps
 
@@ -610,7 +610,7 @@ class PartitionPass:
         self._nodes = (await read_nodes(self._device, self._names)).others
         return True
 
-    async def _refuses_everything(self) -> bool:
+    async def _refuses_every_commit(self) -> bool:
         """Whether the device also refuses a commit that only touches the guard, after it has refused
         everything else; False without a test if something was committed or nothing refused.
 
@@ -651,7 +651,7 @@ class PartitionPass:
         :class:`OutcomeUnknown` or :class:`DeviceUnavailable`.
         """
         first, self._view.first_guard = self._view.first_guard, ()
-        touch = guard.touch_command(self._partition, self._guard, self._options.agent_host, revision)
+        touch = guard.modify_guard_command(self._partition, self._guard, self._options.agent_host, revision)
         try:
             await commit_commands(
                 self._device,
@@ -664,7 +664,7 @@ class PartitionPass:
                 raise FirstGuardRefused(self._device.host, self._partition, None) from error
             raise
 
-    def _record_left_changes(self, errors: Mapping[LoadBalancerId, str]) -> None:
+    def _record_unapplied_changes(self, errors: Mapping[LoadBalancerId, str]) -> None:
         """Record the change at which each existing load balancer was left, and drop the records of removed ones."""
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}
@@ -674,7 +674,7 @@ class PartitionPass:
             if one.service.deleted:
                 self._left.pop(one.service.load_balancer_id, None)
             elif one.service.load_balancer_id not in errors:
-                self._left[one.service.load_balancer_id] = rendered_change(one)
+                self._left[one.service.load_balancer_id] = change_of_rendered_objects(one)
 
     def _record_repairs(self, steps: tuple[ConfigOperation, ...]) -> None:
         for one in self._rendered:
@@ -708,7 +708,7 @@ def first_transaction_part(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOp
     return others or steps[:ONE_TRANSACTION_MAX]
 
 
-def rendered_change(rendered: RenderedObjects) -> Change:
+def change_of_rendered_objects(rendered: RenderedObjects) -> Change:
     """Return the change (revision, change id, settings) that the objects belong to."""
     return rendered.service.revision, rendered.service.change_id, rendered.settings
 

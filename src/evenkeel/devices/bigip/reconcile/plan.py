@@ -69,20 +69,20 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
-from evenkeel.devices.bigip.reconcile.beside import choose_second_names
+from evenkeel.devices.bigip.reconcile.beside import choose_alternative_names
 from evenkeel.devices.bigip.reconcile.chaining import chaining_problems
 from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, f5_object_keys, unreferenced_keys
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files
 from evenkeel.devices.bigip.reconcile.forwarding import existing_forwarder_keys, forwarding_servers, is_forwarder
 from evenkeel.devices.bigip.reconcile.networks import (
     default_routes,
-    drop_link_from_observed,
     forwarding_record_removals,
-    keep_others_items,
+    keep_foreign_items,
     merge_network_objects,
     reference_removals,
-    unneeded_snat_addresses,
+    remove_link_from_observed,
     unused_objects,
+    unused_snat_addresses,
 )
 from evenkeel.devices.bigip.reconcile.nodes import assign_nodes, member_node_name, removable_nodes
 from evenkeel.devices.bigip.reconcile.taking_over import has_foreign_route, replaced_objects, use_f5_names
@@ -118,7 +118,7 @@ class Plan(Value):
     observed: Observed = {}
     partition: str = ""
 
-    def owners_operations(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
+    def operations_of_owners(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
         """Return the operations of these owners (load balancer ids or :data:`SHARED`) in order; an operation
         for an object that several of them need appears once.
         """
@@ -126,7 +126,7 @@ class Plan(Value):
         needs = merge_network_objects(
             item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner]
         )
-        found.extend(_shared_additions(needs, self.observed, self.partition))
+        found.extend(_shared_object_additions(needs, self.observed, self.partition))
         found.sort(key=_operation_sort_key)
         return tuple({(one.verb, one.key): one for one in found}.values())
 
@@ -148,7 +148,7 @@ def plan_operations(
     projects share. ``nodes``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
     """
     there = use_f5_names(assign_nodes(rendered, observed, names, nodes), observed, names, partition)
-    services = tuple(choose_second_names(there, observed, names, partition))
+    services = tuple(choose_alternative_names(there, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
         if not one.problem and (
@@ -158,7 +158,7 @@ def plan_operations(
     fitting = [one for one in services if one.service.load_balancer_id not in problems]
     problems |= chaining_problems(fitting, observed, complete=complete)
     sound = [one for one in services if one.service.load_balancer_id not in problems]
-    # Files are planned apart (`_missing_files`), because load balancers share them.
+    # Files are planned apart (`_missing_file_operations`), because load balancers share them.
     wanted = {item.key: item for one in sound for item in one.objects if item.key.type not in FILES}
     named = {one.service.load_balancer_id for one in services}
     owners = {one.service.load_balancer_id for one in sound}
@@ -182,17 +182,17 @@ def plan_operations(
             # with the records of forwarding tables that go with it
             operations.append(_delete_operation(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
     # after all removals of members: a node is removed with its last member
-    operations.extend(_unused_nodes(observed, wanted, operations, names))
+    operations.extend(_unused_node_removals(observed, wanted, operations, names))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(
         _delete_operation(key, SHARED) for key in unused_files(observed, services, gone, partition, names)
     )
-    operations.extend(_missing_files(observed, sound, partition))
-    changed = {step.key: step for step in _shared_additions(together, observed, partition)}
+    operations.extend(_missing_file_operations(observed, sound, partition))
+    changed = {step.key: step for step in _shared_object_additions(together, observed, partition)}
     for owner, items in needs.items():
         operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
     operations.extend(_removals_of_f5_objects(observed, wanted, gone, partition, names))
-    operations.extend(_shared_removals(observed, {**wanted, **together}, gone, partition, names, shared))
+    operations.extend(_shared_object_removals(observed, {**wanted, **together}, gone, partition, names, shared))
     operations.sort(key=_operation_sort_key)
     return Plan(operations=tuple(operations), problems=problems, networks=needs, observed=observed, partition=partition)
 
@@ -206,7 +206,7 @@ def is_network_object(key: Key) -> bool:
     return key.type in NETWORK_TYPES or is_forwarder(key)
 
 
-def is_planned_again(key: Key) -> bool:
+def is_removed_after_all_load_balancers(key: Key) -> bool:
     """Whether the removal of a shared object is planned again after all load balancers were settled, because a load
     balancer that the device refused may still refer to the object.
     """
@@ -219,7 +219,7 @@ def _is_for_networks(step: ConfigOperation) -> bool:
     return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
 
 
-def _shared_additions(
+def _shared_object_additions(
     needs: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> Iterator[ConfigOperation]:
     """Yield operations that add to shared objects what these load balancers need; other load balancers' items
@@ -231,7 +231,7 @@ def _shared_additions(
             if item.attributes["records"]:
                 yield _modify_operation(item, item.attributes)
         else:
-            yield from _object_operations(item if seen is None else keep_others_items(item, seen), seen, partition)
+            yield from _object_operations(item if seen is None else keep_foreign_items(item, seen), seen, partition)
 
 
 def _removals_of_f5_objects(
@@ -248,7 +248,7 @@ def _removals_of_f5_objects(
         yield from (_delete_operation(key, SHARED) for key in unreferenced_keys(theirs, left, partition))
 
 
-def _shared_removals(
+def _shared_object_removals(
     observed: Observed,
     wanted: Mapping[Key, WantedObject],
     gone: Collection[Key],
@@ -259,7 +259,7 @@ def _shared_removals(
     """Yield operations that remove shared objects without users, and operations for default routes."""
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
-    kept = {key: keep_others_items(item, observed[key]) if key in observed else item for key, item in wanted.items()}
+    kept = {key: keep_foreign_items(item, observed[key]) if key in observed else item for key, item in wanted.items()}
     left = remaining_attributes(observed, kept, gone)
     routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
@@ -267,7 +267,7 @@ def _shared_removals(
         if not _foreign_object_problem((item,), observed, partition, names) and not has_foreign_route(item, observed):
             yield from _object_operations(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
-    spare = unneeded_snat_addresses(left, wanted, shared)
+    spare = unused_snat_addresses(left, wanted, shared)
     unused = [key for key in unused_objects(left, observed, names, partition, spare) if key not in stay]
     # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
@@ -390,7 +390,7 @@ def _create_body(item: WantedObject, partition: str) -> dict[str, Any]:
     return body
 
 
-def _missing_files(
+def _missing_file_operations(
     observed: Observed, rendered: Iterable[RenderedObjects], partition: str
 ) -> Iterator[ConfigOperation]:
     """Yield operations that create missing files, once for each load balancer that needs them."""
@@ -409,7 +409,7 @@ def _delete_operation(key: Key, owner: str, *, rank: int | None = None) -> Confi
 # -- nodes
 
 
-def _unused_nodes(
+def _unused_node_removals(
     observed: Observed,
     wanted: Mapping[Key, WantedObject],
     operations: Iterable[ConfigOperation],
@@ -434,11 +434,11 @@ def _unused_nodes(
 
 def is_still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
     """Whether the file, or node in the partition, that this operation would remove still exists and is still
-    unused; False for objects whose removal is planned again (:func:`is_planned_again`).
+    unused; False for objects whose removal is planned again (:func:`is_removed_after_all_load_balancers`).
     """
     if step.key not in observed:
         return False
-    if is_planned_again(step.key):
+    if is_removed_after_all_load_balancers(step.key):
         return False
     if step.key.type in FILES:
         return step.key.name not in referenced_file_names(
@@ -462,7 +462,7 @@ def predict_observed(observed: Observed, operations: Iterable[ConfigOperation]) 
         elif step.verb is Verb.DELETE:
             result.pop(step.key, None)
             if step.key.type in (VLAN, TUNNEL):
-                drop_link_from_observed(result, step.key)
+                remove_link_from_observed(result, step.key)
         else:
             before = result.get(step.key) if step.verb is Verb.MODIFY else None
             result[step.key] = _predict_object(step, before)

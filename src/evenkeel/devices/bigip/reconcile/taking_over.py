@@ -69,7 +69,7 @@ def use_f5_names(
         if (attribute := _IDENTIFYING_ATTRIBUTES.get(key.type)) is not None
     }
     return [
-        replace(one, networks=_use_found_names(one.networks, found, observed, names, partition))
+        replace(one, networks=_use_names_on_device(one.networks, found, observed, names, partition))
         if one.networks
         else one
         for one in services
@@ -98,7 +98,7 @@ def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
     return replace(item, attributes={**item.attributes, **freed}) if freed else item
 
 
-def _use_found_names(
+def _use_names_on_device(
     networks: Sequence[WantedObject], found: Found, observed: Observed, names: BigIpNames, partition: str
 ) -> tuple[WantedObject, ...]:
     there = {
@@ -159,7 +159,7 @@ def _key_on_device(
         return None
     seen = found.get((item.key.type, canonical.canonical_form_function(attribute)(item.attributes[attribute])))
     if seen is not None and (
-        names.is_own_mark(seen.mark) or (seen.mark is None and _has_name_by_f5(seen, item, partition))
+        names.is_own_mark(seen.mark) or (seen.mark is None and _has_f5_object_name(seen, item, partition))
     ):
         return seen.key
     return None if own is None else replace(item.key, name=f"{item.key.name}{_SECOND_NAME_SUFFIX}")
@@ -172,13 +172,13 @@ def _blocks_wanted_name(item: WantedObject, seen: ObservedObject, partition: str
     if (
         item.key.type not in (SELF_IP, SNAT_ADDRESS)
         or seen.mark is not None
-        or not _has_name_by_f5(seen, item, partition)
+        or not _has_f5_object_name(seen, item, partition)
     ):
         return False
     return not canonical.has_wanted_value("address", item.attributes["address"], seen.attributes)
 
 
-def _has_name_by_f5(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
+def _has_f5_object_name(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
     """Whether F5's agent named the observed object, by its rules for objects of the wanted object's type and subnet."""
     if item.key.type == ROUTE_DOMAIN:
         return f5_agent.is_route_domain(seen.key.name, partition)
@@ -186,7 +186,7 @@ def _has_name_by_f5(seen: ObservedObject, item: WantedObject, partition: str) ->
         return seen.key.name.lower() == str(seen.attributes.get("macAddress", "")).lower()
     subnet_id = _marked_subnet_id(item)
     if item.key.type == SELF_IP:
-        return f5_agent.is_self_ip_of(seen.key.name, subnet_id)
+        return f5_agent.is_self_ip_of_subnet(seen.key.name, subnet_id)
     return f5_agent.snat_index(seen.key.name, subnet_id) is not None
 
 
@@ -206,7 +206,7 @@ def _tunnel_profile_path(item: WantedObject, seen: ObservedObject | None, names:
     return f"/{COMMON}/{name}" if seen.attributes.get("profile") == f"/{COMMON}/{name}" else None
 
 
-def adoption_obstacle(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
+def adoption_obstacle_text(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
     """Return the reason why the partition cannot be adopted; empty if there is none.
 
     The reason names a network object that would have to be recreated, under traffic.
@@ -245,12 +245,12 @@ def replaced_objects(
     found = [
         key
         for key in theirs
-        if key.type == SELF_IP and any(f5_agent.is_self_ip_of(key.name, subnet_id) for subnet_id in subnet_ids)
+        if key.type == SELF_IP and any(f5_agent.is_self_ip_of_subnet(key.name, subnet_id) for subnet_id in subnet_ids)
     ]
     disconnected = Key(type=TUNNEL, name=f5_agent.DISCONNECTED)
     if disconnected in theirs and _partition_path(disconnected, partition) not in _vlans_of_virtuals(left):
         found.append(disconnected)
-    return [*found, *_replaced_snat(left, wanted, observed, theirs, partition)]
+    return [*found, *_replaced_snat_objects(left, wanted, observed, theirs, partition)]
 
 
 def _is_foreign_vip(key: Key, observed: Observed) -> bool:
@@ -267,7 +267,7 @@ def _pools_in_use(observed: Observed) -> set[str]:
     return {_snat_pool(seen.attributes) for key, seen in observed.items() if key.type == VIRTUAL}
 
 
-def keys_replaced_later(observed: Observed, partition: str) -> set[Key]:
+def keys_to_replace_later(observed: Observed, partition: str) -> set[Key]:
     """Return the SNAT pools of F5's agent that virtual servers use now, and their addresses.
 
     The pass that gives the virtual servers another pool does not remove them; a later pass does.
@@ -294,7 +294,7 @@ def _vlans_of_virtuals(left: Mapping[Key, Attributes]) -> set[str]:
     }
 
 
-def _replaced_snat(
+def _replaced_snat_objects(
     left: Mapping[Key, Attributes],
     wanted: Mapping[Key, WantedObject],
     observed: Observed,
@@ -314,7 +314,7 @@ def _replaced_snat(
         for key in theirs
         if key.type in (SNAT_ADDRESS, SNAT_POOL)
         and (
-            f5_agent.is_snat_of(key.name, subnet_ids)
+            f5_agent.is_snat_of_subnets(key.name, subnet_ids)
             or (key.type == SNAT_POOL and _is_f5_snat_pool_name(key.name, partition))
         )
     ]

@@ -40,7 +40,11 @@ class VirtualIp(Value):
         """Return the name of the object that implements ``object_id`` at this address; at the VIP itself
         without a digest.
         """
-        return names.helper_name(f"vip-{self.digest}", object_id) if self.digest else names.object_name(object_id)
+        return (
+            names.auxiliary_object_name(f"vip-{self.digest}", object_id)
+            if self.digest
+            else names.object_name(object_id)
+        )
 
     def mark_kind(self, kind: str) -> str:
         """Return the kind in the ownership mark of an object at this address: ``kind`` at the VIP, ``kind`` with a

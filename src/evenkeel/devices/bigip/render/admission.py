@@ -26,7 +26,7 @@ def admitted_networks(service: ServiceDefinition, listener: ServiceListener, nam
     return [network_group(service, KIND, listener.id, allowed_networks(listener), names)]
 
 
-def refusal_part(group_path: str, *, unless_found: bool, word: str = "reject") -> RulePart:
+def client_refusal_rule_part(group_path: str, *, unless_found: bool, word: str = "reject") -> RulePart:
     """Build the part of an iRule that refuses clients whose address is in a data group, or with ``unless_found`` is
     not.
 
@@ -45,4 +45,4 @@ def admission_parts(service: ServiceDefinition, listener: ServiceListener, names
     if not listener.allowed_cidrs:
         return
     word = "drop" if listener.protocol in DATAGRAM_PROTOCOLS else "reject"
-    yield refusal_part(data_group_path(service, KIND, listener.id, names), unless_found=True, word=word)
+    yield client_refusal_rule_part(data_group_path(service, KIND, listener.id, names), unless_found=True, word=word)

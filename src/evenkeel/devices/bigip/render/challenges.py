@@ -35,7 +35,7 @@ _ANSWER_CODE = f"""\
     }}"""
 
 
-def own_virtual_servers(
+def challenge_virtual_servers(
     service: ServiceDefinition, vips: Sequence[VirtualIp], names: BigIpNames
 ) -> tuple[list[WantedObject], list[WantedObject]]:
     """Build the virtual servers, one at each VIP, that only answer challenges, and the objects they need;
@@ -52,7 +52,7 @@ def own_virtual_servers(
     parts = [*challenge_parts(service, listener, names), missing]
     own = [*challenge_objects(service, listener, names), *listener_rules(service, routes, parts, names)]
     made = (virtual_server(service, vip, None, routes, own, names, kind=KIND) for vip in vips)
-    named = [names.helper_name(vip.mark_kind(KIND), service.load_balancer_id) for vip in vips]
+    named = [names.auxiliary_object_name(vip.mark_kind(KIND), service.load_balancer_id) for vip in vips]
     return own, [replace(each, key=replace(each.key, name=name)) for each, name in zip(made, named, strict=True)]
 
 

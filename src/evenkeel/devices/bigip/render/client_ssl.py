@@ -87,7 +87,7 @@ def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names:
         return []
     return [
         WantedObject(
-            key=Key(type=HTTP2_PROFILE, name=names.helper_name("http2", listener.id)),
+            key=Key(type=HTTP2_PROFILE, name=names.auxiliary_object_name("http2", listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": HTTP2,
@@ -119,7 +119,7 @@ def certificate_references(listener: ServiceListener) -> tuple[str, ...]:
 
 def _profile_name(listener: ServiceListener, reference: str, names: BigIpNames) -> str:
     digits = hashlib.sha256(reference.encode()).hexdigest()[:_REFERENCE_DIGITS]
-    return names.helper_name(f"clientssl-{digits}", listener.id)
+    return names.auxiliary_object_name(f"clientssl-{digits}", listener.id)
 
 
 def _cert_key_chain(

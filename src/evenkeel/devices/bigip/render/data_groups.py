@@ -19,7 +19,7 @@ def encode_record(text: str) -> str:
 
 def data_group_path(service: ServiceDefinition, kind: str, object_id: str, names: BigIpNames) -> str:
     """Return the full path of the group that :func:`data_group` builds, by which iRules name it."""
-    return f"/{names.partition_name(service.project_id)}/{names.helper_name(kind, object_id)}"
+    return f"/{names.partition_name(service.project_id)}/{names.auxiliary_object_name(kind, object_id)}"
 
 
 def data_group(
@@ -35,7 +35,7 @@ def data_group(
     ``{name: data}``, kept in order.
     """
     return WantedObject(
-        key=Key(type=DATA_GROUP, name=names.helper_name(kind, object_id)),
+        key=Key(type=DATA_GROUP, name=names.auxiliary_object_name(kind, object_id)),
         owner=service.load_balancer_id,
         attributes={
             "type": type_,

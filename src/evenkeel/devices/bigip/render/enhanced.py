@@ -19,7 +19,7 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.enhanced_services import OPTIONAL
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.objects import COMPRESSION_PROFILE, Key, WantedObject
-from evenkeel.devices.bigip.render.l7.sharing import reason_not_to_share
+from evenkeel.devices.bigip.render.l7.sharing import connection_sharing_obstacle
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import Definitions, chosen_definitions
@@ -250,13 +250,13 @@ def _needs_full_proxy(found: Mapping[str, _TagSetting]) -> bool:
 def _apply_transport_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
         if tag in found and found[tag].paths and made.has_profile(type_):
-            _refuse_times(made, tag, found[tag])
+            _refuse_listener_timeouts(made, tag, found[tag])
             made.remove_profiles(type_)
             made.add_profile(found[tag].path)
     client, server = found.get(t.CLIENT_TCP), found.get(t.SERVER_TCP)
     for tag, setting in ((t.CLIENT_TCP, client), (t.SERVER_TCP, server)):
         if setting is not None:
-            _refuse_times(made, tag, setting)
+            _refuse_listener_timeouts(made, tag, setting)
     if client is None and server is None:
         return
     made.remove_profiles(_TCP)
@@ -266,7 +266,7 @@ def _apply_transport_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetti
         made.add_profile(server.path, "serverside")
 
 
-def _refuse_times(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
+def _refuse_listener_timeouts(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
     """Raise :class:`Unrenderable` if the listener sets time-outs, because the operator's profile already has its
     own.
     """
@@ -322,7 +322,7 @@ def _apply_one_connect(made: _VirtualDraft, found: Mapping[str, _TagSetting]) ->
         return
     if made.listener.protocol in L7_PROTOCOLS and not shared and made.listener.l7policies:
         raise made.refusal(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
-    if reason := reason_not_to_share(made.listener, made.pool):
+    if reason := connection_sharing_obstacle(made.listener, made.pool):
         raise made.refusal(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
     _require_http(made, t.ONE_CONNECT, setting, found)
     made.add_profile(setting.path)

@@ -48,7 +48,7 @@ from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
 from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import CertificateReferences
-from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts, own_virtual_servers
+from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts, challenge_virtual_servers
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.cookies import cookie_encryption
 from evenkeel.devices.bigip.render.enhanced import apply_enhanced_services, enhanced_services_digest
@@ -67,7 +67,7 @@ from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
 from evenkeel.devices.errors import Unrenderable, render_problem
-from evenkeel.devices.esd.selection import Definitions, listener_parts, member_limit
+from evenkeel.devices.esd.selection import Definitions, enhanced_service_parts, member_limit
 
 
 def render_load_balancer(
@@ -131,7 +131,7 @@ def _load_balancer_objects(
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
         routes = effective_routing(listener, pools)
-        parts = listener_parts(listener, enhanced)
+        parts = enhanced_service_parts(listener, enhanced)
         for pool in routes.named:
             chosen.setdefault(pool.id, []).append(parts)
         encryption = cookie_encryption(service, routes, parts, cookie_secret)
@@ -144,7 +144,7 @@ def _load_balancer_objects(
         changed, servers = apply_enhanced_services(made, own, listener, default_pool, enhanced, parts.tunnel)
         found.extend(changed)
         virtuals.extend(servers)
-    own, servers = own_virtual_servers(service, vips, names)
+    own, servers = challenge_virtual_servers(service, vips, names)
     found.extend(own)
     virtuals.extend(servers)
     found.extend(virtual_address(service, vip, names) for vip in vips)

@@ -31,7 +31,7 @@ from evenkeel.devices.bigip.naming import BigIpNames, canonical_address, endpoin
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.proxy_protocol import SIGNATURE
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
-from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, monitor_notation
+from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, encode_for_monitor_string
 from evenkeel.devices.errors import Unrenderable
 
 TYPES = {
@@ -46,7 +46,7 @@ EVERYWHERE = "*:*"
 """Destination of a monitor that checks each member at the address and port where the member serves."""
 _PROXY_HEADERS = {
     "PROXY": "PROXY UNKNOWN\\r\\n",
-    "PROXYV2": monitor_notation(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
+    "PROXYV2": encode_for_monitor_string(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
 }
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
@@ -119,9 +119,9 @@ def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: 
     monitor's type, because monitors of all types share one namespace.
     """
     if place != EVERYWHERE:
-        return names.helper_name(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
+        return names.auxiliary_object_name(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
     return (
-        names.helper_name("https", monitor.id)
+        names.auxiliary_object_name("https", monitor.id)
         if _becomes_https(pool, monitor, place)
         else names.object_name(monitor.id)
     )
@@ -153,7 +153,7 @@ def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[s
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
     if kind == "TLS-HELLO":
-        return {"send": header + monitor_notation(client_hello()), "recv": RECEIVE}
+        return {"send": header + encode_for_monitor_string(client_hello()), "recv": RECEIVE}
     return {"send": header} if kind == "TCP" else {}
 
 

@@ -110,11 +110,11 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
     group, rule = f"{APP_COOKIE_KIND}-name", f"{APP_COOKIE_KIND}-rule"
     folder = f"/{names.partition_name(service.project_id)}"
     mark = names.marked_description(rule, service.load_balancer_id, pool.id)
-    code = _app_cookie_code(f"{folder}/{names.helper_name(group, pool.id)}")
+    code = _app_cookie_code(f"{folder}/{names.auxiliary_object_name(group, pool.id)}")
     return [
         data_group(service, group, pool.id, {COOKIE_RECORD: _cookie_name(pool)}, names),
         WantedObject(
-            key=Key(type=RULE, name=names.helper_name(rule, pool.id)),
+            key=Key(type=RULE, name=names.auxiliary_object_name(rule, pool.id)),
             owner=service.load_balancer_id,
             attributes={"apiAnonymous": "\n".join((f"# {mark}", *code))},
         ),
@@ -124,7 +124,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
             UNIVERSAL_PERSISTENCE,
             APP_COOKIE_KIND,
             "/Common/universal",
-            {"rule": f"{folder}/{names.helper_name(rule, pool.id)}", "timeout": str(TABLE_SECONDS)},
+            {"rule": f"{folder}/{names.auxiliary_object_name(rule, pool.id)}", "timeout": str(TABLE_SECONDS)},
             names,
         ),
     ]
@@ -210,7 +210,7 @@ def _persistence_profile(
     names: BigIpNames,
 ) -> WantedObject:
     return WantedObject(
-        key=Key(type=kind, name=names.helper_name(name, pool.id)),
+        key=Key(type=kind, name=names.auxiliary_object_name(name, pool.id)),
         owner=service.load_balancer_id,
         attributes={
             "defaultsFrom": parent,
@@ -266,7 +266,7 @@ def persistence_attributes(
     partition = names.partition_name(service.project_id)
     wanted = pool.session_persistence
     by_source = (
-        (names.helper_name(SOURCE_KIND, pool.id), partition)
+        (names.auxiliary_object_name(SOURCE_KIND, pool.id), partition)
         if _source_settings(service, pool)
         else ("source_addr", COMMON)
     )
@@ -290,11 +290,11 @@ def _cookie_profile_location(
 ) -> tuple[str, str]:
     wanted = pool.session_persistence
     if wanted is not None and wanted.type == "APP_COOKIE":
-        return names.helper_name(APP_COOKIE_KIND, pool.id), partition
+        return names.auxiliary_object_name(APP_COOKIE_KIND, pool.id), partition
     if encryption is not None:
-        return names.helper_name(encryption.object_kind(COOKIE_KIND), pool.id), partition
+        return names.auxiliary_object_name(encryption.object_kind(COOKIE_KIND), pool.id), partition
     if wanted is not None and wanted.cookie_name:
-        return names.helper_name(COOKIE_KIND, pool.id), partition
+        return names.auxiliary_object_name(COOKIE_KIND, pool.id), partition
     return "cookie", COMMON
 
 

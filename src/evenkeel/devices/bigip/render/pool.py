@@ -95,14 +95,16 @@ def _member_object(
             "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else PRIMARY_GROUP,
             "session": "user-enabled" if up and member.weight > 0 else "user-disabled",
             "state": "user-up" if up else "user-down",
-            "monitor": _own_monitor(service, pool, member, names),
+            "monitor": _member_monitor_path(service, pool, member, names),
             "description": names.marked_description("member", service.load_balancer_id, member.id),
         },
         immutables=frozenset({"address"}),
     )
 
 
-def _own_monitor(service: ServiceDefinition, pool: ServicePool, member: ServiceMember, names: BigIpNames) -> str:
+def _member_monitor_path(
+    service: ServiceDefinition, pool: ServicePool, member: ServiceMember, names: BigIpNames
+) -> str:
     place = monitor_destination(member)
     return (_monitor_path(service, pool, place, names) if place != EVERYWHERE else "") or "default"
 

@@ -36,7 +36,7 @@ def http_profile(
     kind = "http" if encryption is None else encryption.object_kind("http")
     return [
         WantedObject(
-            key=Key(type="ltm/profile/http", name=names.helper_name(kind, listener.id)),
+            key=Key(type="ltm/profile/http", name=names.auxiliary_object_name(kind, listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": "/Common/http",
@@ -62,7 +62,7 @@ def compression_profile(
         return []
     return [
         WantedObject(
-            key=Key(type=COMPRESSION_PROFILE, name=names.helper_name("compression", listener.id)),
+            key=Key(type=COMPRESSION_PROFILE, name=names.auxiliary_object_name("compression", listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": "/Common/httpcompression",

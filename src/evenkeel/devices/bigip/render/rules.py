@@ -34,7 +34,7 @@ def listener_rules(
     mark = names.marked_description("rule", service.load_balancer_id, listener.id)
     return [
         WantedObject(
-            key=Key(type=RULE, name=names.helper_name("rule", listener.id)),
+            key=Key(type=RULE, name=names.auxiliary_object_name("rule", listener.id)),
             owner=service.load_balancer_id,
             attributes={"apiAnonymous": "\n".join((f"# {mark}", *lines))},
         )

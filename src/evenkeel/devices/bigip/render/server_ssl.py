@@ -31,7 +31,7 @@ def server_ssl_profiles(
         raise Unrenderable(f"pool {pool.id}: alpn_protocols h2: a BIG-IP speaks HTTP/1 with members")
     return [
         WantedObject(
-            key=Key(type=SERVER_SSL, name=names.helper_name("serverssl", pool.id)),
+            key=Key(type=SERVER_SSL, name=names.auxiliary_object_name("serverssl", pool.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": PARENT,
@@ -51,7 +51,7 @@ def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     """
     if not pool.tls_enabled:
         return PARENT
-    return f"/{names.partition_name(service.project_id)}/{names.helper_name('serverssl', pool.id)}"
+    return f"/{names.partition_name(service.project_id)}/{names.auxiliary_object_name('serverssl', pool.id)}"
 
 
 def _verification_settings(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:

@@ -116,15 +116,14 @@ def cipher_objects(
 
 
 def _cipher_object_name(speaker: ServiceListener | ServicePool, names: BigIpNames) -> str:
-    return names.helper_name("ciphers", speaker.id)
+    return names.auxiliary_object_name("ciphers", speaker.id)
 
 
 def _tls_versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
     for version in speaker.tls_versions:
         if version not in _SWITCHES_BY_VERSION:
-            raise Unrenderable(
-                f"{owner_text(speaker)}: tls_versions {version}: {', '.join(_SWITCHES_BY_VERSION)} are possible"
-            )
+            possible = ", ".join(_SWITCHES_BY_VERSION)
+            raise Unrenderable(f"{listener_or_pool_title(speaker)}: tls_versions {version}: {possible} are possible")
     return speaker.tls_versions or DEFAULT_VERSIONS
 
 
@@ -132,13 +131,15 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
     requested = [name for name in (speaker.tls_ciphers or "").split(":") if name not in ABSENT_DEFAULTS]
     for name in requested:
         if name not in CIPHERS:
-            raise Unrenderable(f"{owner_text(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
+            raise Unrenderable(
+                f"{listener_or_pool_title(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has"
+            )
     # As in OpenSSL, a list without TLS 1.3 ciphers does not restrict TLS 1.3.
     if NEWEST_TLS_VERSION in _tls_versions(speaker) and not _NEWEST_CIPHERS.keys() & set(requested):
         requested = [*_NEWEST_CIPHERS, *requested]
     return dict.fromkeys(CIPHERS[name] for name in requested)
 
 
-def owner_text(speaker: ServiceListener | ServicePool) -> str:
+def listener_or_pool_title(speaker: ServiceListener | ServicePool) -> str:
     """Return the name of the listener or pool that an attribute belongs to, for messages."""
     return f"{'listener' if isinstance(speaker, ServiceListener) else 'pool'} {speaker.id}"

@@ -51,6 +51,6 @@ def _encode_uint16_list(values: tuple[int, ...]) -> bytes:
     return b"".join(value.to_bytes(2) for value in values)
 
 
-def monitor_notation(data: bytes) -> str:
+def encode_for_monitor_string(data: bytes) -> str:
     r"""Write bytes in the notation of a monitor's send string, ``\xNN``."""
     return "".join(f"\\x{byte:02x}" for byte in data)

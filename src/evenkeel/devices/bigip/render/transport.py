@@ -112,7 +112,10 @@ def transport_entries(
     kind = transport_kind(listener, pool)
     found = {item.key.name for item in own}
     partition = names.partition_name(service.project_id)
-    of_both, of_members = names.helper_name(kind, listener.id), names.helper_name(MEMBER_SIDE, listener.id)
+    of_both, of_members = (
+        names.auxiliary_object_name(kind, listener.id),
+        names.auxiliary_object_name(MEMBER_SIDE, listener.id),
+    )
     path = f"/{partition}/{of_both}" if of_both in found else _BUILT_IN[kind]
     if of_members not in found:
         return [{"name": path, "context": "all"}]
@@ -134,7 +137,7 @@ def _transport_profiles(
         return []
     return [
         WantedObject(
-            key=Key(type=f"ltm/profile/{kind}", name=names.helper_name(name, listener.id)),
+            key=Key(type=f"ltm/profile/{kind}", name=names.auxiliary_object_name(name, listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 **profile_attributes(name, settings),

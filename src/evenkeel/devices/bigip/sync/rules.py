@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.statuses import HaType
-from evenkeel.devices.bigip.observe.cluster import ClusterView, Item, device_identity, device_names_text
+from evenkeel.devices.bigip.observe.cluster import Item, ReportedCluster, device_identity, device_names_text
 from evenkeel.devices.bigip.options import SyncMode
 
 
@@ -33,7 +33,7 @@ def device_key(item: Item) -> str:
     return device_identity(item) or str(item.get("name", ""))
 
 
-def find_membership(cluster: ClusterView) -> Membership:
+def find_membership(cluster: ReportedCluster) -> Membership:
     """Return the sync-failover group that the reporting device shares with others; one without a name if
     there is none.
     """
@@ -53,7 +53,7 @@ def _device_names(group: Item) -> frozenset[str]:
     return frozenset(str(item.get("name") if isinstance(item, Mapping) else item).rpartition("/")[2] for item in items)
 
 
-def group_into_units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
+def group_into_units(clusters: Mapping[str, ReportedCluster]) -> tuple[tuple[str, ...], ...]:
     """Group the hosts by the sync-failover group that their devices share, in the order given; every other
     device is alone.
     """
@@ -64,7 +64,7 @@ def group_into_units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ..
     return tuple(map(tuple, found.values()))
 
 
-def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
+def ha_problems(clusters: Mapping[str, ReportedCluster], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
     """Return ``{host: reasons}`` for all hosts, by which these devices must not be written with this HA type
     and sync mode; without reasons a device may be written.
     """
@@ -75,7 +75,7 @@ def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: Sync
     }
 
 
-def role_problems(cluster: ClusterView) -> list[str]:
+def role_problems(cluster: ReportedCluster) -> list[str]:
     """Return the problem of a cluster without an active device; else empty.
 
     The problem may be temporary, and does not keep the agent from writing.
@@ -85,7 +85,7 @@ def role_problems(cluster: ClusterView) -> list[str]:
     return ["no device of its cluster is active"] if members and not active else []
 
 
-def _trust_problems(host: str, clusters: Mapping[str, ClusterView], ha_type: HaType) -> Iterator[str]:
+def _trust_problems(host: str, clusters: Mapping[str, ReportedCluster], ha_type: HaType) -> Iterator[str]:
     trusted = clusters[host].devices
     if ha_type is HaType.STANDALONE:
         return
@@ -100,7 +100,7 @@ def _trust_problems(host: str, clusters: Mapping[str, ClusterView], ha_type: HaT
 
 
 def _sync_group_problems(
-    host: str, clusters: Mapping[str, ClusterView], mode: SyncMode, *, synced: bool
+    host: str, clusters: Mapping[str, ReportedCluster], mode: SyncMode, *, synced: bool
 ) -> Iterator[str]:
     own = find_membership(clusters[host])
     named = {device_key(cluster.own) for cluster in clusters.values()}

@@ -107,7 +107,7 @@ class SyncUnit:
         pushed.
         """
         writer = await self._writable_device()
-        outcome = await writer.run_watched(writer.apply(batch, rendered))
+        outcome = await writer.run_while_responding(writer.apply(batch, rendered))
         # A pass without writes pushes, too, what an earlier one could not.
         if not self._group_membership(writer).group or not (outcome.writes or self.pending):
             return outcome, []
@@ -169,7 +169,7 @@ class SyncUnit:
             if not self._group_membership(writer).group:  # no other device is synchronised from it
                 self._writer = writer
                 return writer
-            async with writer.required_reachable():
+            async with writer.require_reachable():
                 status = await read_sync_status(writer.icontrol)
                 unsynced = await writer.journal.read()
             state = self._sync_state(writer, status)
@@ -194,7 +194,7 @@ class SyncUnit:
         errors: list[DeviceUnavailable] = []
         for device in self.devices:
             try:
-                async with device.required_reachable():
+                async with device.require_reachable():
                     found.append((device, await device.journal.read()))
             except DeviceUnavailable as error:
                 errors.append(error)
@@ -222,7 +222,7 @@ class SyncUnit:
         for device in self.devices:
             if device is not writer and device.reach.doubt is None:
                 try:
-                    async with device.required_reachable():
+                    async with device.require_reachable():
                         if (await device.journal.read()).any:
                             return True
                 except DeviceUnavailable:
@@ -257,11 +257,11 @@ class SyncUnit:
         on ``peer``, or a read is refused.
         """
         try:
-            async with peer.required_reachable():
+            async with peer.require_reachable():
                 await peer.check_owner(batch)
                 unsynced = await peer.journal.read()
         except DeviceUnavailable as error:
-            async with writer.required_reachable():
+            async with writer.require_reachable():
                 links = connection_states(await read_sync_status(writer.icontrol))
             # Only a device that is certainly disconnected from the written one cannot receive the push.
             if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
@@ -283,7 +283,7 @@ class SyncUnit:
         others = {
             str(item.get("name")) for item in self._group_membership(writer).members if device_key(item) not in known
         }
-        async with writer.required_reachable():
+        async with writer.require_reachable():
             links = connection_states(await read_sync_status(writer.icontrol))
         if any(links.get(name) != "disconnected" for name in others):
             reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
@@ -310,7 +310,7 @@ class SyncUnit:
         """
         own = self._group_membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
-        async with writer.required_reachable():
+        async with writer.require_reachable():
             links = connection_states(await read_sync_status(writer.icontrol))
             away = {name for name, link in links.items() if link != "connected"}
             # With autoSync the devices push by themselves, and without a connected peer a push would reach none.

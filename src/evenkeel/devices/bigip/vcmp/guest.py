@@ -193,7 +193,7 @@ class VcmpGuest:
         for tag in sorted((self._assigned.keys() & used) - {tags.get(path) for path in mine.vlans}):
             log.warning("VLAN missing on guest; assigned again", vcmp_host=host.name, guest=guest, tag=tag)
             await self._assign_vlan(host, guest, self._assigned[tag])
-        left = _left_over_tags(at_host, guests, mine, used | self._assigned.keys())
+        left = _unneeded_vlan_tags(at_host, guests, mine, used | self._assigned.keys())
         now = self._now()
         self._left_since = {tag: self._left_since.get(tag, now) for tag in left}
         due = {tag for tag, since in self._left_since.items() if now - since >= LEFTOVER_SECONDS}
@@ -232,7 +232,7 @@ class VcmpGuest:
         return {named, str(own.get("managementIp", named)).partition("/")[0]}, str(own.get("hostname", ""))
 
 
-def _left_over_tags(
+def _unneeded_vlan_tags(
     at_host: Iterable[FoundVlan], guests: Iterable[FoundGuest], mine: FoundGuest, used: Collection[int]
 ) -> set[int]:
     """Return the tags of Even Keel's VLANs at the host that this guest has and does not use, or that no guest

@@ -14,7 +14,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.core.resources.model import ListenerStatistics
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status import health
-from evenkeel.devices.absence import Absence, degraded_status, out_of_step_statuses
+from evenkeel.devices.absence import AbsenceOnDevice, degraded_status, degraded_statuses_of_absences
 from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
 from evenkeel.devices.haproxy.note import LoadBalancerNote, unpack_note
 from evenkeel.haproxyd import wire
@@ -37,7 +37,7 @@ def merge_readings(
     unreachable: Iterable[DeviceState],
     names: HaproxyNames,
     *,
-    uneven: Collection[Absence] = (),
+    uneven: Collection[AbsenceOnDevice] = (),
 ) -> Observation:
     """Merge the devices' readings, by host: for each object the worst status, statistics summed over devices.
 
@@ -48,9 +48,11 @@ def merge_readings(
     for status in (each for host, one in readings.items() for each in _device_statuses(host, one.seen, names)):
         key = (status.kind, status.id)
         worst[key] = _worse_status(worst[key], status) if key in worst else status
-    for status in _not_running_statuses(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
+    for status in _statuses_of_not_running_load_balancers(
+        readings, names, {key for key in worst if key[0] == "loadbalancer"}
+    ):
         worst[status.kind, status.id] = status
-    for status in out_of_step_statuses(uneven):
+    for status in degraded_statuses_of_absences(uneven):
         before = worst.get((status.kind, status.id))
         # A worse status stays, because DEGRADED would hide that nothing is served.
         if before is None or before.status in (S.ONLINE, S.DEGRADED):
@@ -160,7 +162,7 @@ def _listener_status(frontend: wire.FrontendStatus, note: LoadBalancerNote) -> O
 # -- differences between devices
 
 
-def _not_running_statuses(
+def _statuses_of_not_running_load_balancers(
     readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
 ) -> Iterator[ObservedStatus]:
     """Yield the status of each load balancer whose HAProxy does not run on a device, for each such device.
@@ -182,7 +184,7 @@ def _load_balancers_not_running(partition: wire.PartitionStatus) -> list[str]:
     return [each for each in partition.load_balancer_ids if each not in running]
 
 
-def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
+def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[AbsenceOnDevice]:
     """Find load balancers of which one device lacks a part, or holds another note, compared with the other
     devices. Those whose HAProxy does not run on the device are left out.
     """
@@ -192,7 +194,7 @@ def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -
         for load_balancer_id, things in of_device.items():
             everything.setdefault(load_balancer_id, set()).update(things)
     return frozenset(
-        Absence(device=host, load_balancer_id=load_balancer_id)
+        AbsenceOnDevice(device=host, load_balancer_id=load_balancer_id)
         for host, of_device in held.items()
         for load_balancer_id, things in everything.items()
         if of_device.get(load_balancer_id, set()) != things

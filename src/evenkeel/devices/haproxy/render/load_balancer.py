@@ -31,7 +31,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener, Se
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import CertificateContent
 from evenkeel.devices.errors import Unrenderable, render_problem
-from evenkeel.devices.esd.selection import Definitions, listener_parts
+from evenkeel.devices.esd.selection import Definitions, enhanced_service_parts
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import LoadBalancerNote, pack_note
@@ -86,7 +86,7 @@ def _build_config(
     service: ServiceDefinition, certificates: ReferencedFiles, enhanced: Definitions
 ) -> wire.LoadBalancerConfig:
     address, *more = vip_addresses(service)
-    parts = {listener.id: listener_parts(listener, enhanced) for listener in service.listeners}
+    parts = {listener.id: enhanced_service_parts(listener, enhanced) for listener in service.listeners}
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
         (pool.id, mode): backend_name(pool, mode, modes)

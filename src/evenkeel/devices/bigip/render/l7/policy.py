@@ -83,7 +83,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
         forward = _forward_action(default)
         rules.append({"name": DEFAULT_RULE, "ordinal": len(rules), "conditions": [], "actions": [forward]})
     return WantedObject(
-        key=Key(type=POLICY, name=names.helper_name("l7", routing.listener.id)),
+        key=Key(type=POLICY, name=names.auxiliary_object_name("l7", routing.listener.id)),
         owner=service.load_balancer_id,
         attributes={
             "legacy": True,

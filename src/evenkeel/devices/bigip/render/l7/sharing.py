@@ -13,12 +13,12 @@ def shares_connections(routes: Routing) -> bool:
 
     False if a pool needs connections of its own, or if L7 policies decide about TLS with members.
     """
-    if any(reason_not_to_share(routes.listener, pool) for pool in routes.named):
+    if any(connection_sharing_obstacle(routes.listener, pool) for pool in routes.named):
         return False
     return not (routes.uses_tls and routes.listener.l7policies)
 
 
-def reason_not_to_share(listener: ServiceListener, pool: ServicePool | None) -> str:
+def connection_sharing_obstacle(listener: ServiceListener, pool: ServicePool | None) -> str:
     """Return the reason why a connection with a member must serve one client connection only; empty if there is
     none.
     """

@@ -34,7 +34,7 @@ def address_in_member_domain(service: ServiceDefinition, address: str) -> str:
     number = service_route_domain(service)
     return (
         add_route_domain(address, number)
-        if number != COMMON_ROUTE_DOMAIN and _place_check(service)(address)
+        if number != COMMON_ROUTE_DOMAIN and _own_route_domain_check(service)(address)
         else address
     )
 
@@ -43,7 +43,7 @@ def _own_subnets(service: ServiceDefinition) -> list[ServiceSubnet]:
     return [subnet for network in service.networks if not network.common for subnet in network.subnets]
 
 
-def _place_check(service: ServiceDefinition) -> Callable[[str], bool]:
+def _own_route_domain_check(service: ServiceDefinition) -> Callable[[str], bool]:
     """Return the check whether a member's address is in the route domain of the project's own networks."""
     own = _own_subnets(service)
     inside = [ip_network(subnet.cidr) for subnet in own]
@@ -68,7 +68,7 @@ def place_in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
     if number == COMMON_ROUTE_DOMAIN:
         return service
     here = {subnet.id for subnet in _own_subnets(service)}
-    is_here = _place_check(service)
+    is_here = _own_route_domain_check(service)
 
     def vip(one: Vip) -> Vip:
         return replace(one, address=add_route_domain(one.address, number)) if one.subnet_id in here else one

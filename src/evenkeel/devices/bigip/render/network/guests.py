@@ -10,7 +10,7 @@ from evenkeel.devices.errors import Unrenderable
 DEFAULT_MTU = 1500
 
 
-def guest_vlan(
+def guest_vlan_objects(
     network: ServiceNetwork, device: str, make: Callable[[str, dict[str, Any], ServiceNetwork], WantedObject]
 ) -> tuple[str, list[WantedObject]]:
     """Build a VLAN that the guest's vCMP host assigns, as name and objects: without interfaces, which only the host

@@ -36,7 +36,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.render.network.addresses import add_route_domain, service_route_domain
-from evenkeel.devices.bigip.render.network.guests import guest_vlan
+from evenkeel.devices.bigip.render.network.guests import guest_vlan_objects
 from evenkeel.devices.errors import Unrenderable, render_problem
 
 LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
@@ -153,7 +153,7 @@ class _NetworkRenderer:
 
     def _build_vlan(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
         if self._at.guest:
-            return guest_vlan(network, self._at.device, self._vlan_object)
+            return guest_vlan_objects(network, self._at.device, self._vlan_object)
         physical = network.physical_network or ""
         interface = self._at.options.interface(physical, self._at.device)
         if interface is None:

@@ -28,7 +28,7 @@ from evenkeel.core.devices.service import ServiceDefinition, ServiceListener
 from evenkeel.core.resources.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.devices.bigip.naming import BigIpNames, plain_or_digest
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.admission import refusal_part
+from evenkeel.devices.bigip.render.admission import client_refusal_rule_part
 from evenkeel.devices.bigip.render.data_groups import data_group, data_group_path, network_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.access_log import access_log_parts, access_log_pool
@@ -122,7 +122,9 @@ def _admission_parts(
 ) -> Iterator[RulePart]:
     for kind in NETWORKS:
         if getattr(parts, kind) is not None:
-            yield refusal_part(data_group_path(service, kind, listener.id, names), unless_found=kind == "allow")
+            yield client_refusal_rule_part(
+                data_group_path(service, kind, listener.id, names), unless_found=kind == "allow"
+            )
 
 
 def _connection_limit_parts(listener: ServiceListener, parts: Parts) -> Iterator[RulePart]:
