@@ -53,7 +53,9 @@ class InstantAgent:
     async def change_accepted(self, change: Change, *, error: str = "") -> None:
         if not change.placed and change.tree is not None:
             project_id = change.tree.load_balancer.project_id
-            await self._store.scheduling.place(change.load_balancer_id, change.environment, project_id, 1, "instant")
+            await self._store.scheduling.place_load_balancer(
+                change.load_balancer_id, change.environment, project_id, 1, "instant"
+            )
         shard = await self._store.operators.shard_of_load_balancer(change.load_balancer_id)
         if shard is not None:
             applied = Applied(load_balancer_id=change.load_balancer_id, revision=change.revision, error=error)

@@ -52,7 +52,7 @@ async def world(api: Client, store: SqlStore, size: int) -> Known:
     """A load balancer on its agent, with ``size`` more of everything below and beside it, of a project with a quota."""
     await api.put(f"/quotas/{PROJECT}", {"quota": {"pool": -1}}, 202)
     known = await made(api)
-    await store.scheduling.place(known.load_balancer, "dev", PROJECT, 1, AGENT_ID)
+    await store.scheduling.place_load_balancer(known.load_balancer, "dev", PROJECT, 1, AGENT_ID)
     for path, body in (*surroundings(known, size), *of_version_one(size)):
         await api.post(path, body)
     return known
@@ -122,7 +122,9 @@ async def known_to(api: Client, store: SqlStore, route: Route, known: Known) -> 
         await join(store, "agent-2", 2)
         # of another project, because load balancers of one share a device group
         elsewhere = await api.post("/loadbalancers", bodies.populated(project_id="another-project"))
-        await store.scheduling.place(elsewhere["loadbalancer"]["id"], "dev", "another-project", 2, "agent-2")
+        await store.scheduling.place_load_balancer(
+            elsewhere["loadbalancer"]["id"], "dev", "another-project", 2, "agent-2"
+        )
         return known._replace(load_balancer=elsewhere["loadbalancer"]["id"])
     if route.path.endswith("/undrain"):
         await api.put(f"/evenkeel/v1/agents/{known.agent}/drain", None)

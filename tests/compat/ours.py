@@ -38,7 +38,7 @@ class InstantDevice:
         """Place it if it is new; report on it at the end of the request."""
         if not change.placed and change.tree is not None:
             project_id = change.tree.load_balancer.project_id
-            await self._store.scheduling.place(
+            await self._store.scheduling.place_load_balancer(
                 change.load_balancer_id, change.environment, project_id, 1, agent_of(change.environment)
             )
         self._left[change.load_balancer_id] = change

@@ -116,7 +116,7 @@ class Database:
         )
         return CertificateReader(sealing_key=self.sealing_key, readable=readable if self.sealing_key else ())
 
-    async def make_due(self, project_id: str, reference: str, kind: CertificateKind) -> None:
+    async def make_certificate_due(self, project_id: str, reference: str, kind: CertificateKind) -> None:
         self.due.append((project_id, reference, kind))
 
 

@@ -27,7 +27,7 @@ class Sessions:
         self.suspected: list[str] = []
         self.reads = 0
 
-    async def sessions(self) -> tuple[SessionRef, ...]:
+    async def read_live_sessions(self) -> tuple[SessionRef, ...]:
         self.reads += 1
         return tuple(self.refs)
 

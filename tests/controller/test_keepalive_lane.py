@@ -27,7 +27,7 @@ class Store:
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="noop")]
 
-    async def release_leftovers(self, *, limit: int) -> int:
+    async def release_unused_networks(self, *, limit: int) -> int:
         return 0
 
     async def record_applied(self, call: m.ReportApplied, **_kw: Any) -> m.ReportReceipt:

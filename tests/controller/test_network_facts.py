@@ -38,7 +38,7 @@ class Everything:
             raise NetworkUnavailable("away")
         return {}
 
-    async def note_unanswered_networks(self, network_ids: list[str]) -> None:
+    async def make_network_facts_due(self, network_ids: list[str]) -> None:
         self.done.append(("unanswered", sorted(network_ids)))
 
     async def store_hosts(self, network_id: str, _hosts: Any, *, late: bool) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ class Store:
     async def agents(self) -> tuple[Agent, ...]:
         return ()
 
-    async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
+    async def record_own_certificates(self, seen: Sequence[OwnCertificate]) -> None:
         self.noted.append(tuple(seen))
 
 

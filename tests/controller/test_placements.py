@@ -46,7 +46,7 @@ class Around:
             raise self.problem
         return self.shards.get((environment, project_id, zone_group_number))
 
-    async def join(
+    async def add_load_balancers_to_shard(
         self, load_balancer_ids: Sequence[str], environment: str, project_id: str, shard: ShardWithCapacity
     ) -> PlacedLoadBalancers:
         self.joined.append(list(load_balancer_ids))

@@ -32,15 +32,15 @@ class Database:
         self.problems: dict[str, str] = {}
         self.warned = 0
 
-    async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
+    async def take_due_certificates(self, *, limit: int) -> tuple[DueCertificate, ...]:
         taken, self.due = self.due[:limit], self.due[limit:]
         return tuple(taken)
 
-    async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
+    async def record_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
         self.found[due.reference] = found.sha256
         return (CHANGE,) if due.reference == "new" else ()
 
-    async def note_problem(self, due: DueCertificate, problem: str) -> None:
+    async def record_read_problem(self, due: DueCertificate, problem: str) -> None:
         self.problems[due.reference] = problem
 
     async def warn_of_expiry(self, *, limit: int) -> int:

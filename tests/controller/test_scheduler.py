@@ -72,10 +72,10 @@ class Store:
         self.homes.append(homes)
         return replace(self.due, now_seconds=self.clock.now + self.database_ahead_seconds)
 
-    async def note_silence(self, *, breaker_window_seconds: float) -> None:
+    async def record_silence(self, *, breaker_window_seconds: float) -> None:
         self.silences += 1
 
-    async def note_reach(self, environment: str, number: int) -> ShardOwner | None:
+    async def record_reachability(self, environment: str, number: int) -> ShardOwner | None:
         return self.observer
 
     async def group_snapshot(self, environment: str, number: int, *, settle_seconds: float) -> GroupSnapshot:
@@ -84,22 +84,22 @@ class Store:
     async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
         return (self.snapshot,)
 
-    async def groups(self, environment: str, project_id: str, **_: Any) -> Sequence[PlacementGroup]:
+    async def read_placement_groups(self, environment: str, project_id: str, **_: Any) -> Sequence[PlacementGroup]:
         return self.views.get(project_id, ())
 
-    async def unplaced(self, *, limit: int) -> list[tuple[str, str, str]]:
+    async def read_unplaced_load_balancers(self, *, limit: int) -> list[tuple[str, str, str]]:
         return self.waiting[:limit]
 
     async def store_unplaced_reason(self, load_balancer_ids: Sequence[str], reason: str) -> None:
         self.explained.append((list(load_balancer_ids), reason))
 
-    async def place(
+    async def place_load_balancer(
         self, load_balancer_id: str, environment: str, project_id: str, number: int, home: str | None
     ) -> Placement | None:
         self.placed.append((load_balancer_id, project_id, number, home))
         return Placement(owner=owner(f"shard-{project_id}")) if self.taken else None
 
-    async def assign(self, steps: Sequence[AssignStep]) -> list[ShardOwner]:
+    async def assign_shards(self, steps: Sequence[AssignStep]) -> list[ShardOwner]:
         self.assigned.append(list(steps))
         return [owner(step.shard_id) for step in steps] if self.taken else []
 

@@ -91,16 +91,17 @@ async def test_a_part_that_fails_goes_on_and_so_do_the_others(
 ) -> None:
     failures = 3
     looks = 0
-    read = world.store.scheduling.unplaced
+    read = world.store.scheduling.read_unplaced_load_balancers
 
-    async def unplaced(**given: Any) -> Any:
+    async def read_unplaced_load_balancers(**given: Any) -> Any:
         nonlocal looks
         looks += 1
         if looks <= failures:
             raise problem
         return await read(**given)
 
-    monkeypatch.setattr(world.controller._scheduler._scheduling, "unplaced", unplaced)
+    scheduling = world.controller._scheduler._scheduling
+    monkeypatch.setattr(scheduling, "read_unplaced_load_balancers", read_unplaced_load_balancers)
     with capture_logs() as logs:
         await world.controller.start()
         await soon(lambda: looks > failures + 1)
@@ -119,13 +120,13 @@ async def test_the_sweeper_rests_while_the_databases_clock_is_not_believed(
 ) -> None:
     swept = 0
 
-    async def mark_overdue(*, limit: int) -> int:
+    async def mark_overdue_load_balancers(*, limit: int) -> int:
         nonlocal swept
         swept += 1
         return 0
 
     trusted = False
-    monkeypatch.setattr(world.store.scheduling, "mark_overdue", mark_overdue)
+    monkeypatch.setattr(world.store.scheduling, "mark_overdue_load_balancers", mark_overdue_load_balancers)
     monkeypatch.setattr(room.Scheduler, "trusts_clock", property(lambda _: trusted))
     await world.controller.start()
     await world.ask(m.callback_queue("lab"))

@@ -25,7 +25,7 @@ class Rows:
         self.left[kind] -= gone
         return gone
 
-    async def mark_overdue(self, *, limit: int) -> int:
+    async def mark_overdue_load_balancers(self, *, limit: int) -> int:
         self.asked["overdue"] += 1
         return 0
 
@@ -35,7 +35,7 @@ class Rows:
     async def remove_unused_certificates(self, *, limit: int) -> int:
         return self._remove("certificates", limit)
 
-    async def forget_removed(self, *, limit: int) -> int:
+    async def forget_removed_load_balancers(self, *, limit: int) -> int:
         return self._remove("removed", limit)
 
     async def create_shards_for_orphans(self, **_: Any) -> None:

@@ -35,7 +35,7 @@ class World:
             wall=lambda: 1000.0 + self.clock.now,
         )
 
-    async def traffic(self, *, limit: int) -> TrafficReading:
+    async def read_traffic(self, *, limit: int) -> TrafficReading:
         group = ("dev", 1)
         return TrafficReading(
             groups=(

@@ -25,7 +25,7 @@ class Parts:
         self.asked.append(list(port_ids))
         return frozenset(port_ids) - frozenset(self.gone)
 
-    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[str, ...]:
+    async def record_lost_ports(self, ports: Sequence[VipPortId]) -> tuple[str, ...]:
         self.lost += [each.port_id for each in ports]
         return tuple(each.load_balancer_id for each in ports)
 

@@ -17,7 +17,7 @@ class Reports:
         self.down = False
         self.limits: list[int] = []
 
-    async def traffic(self, *, limit: int) -> TrafficReading:
+    async def read_traffic(self, *, limit: int) -> TrafficReading:
         self.limits.append(limit)
         if self.down:
             raise StoreUnavailable("the database is gone")

@@ -280,10 +280,10 @@ def _drain_forgotten() -> AbstractContextManager[Any]:
 
 
 def _sweep_missing() -> AbstractContextManager[Any]:
-    async def mark_overdue(self: SqlScheduling, *, limit: int) -> int:
+    async def mark_overdue_load_balancers(self: SqlScheduling, *, limit: int) -> int:
         return 0
 
-    return patch.object(SqlScheduling, "mark_overdue", mark_overdue)
+    return patch.object(SqlScheduling, "mark_overdue_load_balancers", mark_overdue_load_balancers)
 
 
 def _revision_compare_inverted() -> AbstractContextManager[Any]:
@@ -602,10 +602,10 @@ def _doubts_ignored() -> AbstractContextManager[Any]:
 
 
 def _reach_not_noted() -> AbstractContextManager[Any]:
-    async def note_reach(self: SqlScheduling, environment: str, group_number: int) -> None:
+    async def record_reachability(self: SqlScheduling, environment: str, group_number: int) -> None:
         return None
 
-    return patch.object(SqlScheduling, "note_reach", note_reach)
+    return patch.object(SqlScheduling, "record_reachability", record_reachability)
 
 
 @contextmanager

@@ -89,7 +89,7 @@ class World:
 
     async def live(self, agent_id: str) -> bool:
         """The agent's session stands."""
-        return agent_id in {session.agent_id for session in await self.store.scheduling.sessions()}
+        return agent_id in {session.agent_id for session in await self.store.scheduling.read_live_sessions()}
 
     # -- scenes
 
@@ -111,7 +111,7 @@ class World:
     async def tenant(self, project_id: str = "p1", *, home: str = "a1", number: int = 1) -> ShardOwner:
         """A placed load balancer of a tenant; returns the owner of the shard."""
         load_balancer = await self.load_balancer(project_id=project_id)
-        placement = await self.store.scheduling.place(load_balancer.id, "east", project_id, number, home)
+        placement = await self.store.scheduling.place_load_balancer(load_balancer.id, "east", project_id, number, home)
         assert placement is not None
         return placement.owner
 
@@ -125,7 +125,7 @@ class World:
         roots = [root() for _ in range(number)]
         await self.add(*roots, *(each for load_balancer in roots for each in below(load_balancer)[1]))
         for load_balancer in roots:
-            await self.store.scheduling.place(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
+            await self.store.scheduling.place_load_balancer(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
         return roots
 
     async def add(self, *objects: Any) -> None:
@@ -184,7 +184,9 @@ class World:
     async def placed(self, *, home: str = "a1", group_number: int = 1, **changes: Any) -> LoadBalancer:
         """A load balancer in the tenant's shard of the group."""
         load_balancer = await self.load_balancer(**changes)
-        await self.store.scheduling.place(load_balancer.id, "east", load_balancer.project_id, group_number, home)
+        await self.store.scheduling.place_load_balancer(
+            load_balancer.id, "east", load_balancer.project_id, group_number, home
+        )
         return load_balancer
 
     async def report(self, *outcomes: Applied, agent_id: str = "a1", project_id: str = "p1") -> ReportReceipt:
@@ -345,5 +347,7 @@ async def open_transaction(world: World) -> AsyncIterator[Any]:
 
 async def assign_one(store: SqlStore, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
     """Try one takeover. Its new owner; None if it failed."""
-    owners = await store.scheduling.assign([AssignStep(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)])
+    owners = await store.scheduling.assign_shards(
+        [AssignStep(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)]
+    )
     return owners[0] if owners else None

@@ -41,13 +41,13 @@ async def _sees(world: World, agent_id: str, *, reachable: bool) -> None:
     state = ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}", devices=devices)
     await world.store.ownership.record_state(state)
     await world.change(schema.agent, agent_id, sight_since=db_now() - 60.0)
-    await world.store.scheduling.note_reach("east", 1)
+    await world.store.scheduling.record_reachability("east", 1)
 
 
 async def _nobody_looks(world: World, _id: str, _below: dict[str, str]) -> None:
     await world.expire("a1")
     await world.change(schema.agent, "a1", session_expires_at=db_now() - UNWATCHED_SECONDS - 1)
-    await world.store.scheduling.note_reach("east", 1)
+    await world.store.scheduling.record_reachability("east", 1)
 
 
 async def _back(world: World, _id: str, _below: dict[str, str]) -> None:
@@ -65,11 +65,11 @@ async def _in_reach(world: World, id_: str, below: dict[str, str]) -> None:
 
 
 async def _absent(world: World, id_: str, _below: dict[str, str]) -> None:
-    await world.store.reports.note_findings(await _report(world, absent=(id_,)))
+    await world.store.reports.record_findings(await _report(world, absent=(id_,)))
 
 
 async def _present(world: World, id_: str, _below: dict[str, str]) -> None:
-    await world.store.reports.note_findings(await _report(world, present=(id_,)))
+    await world.store.reports.record_findings(await _report(world, present=(id_,)))
 
 
 async def _new_history(world: World, _id: str, _below: dict[str, str]) -> None:

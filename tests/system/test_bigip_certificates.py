@@ -77,7 +77,7 @@ async def test_a_certificate_reaches_a_bigip_survives_a_takeover_and_is_renewed_
     await manager.add("a", "www", Issued("www.example.org", INTERMEDIATE, ec_key()))
     second = (await manager.directory.certificate(reference, ProjectId("a"))).sha256
     virtuals = await world.rig.hands.items("ltm/virtual", PARTITION)
-    await world.store.renewals.make_due(ProjectId("a"), reference, CERTIFICATE)
+    await world.store.renewals.make_certificate_due(ProjectId("a"), reference, CERTIFICATE)
     await eventually(lambda: world.holds({second}))
     await eventually(lambda: world.active(load_balancer_id))
     assert await world.rig.hands.items("ltm/virtual", PARTITION) == virtuals  # settled: they may never change

@@ -284,7 +284,7 @@ async def test_a_renewed_certificate_reaches_devices_by_itself(world: World) -> 
     load_balancer_id = await served(world, "a")
     (before,) = world.contents
     await manager_of(world).add("a", "www", Issued("www.example.org", INTERMEDIATE, ec_key()))
-    await world.store.renewals.make_due(ProjectId("a"), "directory://a/www", CERTIFICATE)
+    await world.store.renewals.make_certificate_due(ProjectId("a"), "directory://a/www", CERTIFICATE)
     await eventually(lambda: len(world.contents) == 2)
     await eventually(lambda: world.active(load_balancer_id))
     (held,) = world.memory.partitions["a"].holds[load_balancer_id].certificates
@@ -298,7 +298,7 @@ async def test_a_certificate_that_is_gone_stays_served_and_is_reported(world: Wo
     load_balancer_id = await served(world, "a")
     revision = (await world.root(load_balancer_id)).revision
     await manager_of(world).directory.delete(ProjectId("a"), "www")
-    await world.store.renewals.make_due(ProjectId("a"), "directory://a/www", CERTIFICATE)
+    await world.store.renewals.make_certificate_due(ProjectId("a"), "directory://a/www", CERTIFICATE)
     await eventually(lambda: told(world, "certificate_unreadable"))
     # settled: nothing may ever change
     assert await world.active(load_balancer_id) and (await world.root(load_balancer_id)).revision == revision

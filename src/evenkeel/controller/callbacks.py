@@ -119,7 +119,7 @@ class Callbacks:
                     shard_ids=message.shard_ids,
                 )
             case m.JudgeOrphans():
-                return await self._reports.judge_orphans(
+                return await self._reports.decide_orphans(
                     message,
                     grace_seconds=self._settings.orphan_grace_seconds,
                     limit=self._settings.orphans_per_answer,
@@ -189,12 +189,12 @@ class Callbacks:
         """
         # Each part is a transaction of its own; a redelivery after a crash in between repeats parts that are
         # idempotent.
-        for look in await self._reports.note_findings(report) if has_findings(report) else ():
+        for look in await self._reports.record_findings(report) if has_findings(report) else ():
             self._hints.notify_recheck(look)
         if report.tenants:
-            await self._reports.note_tenants(report)
+            await self._reports.record_orphaned_tenants(report)
         if report.expected_after is not None:
-            return await self._reports.expected(report, limit=self._settings.expected_per_answer)
+            return await self._reports.read_expected_load_balancers(report, limit=self._settings.expected_per_answer)
         return await self._reports.record_observed(report)
 
     async def _release_shards(self, call: m.ReleaseShards) -> None:

@@ -148,7 +148,7 @@ class CertificateCallback:
         found = await read_certificate(key_manager, one.reference, one.project_id, one.kind)
         if found.content.sha256 != one.sha256:
             # The definition names the former content; reading the reference now leads to a revision with the new one.
-            await self._renewals.make_due(one.project_id, one.reference, one.kind)
+            await self._renewals.make_certificate_due(one.project_id, one.reference, one.kind)
             raise _ContentUnavailable("its content was renewed a moment ago; the new one follows")
         return found.content
 

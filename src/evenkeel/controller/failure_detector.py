@@ -139,7 +139,7 @@ class FailureDetector:
         indicator = await self._change_indicator()
         if indicator is not None and not indicator.late and indicator.marks == self._quiet_marks:
             return
-        self._sessions = await self._scheduling.sessions()
+        self._sessions = await self._scheduling.read_live_sessions()
         self._read_at = self._clock.monotonic() + READ_SECONDS
         due = self._due_sessions()
         # The marks of before the poll: a change during it makes the next poll read again.

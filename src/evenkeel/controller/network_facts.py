@@ -54,7 +54,7 @@ class NetworkFactsUpdates:
                 await self._read_facts(due)
             except NetworkUnavailable:
                 # take_due_network_facts counted them as read; this makes them due again.
-                await self._attachments.note_unanswered_networks([each.network_id for each in due])
+                await self._attachments.make_network_facts_due([each.network_id for each in due])
                 raise
 
     async def _read_facts(self, due: Sequence[NetworkToReread]) -> None:

@@ -39,7 +39,7 @@ class OwnCertificates:
         now = self._clock.monotonic()
         if unique == self._noted and now < self._due_at_seconds:
             return
-        await self._scheduling.note_certificates(tuple(unique.values()))
+        await self._scheduling.record_own_certificates(tuple(unique.values()))
         self._noted, self._due_at_seconds = unique, now + EXPIRY_CHECK_SECONDS
 
 

@@ -134,7 +134,9 @@ class Placements:
     ) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
-            joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, shard)
+            joined = await self._scheduling.add_load_balancers_to_shard(
+                list(changes), tenant.environment, tenant.project_id, shard
+            )
         # The shard may have got another owner between the query and the transaction.
         term = shard.term if shard.term is not None and shard.term.epoch == joined.epoch else None
         if joined.owner is not None:

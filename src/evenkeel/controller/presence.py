@@ -28,7 +28,7 @@ class Presence:
     async def store_heartbeat(self) -> None:
         """Store a heartbeat of this controller. Raises :class:`StoreUnavailable`."""
         seen = self._seen
-        await self._store.note_controller(
+        await self._store.record_heartbeat(
             ControllerHeartbeat(
                 id=seen.id, host=seen.host, url=seen.url, version=seen.version, message_broker=self._problem()
             )
@@ -36,4 +36,4 @@ class Presence:
 
     async def end(self) -> None:
         """Remove this controller from the list of controllers. Raises :class:`StoreUnavailable`."""
-        await self._store.forget_controller(self._seen.id)
+        await self._store.delete_controller(self._seen.id)

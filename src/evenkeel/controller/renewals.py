@@ -39,7 +39,7 @@ class Renewals:
         """
         await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
         for _ in range(PAGES_PER_LOOK):
-            due = await self._store.take_due(limit=DUE_PER_PAGE)
+            due = await self._store.take_due_certificates(limit=DUE_PER_PAGE)
             await for_each_concurrently(due, self._read_reference, at_once=READS_AT_ONCE)
             if len(due) < DUE_PER_PAGE:
                 return
@@ -49,9 +49,9 @@ class Renewals:
             found = await read_certificate(self._key_manager, due.reference, due.project_id, due.kind)
         # Load balancers keep the content that they have; only an unavailable key manager ends the round.
         except CertificateError as error:
-            await self._store.note_problem(due, str(error))
+            await self._store.record_read_problem(due, str(error))
             return
-        changes = await self._store.note_content(due, found.checked(due.reference))
+        changes = await self._store.record_content(due, found.checked(due.reference))
         if changes:
             log.info(
                 "certificate renewed",

@@ -111,7 +111,7 @@ class Scheduler:
         Returns (reason why it cannot be placed now, empty if it is placed; whether that reason holds for all
         other load balancers of the environment, too). Raises :class:`StoreUnavailable`.
         """
-        groups = await self._scheduling.groups(
+        groups = await self._scheduling.read_placement_groups(
             environment,
             project_id,
             settle_seconds=self._settings.settle_seconds,
@@ -122,7 +122,9 @@ class Scheduler:
         if group is None or (home is None and not group.keeps_tenant):
             return reason_for_no_placement(environment, groups), all(group.in_zone for group in groups)
         home_id = None if home is None else home.id
-        placement = await self._scheduling.place(load_balancer_id, environment, project_id, group.number, home_id)
+        placement = await self._scheduling.place_load_balancer(
+            load_balancer_id, environment, project_id, group.number, home_id
+        )
         if placement is not None:
             self._hints.notify_placed(placement, load_balancer_id, created)
         return "", False
@@ -177,7 +179,7 @@ class Scheduler:
             await self._schedule_groups(due_work)
             await self._balance_homes()
         waiting: dict[str, list[tuple[LoadBalancerId, ProjectId]]] = {}
-        for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
+        for load_balancer_id, environment, project_id in await self._scheduling.read_unplaced_load_balancers(
             limit=self._settings.placements_per_tick
         ):
             waiting.setdefault(environment, []).append((load_balancer_id, project_id))
@@ -223,7 +225,7 @@ class Scheduler:
 
     async def _schedule_groups(self, due_work: DueSchedulingWork) -> None:
         if due_work.silence:
-            await self._scheduling.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
+            await self._scheduling.record_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
         for environment, number in due_work.groups:
             await self._schedule_group(environment, number)
         for environment, number in due_work.reach:
@@ -243,7 +245,7 @@ class Scheduler:
                 await self._start_handover(move, "balance", rebind=True)
 
     async def _record_reachability(self, environment: str, number: int) -> None:
-        observer = await self._scheduling.note_reach(environment, number)
+        observer = await self._scheduling.record_reachability(environment, number)
         # Statuses were overwritten while no agent reached the devices; the observer reports all of them again.
         if observer is not None:
             self._hints.notify_recheck(RecheckRequest(owner=observer))
@@ -274,7 +276,7 @@ class Scheduler:
         steps = plan_assignments(group, self._choose_at_random)
         reasons = takeover_reasons(group) if steps else {}
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
-            for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
+            for taker in await self._scheduling.assign_shards(steps[start : start + ASSIGNS_PER_COMMIT]):
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
                 SHARD_TRANSITIONS.labels(reasons.get(taker.shard_id, UNSERVED)).inc()
                 self._hints.notify_assignments(taker)

@@ -260,14 +260,16 @@ class Controller:
         return lambda: self._clock.sleep(self._add_jitter(seconds()))
 
     async def _release_leftovers(self) -> None:
-        await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
+        await self._attachments.release_unused_networks(limit=LEFTOVERS_PER_LOOK)
 
     async def _repeat_hints(self) -> None:
         """Send a hint to the owners of shards with work that has waited for ``hint_repeat_seconds``, because
         a hint may have been lost and agents poll only rarely. Raises :class:`StoreUnavailable`.
         """
         waited_seconds = self._settings.hint_repeat_seconds
-        for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
+        for owner in await self._scheduling.read_owners_with_waiting_work(
+            waited_seconds=waited_seconds, limit=WAITING_PER_LOOK
+        ):
             self._hints.notify_assignments(owner)
 
     async def _advance_moves(self) -> None:

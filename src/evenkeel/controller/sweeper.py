@@ -34,7 +34,7 @@ class Sweeper:
         """Set overdue changes to ERROR, remove obsolete rows, and give orphaned partitions a shard, in
         bounded amounts. Raises :class:`StoreUnavailable`.
         """
-        overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
+        overdue = await self._scheduling.mark_overdue_load_balancers(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
         await self._remove_obsolete_rows()
@@ -48,7 +48,7 @@ class Sweeper:
         await _remove_in_batches(
             lambda limit: scheduling.remove_unused_certificates(limit=limit), CERTIFICATES_PER_BATCH
         )
-        await _remove_in_batches(lambda limit: scheduling.forget_removed(limit=limit), REMOVED_PER_BATCH)
+        await _remove_in_batches(lambda limit: scheduling.forget_removed_load_balancers(limit=limit), REMOVED_PER_BATCH)
 
 
 async def _remove_in_batches(remove: Callable[[int], Awaitable[int]], size: int) -> None:

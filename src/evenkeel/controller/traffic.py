@@ -181,7 +181,7 @@ class TrafficRecorder:
         """Read the totals, and record the traffic since the last poll. After a gap of more than :data:`GAP`
         intervals, only the totals are kept. Raises :class:`StoreUnavailable`.
         """
-        reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
+        reading = await self._reports.read_traffic(limit=self._settings.load_balancers_max)
         now, at = self._clock.monotonic(), self._wall()
         seconds, self._looked_at = now - self._looked_at, now
         # After an outage a difference would spread the traffic of many intervals over one.

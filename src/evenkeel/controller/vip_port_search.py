@@ -37,6 +37,6 @@ class VipPortSearch:
             # next search.
             there = await self._network.find_existing_ports([each.port_id for each in page])
             lost = [each for each in page if each.port_id not in there]
-            for load_balancer_id in await self._ports.note_lost(lost):
+            for load_balancer_id in await self._ports.record_lost_ports(lost):
                 log.warning("a VIP's port was deleted at the network service", load_balancer=load_balancer_id)
                 self._updates.update_soon(load_balancer_id)

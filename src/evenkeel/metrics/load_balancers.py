@@ -83,7 +83,7 @@ class TrafficCollector(Collector):
                 return
             try:
                 async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-                    self._reading = await self._reports.traffic(limit=self._limit)
+                    self._reading = await self._reports.read_traffic(limit=self._limit)
             except (EvenKeelError, TimeoutError) as error:
                 self._reading = None
                 log.warning("metrics of load balancers not read", error=str(error) or "time-out")

@@ -73,11 +73,11 @@ async def test_a_self_signed_certificate_is_served_until_one_is_issued(api: Clie
     made = await listener(api, default_tls_container_ref=f"{REFERENCE}?self_signed")
     assert made.status_code == 201
     assert made.json()["listener"]["default_tls_container_ref"] == f"{REFERENCE}?self_signed"
-    (request,) = await store.acme.list_requested(PROJECT)
+    (request,) = await store.acme.list_requested_certificates(PROJECT)
     assert (request.name, request.names, request.reference) == (OWN_NAME, ("www.example.org", "example.org"), REFERENCE)
     both = {"default_tls_container_ref": REFERENCE, "sni_container_refs": [f"{REFERENCE}?self_signed"]}
     assert (await listener(api, **both)).status_code == 201
-    assert len(await store.acme.list_requested(PROJECT)) == 1
+    assert len(await store.acme.list_requested_certificates(PROJECT)) == 1
 
 
 async def issue(manager: DirectoryKeyManager) -> None:
@@ -89,7 +89,7 @@ async def issue(manager: DirectoryKeyManager) -> None:
 
 async def note(store: SqlStore, progress: AcmeProgress) -> None:
     """A controller has taken a step of the only request."""
-    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    (taken,) = await store.acme.take_due_certificates(limit=1, lease_seconds=60.0)
     await store.acme.store_progress(taken, AdvancedProgress(progress, 5.0), lease_seconds=60.0)
 
 
@@ -99,8 +99,8 @@ async def test_a_new_listener_is_pending_until_its_certificate_is_issued(
     made = await listener(api, default_tls_container_ref=REFERENCE)
     assert made.status_code == 201
     assert made.json()["listener"]["provisioning_status"] == "PENDING_CREATE"
-    assert [one.reference for one in await store.acme.list_requested(PROJECT)] == [REFERENCE]
-    (due,) = await store.renewals.take_due(limit=9)
+    assert [one.reference for one in await store.acme.list_requested_certificates(PROJECT)] == [REFERENCE]
+    (due,) = await store.renewals.take_due_certificates(limit=9)
     assert due.reference == REFERENCE
     (root,) = made.json()["listener"]["loadbalancers"]
     shown = (await api.http.get(f"/evenkeel/v1/loadbalancers/{root['id']}/agent")).json()["hosting"]
@@ -116,7 +116,7 @@ async def test_a_new_load_balancer_with_such_a_listener_is_accepted(api: Client,
     secure = {"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "sni_container_refs": [REFERENCE]}
     made = await api.load_balancer(project_id=PROJECT, listeners=[secure | {"default_tls_container_ref": REFERENCE}])
     assert made["provisioning_status"] == "PENDING_CREATE"
-    assert len(await store.acme.list_requested(PROJECT)) == 1
+    assert len(await store.acme.list_requested_certificates(PROJECT)) == 1
 
 
 async def settle(store: SqlStore) -> None:
@@ -187,7 +187,7 @@ async def test_a_new_listener_does_not_wait_for_what_does_not_come_soon(
 async def test_an_invalid_reference_is_refused(api: Client, store: SqlStore, reference: str, told: str) -> None:
     answer = await listener(api, default_tls_container_ref=reference)
     assert answer.status_code == 400 and told in answer.text
-    assert await store.acme.list_requested(None) == ()
+    assert await store.acme.list_requested_certificates(None) == ()
 
 
 async def test_a_reference_of_another_attribute_is_refused(api: Client, store: SqlStore) -> None:
@@ -196,7 +196,7 @@ async def test_a_reference_of_another_attribute_is_refused(api: Client, store: S
     pool = {"pool": {**body, "tls_container_ref": f"{REFERENCE}?self_signed"}}
     answer = await api.http.post("/v2.0/lbaas/pools", json=pool)
     assert answer.status_code == 400 and "default_tls_container_ref" in answer.text
-    assert await store.acme.list_requested(None) == ()
+    assert await store.acme.list_requested_certificates(None) == ()
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ async def test_a_reference_that_nothing_could_issue_is_refused(
     async with client_of(store, sink, manager, **options) as client:
         answer = await listener(client, default_tls_container_ref=f"{REFERENCE}?self_signed")
     assert answer.status_code == 400 and told in answer.text
-    assert await store.acme.list_requested(None) == ()
+    assert await store.acme.list_requested_certificates(None) == ()
 
 
 async def test_a_projects_limit_of_certificates_holds_for_references(api: Client) -> None:
@@ -239,7 +239,7 @@ async def test_imports_and_mirrors_request_nothing(api: Client, store: SqlStore)
     assert told in str(imported)
     put = {"snapshot": 1.0, "digest": "d", "loadbalancer": there}
     assert told in str(await api.put(f"{MIRROR}/loadbalancers/{LB}", put, 400))
-    assert await store.acme.list_requested(None) == ()
+    assert await store.acme.list_requested_certificates(None) == ()
 
 
 async def test_listeners_of_lbaas_v2_wait_for_their_certificate_too(api: Client, store: SqlStore) -> None:
@@ -248,7 +248,7 @@ async def test_listeners_of_lbaas_v2_wait_for_their_certificate_too(api: Client,
     new = {"listener": {**body, "default_tls_container_ref": REFERENCE, "tenant_id": PROJECT}}
     made = (await api.post("/neutron/v2.0/lbaas/listeners", new))["listener"]
     assert made["default_tls_container_ref"] == REFERENCE
-    assert [one.reference for one in await store.acme.list_requested(PROJECT)] == [REFERENCE]
+    assert [one.reference for one in await store.acme.list_requested_certificates(PROJECT)] == [REFERENCE]
     stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
     assert stored.provisioning_status is ProvisioningStatus.PENDING_CREATE
 
@@ -278,12 +278,12 @@ async def test_a_flavor_names_the_authority_and_tenants_do_not_see_it(api: Clien
     assert made.status_code == 201
     shown = made.json()["listener"]
     assert {name: shown[name] for name in both} == both
-    assert {one.authority for one in await store.acme.list_requested(PROJECT)} == {"internal"}
+    assert {one.authority for one in await store.acme.list_requested_certificates(PROJECT)} == {"internal"}
     await settle(store)
     # what tenants see can be written again, and requests nothing
     change = {"listener": {"default_tls_container_ref": shown["default_tls_container_ref"]}}
     assert (await api.http.put(f"/v2.0/lbaas/listeners/{shown['id']}", json=change)).status_code == 200
-    assert len(await store.acme.list_requested(PROJECT)) == 2
+    assert len(await store.acme.list_requested_certificates(PROJECT)) == 2
 
 
 async def test_a_new_load_balancer_requests_certificates_of_its_flavors_authority(api: Client, store: SqlStore) -> None:
@@ -292,7 +292,7 @@ async def test_a_new_load_balancer_requests_certificates_of_its_flavors_authorit
     assert made["listeners"][0]["default_tls_container_ref"] == REFERENCE
     other = await api.load_balancer(project_id=PROJECT)
     assert (await secure(api, other["id"], default_tls_container_ref=REFERENCE)).status_code == 201
-    found = {one.authority: one.name for one in await store.acme.list_requested(PROJECT)}
+    found = {one.authority: one.name for one in await store.acme.list_requested_certificates(PROJECT)}
     assert sorted(found) == ["default", "internal"] and len(set(found.values())) == 2
 
 
@@ -308,7 +308,10 @@ async def test_another_flavor_requests_from_its_authority_and_what_is_served_sta
     assert (await api.http.put(f"/v2.0/lbaas/loadbalancers/{root['id']}/resize", json=resize)).status_code == 202
     stored: Listener = await store.tenants.get(Listener, made["id"], project_id=None)
     assert (stored.served_container_refs, stored.provisioning_status) == ((REFERENCE,), "PENDING_UPDATE")
-    assert sorted(one.authority for one in await store.acme.list_requested(PROJECT)) == ["default", "internal"]
+    assert sorted(one.authority for one in await store.acme.list_requested_certificates(PROJECT)) == [
+        "default",
+        "internal",
+    ]
     assert (await api.get(f"/v2.0/lbaas/listeners/{made['id']}"))["listener"]["default_tls_container_ref"] == REFERENCE
     other: Listener = await store.tenants.get(Listener, plain["id"], project_id=None)
     assert other.provisioning_status == "ACTIVE"
@@ -325,4 +328,4 @@ async def test_an_unknown_authority_is_refused_with_its_name(api: Client, store:
     refused = await secure(api, root["id"], default_tls_container_ref=REFERENCE)
     assert refused.status_code == 400
     assert "the load balancer's flavor names the certificate authority theirs" in refused.text
-    assert await store.acme.list_requested(PROJECT) == ()
+    assert await store.acme.list_requested_certificates(PROJECT) == ()

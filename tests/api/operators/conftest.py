@@ -42,7 +42,7 @@ async def pair(api: Client, store: Store, join: Join) -> dict[str, Any]:
     await join("a-1")
     await join("a-2")
     created = await api.load_balancer(project_id="p1")
-    assert await store.scheduling.place(created["id"], "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.place_load_balancer(created["id"], "dev", "p1", 1, "a-1") is not None
     return created
 
 

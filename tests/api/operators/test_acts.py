@@ -279,7 +279,7 @@ async def prepare(api: Client, store: Store, join: Join, database: sqlite3.Conne
     await join("a-2")
     await join("m-1", group_number=2, endpoints=("10.0.0.2",))
     lb = (await api.load_balancer(project_id="p1"))["id"]
-    assert await store.scheduling.place(lb, "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.place_load_balancer(lb, "dev", "p1", 1, "a-1") is not None
     (shard,) = [one.id for one in await store.operators.shards() if one.project_id]
     database.execute("UPDATE shard SET acting_agent_id = 'a-2'")
     database.execute("INSERT INTO other_history VALUES ('other', 'unknown', 0, 'a-1')")

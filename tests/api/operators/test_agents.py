@@ -71,7 +71,7 @@ async def test_failback_is_requested_where_it_is_manual(api: Client, store: Stor
         AssignStep(shard_id=row.id, seen_epoch=row.epoch, agent_id="a-2")
         for row in await store.operators.shards(agent_id="a-1")
     ]
-    assert len(await store.scheduling.assign(taken)) == 2
+    assert len(await store.scheduling.assign_shards(taken)) == 2
     shown = (await put(api, "force-down", {"down": False}))["agent"]
     assert (shown["away_shards"], "was not requested" in shown["away_reason"]) == (2, True)
     for _ in range(2):

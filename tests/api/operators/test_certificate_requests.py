@@ -111,7 +111,7 @@ async def test_of_1000_requests_of_a_project_its_limit_is_accepted_and_another_p
 
 async def test_the_problem_of_a_request_is_shown(api: Client, store: Store) -> None:
     await api.http.post(BASE, json=body())
-    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    (taken,) = await store.acme.take_due_certificates(limit=1, lease_seconds=60.0)
     failed = AcmeProgress(state=AcmeState.FAILED, problem="www.example.org: 404", failures=1)
     await store.acme.store_progress(taken, AdvancedProgress(failed, 300.0), lease_seconds=60.0)
     shown = (await api.http.get(f"{BASE}/p1/www")).json()["certificate"]

@@ -109,9 +109,9 @@ async def silent_pair(api: Client, store: Store, join: Join) -> dict[str, Any]:
     for agent_id in ("a-1", "a-2"):
         await join(agent_id)
     created = await api.load_balancer(project_id="p1")
-    assert await store.scheduling.place(created["id"], "dev", "p1", 1, "a-1") is not None
-    assert await store.scheduling.end_sessions(await store.scheduling.sessions()) == 2
-    await store.scheduling.note_silence(breaker_window_seconds=60.0)
+    assert await store.scheduling.place_load_balancer(created["id"], "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.end_sessions(await store.scheduling.read_live_sessions()) == 2
+    await store.scheduling.record_silence(breaker_window_seconds=60.0)
     return created
 
 
@@ -137,7 +137,7 @@ async def test_resuming_ends_it_everywhere_and_again_is_harmless(api: Client, st
     for _ in range(2):
         assert (await api.put(f"{BASE}/environments/dev/resume", None))["environment"]["halted"] == ""
     assert await kinds(api, before) == ["environment_resumed"]
-    await store.scheduling.note_silence(breaker_window_seconds=60.0)
+    await store.scheduling.record_silence(breaker_window_seconds=60.0)
     assert (await api.get(f"{BASE}/status"))["status"]["halted"] == []
 
 

@@ -48,7 +48,7 @@ async def agent(store: Store) -> dict[str, str]:
 async def placed(api: Client, store: Store, agent: dict[str, str]) -> dict[str, Any]:
     """A load balancer on that agent."""
     created = await api.load_balancer(project_id="p1")
-    assert await store.scheduling.place(created["id"], "dev", "p1", 1, agent["id"]) is not None
+    assert await store.scheduling.place_load_balancer(created["id"], "dev", "p1", 1, agent["id"]) is not None
     return created
 
 
@@ -193,7 +193,7 @@ async def test_anybody_may_ask_whether_there_are_problems_but_not_which(
     answer = await api.http.get("/healthz/ready")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "problems": []})
     created = await api.load_balancer(project_id="p1")
-    assert await store.scheduling.place(created["id"], "dev", "p1", 1, agent["id"]) is not None
+    assert await store.scheduling.place_load_balancer(created["id"], "dev", "p1", 1, agent["id"]) is not None
     await store.ownership.end_session(agent["id"], "s-1")
 
     async def told() -> bool:

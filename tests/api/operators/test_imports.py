@@ -261,7 +261,7 @@ async def test_vip_that_is_not_on_its_port_is_refused(with_ports: Client, change
 async def test_held_imports_are_refused_while_controllers_of_two_versions_run(api: Client, store: SqlStore) -> None:
     body = await given(api)
     for version in ("0.1.0", "0.2.0"):
-        await store.scheduling.note_controller(
+        await store.scheduling.record_heartbeat(
             ControllerHeartbeat(id=f"of-{version}", host=version, url="http://c", version=version)
         )
     asked = {"apply": True, "held": True, "loadbalancer": body}

@@ -97,7 +97,7 @@ async def test_to_another_environment_problems_are_named_and_nothing_is_begun(
     await environment(api, join, "proxies", "haproxy")
     await environment(api, join, "strange", "other")
     lb = (await api.load_balancer(project_id="p1"))["id"]
-    assert await store.scheduling.place(lb, "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.place_load_balancer(lb, "dev", "p1", 1, "a-1") is not None
     await api.listener(lb, connection_limit=0)
     found = await plan(api, load_balancer_id=lb, to_environment="proxies")
     assert "connection_limit 0" in str(found["loadbalancers"][0]["problems"])
@@ -111,7 +111,7 @@ async def test_devices_that_others_route_to_wait_for_the_operator(api: Client, s
     await environment(api, join, "proxies", "haproxy")
     await join("other", environment="proxies", device_driver="haproxy", **OTHER)
     lb = (await api.load_balancer(project_id="p1", provider="proxies"))["id"]
-    assert await store.scheduling.place(lb, "proxies", "p1", 1, "of-proxies") is not None
+    assert await store.scheduling.place_load_balancer(lb, "proxies", "p1", 1, "of-proxies") is not None
     (one,) = (await plan(api, load_balancer_id=lb, to_group=2))["loadbalancers"]
     assert one["by_operator"]
     assert one["steps"][-2].startswith("you route ")
@@ -122,7 +122,7 @@ async def test_moves_are_refused_while_controllers_of_two_versions_run(
 ) -> None:
     await join("m-1", **OTHER)
     for version in ("0.1.0", "0.2.0"):
-        await store.scheduling.note_controller(
+        await store.scheduling.record_heartbeat(
             ControllerHeartbeat(id=f"of-{version}", host=version, url="http://c", version=version)
         )
     found = await plan(api, load_balancer_id=pair["id"], to_group=2)

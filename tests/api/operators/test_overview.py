@@ -68,7 +68,7 @@ async def test_the_history_of_a_load_balancer(api: Client, store: Store, pair: d
 
 
 async def test_controllers(api: Client, store: Store) -> None:
-    await store.scheduling.note_controller(
+    await store.scheduling.record_heartbeat(
         ControllerHeartbeat(id="c-1", host="h", url="http://h:9876", version="1", message_broker="refused")
     )
     (row,) = (await api.get(f"{BASE}/controllers"))["controllers"]

@@ -28,7 +28,7 @@ async def placed(api: Client, store: Store) -> str:
     )
     await store.ownership.register(call, ttl_seconds=3600.0)
     created = await api.load_balancer(project_id="p1")
-    assert await store.scheduling.place(created["id"], "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.place_load_balancer(created["id"], "dev", "p1", 1, "a-1") is not None
     return str(created["id"])
 
 

@@ -103,7 +103,7 @@ async def test_an_issued_certificate_is_revoked_by_its_project_alone(api: Client
     assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 404
     await request(api, MEMBER)
     assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 409
-    (taken,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    (taken,) = await store.acme.take_due_certificates(limit=1, lease_seconds=60.0)
     issued = AcmeProgress(state=AcmeState.ISSUED, not_after=4e9)
     await store.acme.store_progress(taken, AdvancedProgress(issued, 86_400.0), lease_seconds=60.0)
     wrong = await api.http.put(path, json={"revocation": {"reason": "other"}}, headers=MEMBER.headers)
@@ -111,7 +111,7 @@ async def test_an_issued_certificate_is_revoked_by_its_project_alone(api: Client
     assert (await api.http.put(path, json=body, headers=STRANGER.headers)).status_code == 404
     assert (await api.http.put(path, json=body, headers=READER.headers)).status_code == 403
     assert (await api.http.put(path, json=body, headers=MEMBER.headers)).status_code == 200
-    (revoking,) = await store.acme.take_due(limit=1, lease_seconds=60.0)
+    (revoking,) = await store.acme.take_due_certificates(limit=1, lease_seconds=60.0)
     assert (revoking.progress.step, revoking.progress.revocation) == (AcmeStep.REVOKE, "keyCompromise")
     (act,) = [event for event in await store.operators.events() if event.kind == "certificate_revocation_requested"]
     assert act.text.startswith(f"certificate www of project {PROJECT} is to be revoked")

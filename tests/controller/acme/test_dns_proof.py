@@ -183,7 +183,7 @@ async def test_no_record_is_set_by_a_controller_that_another_one_has_relieved(wo
     kept = world.database.store_dns_records
 
     async def keep_after_another_has_taken_over(taken: Any, records: Any) -> bool:
-        await world.database.take_due(limit=1, lease_seconds=1.0)
+        await world.database.take_due_certificates(limit=1, lease_seconds=1.0)
         return await kept(taken, records)
 
     world.database.store_dns_records = keep_after_another_has_taken_over  # type: ignore[method-assign]

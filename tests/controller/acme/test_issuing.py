@@ -63,7 +63,7 @@ async def test_a_controller_whose_turn_another_one_has_taken_does_no_further_ste
     ordered = world.authority.order
 
     async def order_while_another_takes_over(*values: Any, **named: Any) -> Any:
-        await world.database.take_due(limit=1, lease_seconds=1.0)
+        await world.database.take_due_certificates(limit=1, lease_seconds=1.0)
         return await ordered(*values, **named)
 
     world.authority.order = order_while_another_takes_over  # type: ignore[method-assign]

@@ -111,7 +111,7 @@ class Database:
         self.due = True
         self.awaited: list[tuple[AcmeStep, str]] = []
 
-    async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+    async def take_due_certificates(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
         if self.certificate is None or not self.due:
             return ()
         self.certificate = replace(self.certificate, turn=self.certificate.turn + 1)
@@ -137,7 +137,7 @@ class Database:
         now = self.certificate
         return () if now is None or not now.records or now.progress.order_url else (now,)
 
-    async def remove_unused(self, unused_seconds: float) -> int:
+    async def request_removal_of_unused(self, unused_seconds: float) -> int:
         return 0
 
     async def set_awaiting_problem(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
@@ -149,7 +149,7 @@ class Database:
     async def reserve_order(self, certificate: AcmeCertificate, *, orders_max: int, lease_seconds: float) -> bool:
         return self.open_orders < orders_max
 
-    async def find_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+    async def find_challenge_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
         return tuple(one for one in self.targets_found if set(one.addresses) & set(addresses))
 
     async def replace_challenges(
@@ -165,7 +165,7 @@ class Database:
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="haproxy"), Environment(name="f5", device_driver="bigip")]
 
-    async def make_due(self, project_id: str, reference: str, kind: Any) -> None:
+    async def make_certificate_due(self, project_id: str, reference: str, kind: Any) -> None:
         self.checked.append(reference)
 
 
@@ -454,11 +454,11 @@ class World:
         keys = effects.of(self.keys, "add", "delete", "self_signed")
         database: Any = effects.of(
             self.database,
-            "take_due",
+            "take_due_certificates",
             "store_progress",
             "replace_challenges",
             "remove_request",
-            "make_due",
+            "make_certificate_due",
             "store_dns_records",
         )
         zone: Any = effects.of(self.zone, "add", "remove")

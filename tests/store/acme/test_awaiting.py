@@ -79,7 +79,7 @@ async def definition(world: World, root: LoadBalancer) -> ServiceDefinition:
 
 
 async def due(world: World) -> DueCertificate:
-    (one,) = await world.store.renewals.take_due(limit=10)
+    (one,) = await world.store.renewals.take_due_certificates(limit=10)
     return one
 
 
@@ -114,7 +114,7 @@ async def test_a_listener_waits_while_its_load_balancer_is_active_and_can_be_cha
 async def test_an_issued_certificate_creates_the_listener_by_a_new_revision(world: World) -> None:
     root, row = await waiting(world)
     before = (await world.load_balancer_row(root.id)).revision
-    (change,) = await world.store.renewals.note_content(await due(world), ISSUED)
+    (change,) = await world.store.renewals.record_content(await due(world), ISSUED)
     assert change.revision == before + 1
     assert row.id in {each.id for each in (await definition(world, root)).listeners}
     # a late report about the devices before
@@ -126,7 +126,7 @@ async def test_an_issued_certificate_creates_the_listener_by_a_new_revision(worl
 
 async def test_content_that_is_not_there_yet_is_no_unreadable_certificate(world: World) -> None:
     root, row = await waiting(world)
-    await world.store.renewals.note_problem(await due(world), "not found")
+    await world.store.renewals.record_read_problem(await due(world), "not found")
     assert await world.operator.references(ReferenceQuery(unreadable=True), limit=9) == ()
     assert await world.events("certificate_unreadable") == []
     await report_newest(world, root)
@@ -144,7 +144,7 @@ async def test_a_failed_order_puts_the_listener_into_error_until_one_is_issued(w
     await world.tenant_changes(root.id)
     await report_newest(world, root)
     assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "OFFLINE")
-    await world.store.renewals.note_content(await due(world), ISSUED)
+    await world.store.renewals.record_content(await due(world), ISSUED)
     await report_newest(world, root)
     assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
     assert await world.events("certificate_readable") == []
@@ -197,11 +197,11 @@ async def test_waiting_ends_in_error_although_no_controller_has_an_authority_any
     assert await statuses(world, root, row) == ("ACTIVE", "ERROR", "OFFLINE")
     (found,) = await world.operator.references(ReferenceQuery(load_balancer_id=root.id), limit=9)
     assert found.problem.startswith("Not issued within 3600 s. No controller takes the next step")
-    (request,) = await world.store.acme.list_requested(root.project_id)
+    (request,) = await world.store.acme.list_requested_certificates(root.project_id)
     assert request.progress.problem in found.problem
     assert await end_overdue(world) == 0
     # the authority is configured again
-    await world.store.renewals.note_content(await due(world), ISSUED)
+    await world.store.renewals.record_content(await due(world), ISSUED)
     await report_newest(world, root)
     assert await statuses(world, root, row) == ("ACTIVE", "ACTIVE", "ONLINE")
     assert await end_overdue(world) == 0
@@ -258,7 +258,7 @@ async def test_a_waiting_listener_can_be_deleted_and_get_another_certificate(wor
 
 async def test_a_certificate_that_listeners_serve_is_not_taken_from_them(world: World) -> None:
     root, row = await waiting(world)
-    await world.store.renewals.note_content(await due(world), ISSUED)
+    await world.store.renewals.record_content(await due(world), ISSUED)
     other = await world.load_balancer()
     with pytest.raises(Conflict, match="repeat the request"):
         await add_listener(world, other)
@@ -280,8 +280,8 @@ async def test_all_load_balancers_whose_listeners_wait_get_the_certificate(
     with monkeypatch.context() as patched:
         # one whose listener is stored just after the others were locked
         patched.setattr(contents, "_lock_users", lambda _connection, _id: [root.id])
-        assert await world.store.renewals.note_content(await due(world), ISSUED) == ()
-    changes = await world.store.renewals.note_content(await due(world), ISSUED)
+        assert await world.store.renewals.record_content(await due(world), ISSUED) == ()
+    changes = await world.store.renewals.record_content(await due(world), ISSUED)
     assert {change.load_balancer_id for change in changes} == {root.id, other.id}
 
 
@@ -357,7 +357,7 @@ async def test_a_changed_listener_serves_what_it_has_until_its_certificate_is_is
         "sni",
     }
     before = (await world.load_balancer_row(root.id)).revision
-    await world.store.renewals.note_content(await due(world), ISSUED)
+    await world.store.renewals.record_content(await due(world), ISSUED)
     assert await references_on_devices(world, root) == (REFERENCE, ("sni",))
     await world.report(applied(root.id, before))
     assert (await statuses(world, root, row))[1] == "PENDING_UPDATE"
@@ -395,12 +395,12 @@ async def test_a_listener_that_waits_for_two_certificates_serves_what_it_has_unt
     await world.store.acme.store_request(new("other", reference=other))
     await change(world, row, certificate_awaiting_issue(REFERENCE), default_tls_container_ref=REFERENCE)
     await change(world, row, certificate_awaiting_issue(other), sni_container_refs=(other,))
-    found = {each.reference: each for each in await world.store.renewals.take_due(limit=9)}
-    await world.store.renewals.note_content(found[REFERENCE], ISSUED)
+    found = {each.reference: each for each in await world.store.renewals.take_due_certificates(limit=9)}
+    await world.store.renewals.record_content(found[REFERENCE], ISSUED)
     assert await references_on_devices(world, root) == ("old", ("sni",))
     await report_newest(world, root)
     assert await statuses(world, root, row) == ("ACTIVE", "PENDING_UPDATE", "ONLINE")
-    await world.store.renewals.note_content(found[other], replace(ISSUED, reference=other))
+    await world.store.renewals.record_content(found[other], replace(ISSUED, reference=other))
     assert await references_on_devices(world, root) == (REFERENCE, (other,))
     assert len(await world.rows(schema.certificate_use)) == 2
 

@@ -43,7 +43,7 @@ def new(
 
 
 async def taken(world: World, lease_seconds: float = 60.0) -> AcmeCertificate:
-    (one,) = await world.store.acme.take_due(limit=10, lease_seconds=lease_seconds)
+    (one,) = await world.store.acme.take_due_certificates(limit=10, lease_seconds=lease_seconds)
     return one
 
 
@@ -51,16 +51,16 @@ async def test_a_request_is_due_at_once_and_taken_by_one_controller(world: World
     for number in range(10):
         await world.store.acme.store_request(new(f"n{number}"))
     others = [world.another_controller() for _ in range(3)]
-    found = await asyncio.gather(*(other.acme.take_due(limit=10, lease_seconds=60.0) for other in others))
+    found = await asyncio.gather(*(other.acme.take_due_certificates(limit=10, lease_seconds=60.0) for other in others))
     assert sorted(one.name for some in found for one in some) == [f"n{number}" for number in range(10)]
-    assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
+    assert await world.store.acme.take_due_certificates(limit=10, lease_seconds=60.0) == ()
 
 
 async def test_a_project_with_many_due_certificates_does_not_delay_those_of_others(world: World) -> None:
     for number in range(20):
         await world.store.acme.store_request(new(f"n{number}"))
     await world.store.acme.store_request(new(project_id="p2"))
-    found = await world.store.acme.take_due(limit=3, lease_seconds=60.0)
+    found = await world.store.acme.take_due_certificates(limit=3, lease_seconds=60.0)
     assert sorted(one.project_id for one in found) == ["p1", "p1", "p2"]
 
 
@@ -68,10 +68,10 @@ async def test_a_request_is_returned_as_it_was_made(world: World) -> None:
     made = await world.store.acme.store_request(new())
     assert (made.names, made.progress) == (("www.example.org", "example.org"), AcmeProgress())
     assert made.authority == "second"
-    assert await world.store.acme.find_requested(PROJECT, "www") == made
+    assert await world.store.acme.find_requested_certificate(PROJECT, "www") == made
     await world.store.acme.store_request(new(project_id="p2"))
-    assert await world.store.acme.list_requested(PROJECT) == (made,)
-    assert [one.project_id for one in await world.store.acme.list_requested(None)] == ["p1", "p2"]
+    assert await world.store.acme.list_requested_certificates(PROJECT) == (made,)
+    assert [one.project_id for one in await world.store.acme.list_requested_certificates(None)] == ["p1", "p2"]
 
 
 async def test_a_taken_name_and_more_than_the_projects_limit_are_refused(world: World) -> None:
@@ -95,7 +95,7 @@ async def test_requests_at_the_same_time_do_not_exceed_the_projects_limit(world:
     )
     assert all(isinstance(one, AcmeCertificate | Conflict) for one in found)
     for project in ("p1", "p2"):
-        assert len(await world.store.acme.list_requested(ProjectId(project))) == most
+        assert len(await world.store.acme.list_requested_certificates(ProjectId(project))) == most
 
 
 async def test_progress_is_stored_with_its_event_and_keeps_the_turn_while_it_is_due_at_once(world: World) -> None:
@@ -105,7 +105,7 @@ async def test_progress_is_stored_with_its_event_and_keeps_the_turn_while_it_is_
         one, AdvancedProgress(ORDERED, 0.0, ("certificate_x", "was x")), lease_seconds=60.0
     )
     assert next_one is not None and next_one.progress == ORDERED and next_one.turn == one.turn
-    assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
+    assert await world.store.acme.take_due_certificates(limit=10, lease_seconds=60.0) == ()
     told = [event.text for event in await world.events("certificate_x")]
     assert told == ["certificate www of project p1 (www.example.org, example.org) was x"]
 
@@ -134,7 +134,7 @@ async def test_a_renewal_that_is_due_in_months_is_not_taken(world: World) -> Non
     await world.store.acme.store_progress(
         await taken(world), AdvancedProgress(issued, 60 * 86_400.0), lease_seconds=60.0
     )
-    assert await world.store.acme.take_due(limit=10, lease_seconds=60.0) == ()
+    assert await world.store.acme.take_due_certificates(limit=10, lease_seconds=60.0) == ()
 
 
 async def test_a_deleted_request_is_removed_by_the_next_step_and_hidden_before(world: World) -> None:
@@ -142,8 +142,8 @@ async def test_a_deleted_request_is_removed_by_the_next_step_and_hidden_before(w
     busy = await taken(world)
     assert await world.store.acme.request_removal(PROJECT, "www")
     assert not await world.store.acme.request_removal(PROJECT, "www")
-    assert await world.store.acme.find_requested(PROJECT, "www") is None
-    assert await world.store.acme.list_requested(None) == ()
+    assert await world.store.acme.find_requested_certificate(PROJECT, "www") is None
+    assert await world.store.acme.list_requested_certificates(None) == ()
     assert await world.store.acme.store_progress(busy, AdvancedProgress(ORDERED, 5.0), lease_seconds=60.0) is None
     leaving = await taken(world)
     assert leaving.progress.step is AcmeStep.REMOVE
@@ -167,17 +167,17 @@ async def test_a_request_by_a_reference_is_removed_when_no_listener_has_it_any_m
     await world.store.acme.store_request(new("unused-of-another", project_id="p2", reference=reference))
     load_balancer = await world.load_balancer(project_id="p1")
     await world.certificate(load_balancer, reference + parameter)
-    assert await world.store.acme.remove_unused(3600.0) == 0
+    assert await world.store.acme.request_removal_of_unused(3600.0) == 0
     for id_ in (made.id, "p1-by-api", "p2-unused-of-another"):
         await world.change(schema.acme_certificate, id_, referenced_at=db_now() - 4000.0)
-    assert await world.store.acme.remove_unused(3600.0) == 1
-    assert [one.name for one in await world.store.acme.list_requested(None)] == ["by-api", "www"]
+    assert await world.store.acme.request_removal_of_unused(3600.0) == 1
+    assert [one.name for one in await world.store.acme.list_requested_certificates(None)] == ["by-api", "www"]
     use = schema.certificate_use
     await world.db.write(lambda connection: connection.execute(use.delete()))
     assert await world.store.acme.mark_used(PROJECT, "www") is not None
-    assert await world.store.acme.remove_unused(3600.0) == 0
+    assert await world.store.acme.request_removal_of_unused(3600.0) == 0
     await world.change(schema.acme_certificate, made.id, referenced_at=db_now() - 4000.0)
-    assert await world.store.acme.remove_unused(3600.0) == 1
+    assert await world.store.acme.request_removal_of_unused(3600.0) == 1
     assert await world.store.acme.mark_used(PROJECT, "www") is None
 
 
@@ -197,7 +197,7 @@ async def test_only_an_issued_certificate_without_an_order_is_to_be_revoked(worl
 async def test_no_more_orders_are_reserved_at_once_than_allowed(world: World) -> None:
     for number in range(6):
         await world.store.acme.store_request(new(f"n{number}"))
-    first, *others = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
+    first, *others = await world.store.acme.take_due_certificates(limit=10, lease_seconds=60.0)
     await world.store.acme.store_progress(first, AdvancedProgress(ORDERED, 60.0), lease_seconds=60.0)
     controllers = [world.another_controller() for _ in others]
     answers = await asyncio.gather(
@@ -229,14 +229,14 @@ async def test_records_are_kept_with_the_request_by_the_controller_whose_turn_it
     quick = await taken(world)
     assert not await world.store.acme.store_dns_records(noted, ())
     assert await world.store.acme.store_dns_records(quick, ())
-    found = await world.store.acme.find_requested(PROJECT, "www")
+    found = await world.store.acme.find_requested_certificate(PROJECT, "www")
     assert found is not None and found.records == ()
 
 
 async def test_records_are_left_if_no_order_is_open_and_no_step_is_due_soon(world: World) -> None:
     for name in ("a", "b", "c"):
         await world.store.acme.store_request(new(name))
-    ordered, soon, resting = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
+    ordered, soon, resting = await world.store.acme.take_due_certificates(limit=10, lease_seconds=60.0)
     for one in (ordered, soon, resting):
         assert await world.store.acme.store_dns_records(one, RECORDS)
     await world.store.acme.store_progress(ordered, AdvancedProgress(ORDERED, 900.0), lease_seconds=60.0)
@@ -253,7 +253,7 @@ async def test_records_are_left_if_no_order_is_open_and_no_step_is_due_soon(worl
 async def test_a_reservation_ends_with_its_lease_and_none_is_made_after_the_turn(world: World) -> None:
     for name in ("a", "b"):
         await world.store.acme.store_request(new(name))
-    one, other = await world.store.acme.take_due(limit=10, lease_seconds=60.0)
+    one, other = await world.store.acme.take_due_certificates(limit=10, lease_seconds=60.0)
     assert await world.store.acme.reserve_order(one, orders_max=1, lease_seconds=60.0)
     assert not await world.store.acme.reserve_order(other, orders_max=1, lease_seconds=60.0)
     await world.change(schema.acme_certificate, one.id, order_until=db_now() - 1.0)

@@ -57,10 +57,10 @@ async def test_targets_are_the_projects_own_load_balancers_with_the_address(worl
     own = await with_address(world)
     await with_address(world, project_id="p2", network_id="n2")
     await with_address(world, "192.0.2.9")
-    (target,) = await world.store.acme.find_targets(PROJECT, [ADDRESS])
+    (target,) = await world.store.acme.find_challenge_targets(PROJECT, [ADDRESS])
     assert (target.load_balancer_id, target.addresses, target.environment) == (own.id, (ADDRESS,), "east")
     assert target.has_http_listener and target.admin_state_up and target.placed and not target.mirrored
-    assert await world.store.acme.find_targets(PROJECT, ["192.0.2.77"]) == ()
+    assert await world.store.acme.find_challenge_targets(PROJECT, ["192.0.2.77"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ async def test_a_target_without_an_enabled_http_listener_on_port_80_is_shown_as_
     root = await with_address(world, listener=False)
     common = {"load_balancer_id": root.id, "project_id": root.project_id, "protocol": "HTTP"}
     await world.add(Listener(id="listener", **{**common, **values}))
-    (target,) = await world.store.acme.find_targets(PROJECT, [ADDRESS])
+    (target,) = await world.store.acme.find_challenge_targets(PROJECT, [ADDRESS])
     assert not target.has_http_listener
     assert target.port_taken == (values["protocol_port"] == 80 and values.get("protocol") != "UDP")
 

@@ -25,7 +25,7 @@ SEEN = ControllerHeartbeat(id="c", host="h", url="u", version="v")
 async def is_refused(store: SqlStore) -> bool:
     """Whether a controller's own write is refused."""
     try:
-        await store.scheduling.note_controller(SEEN)
+        await store.scheduling.record_heartbeat(SEEN)
     except StoreUnavailable:
         return True
     return False
@@ -54,7 +54,7 @@ async def test_read_only_postgresql_is_named_until_it_takes_writes_again(
         await store.ping()
         await set_read_only("off")
         monkeypatch.setattr(write_watch, "REFUSED_SECONDS", 0.0)
-        await store.scheduling.note_controller(SEEN)
+        await store.scheduling.record_heartbeat(SEEN)
         assert store.write_problem() == ""
         await beside.close()
     finally:

@@ -40,7 +40,7 @@ async def imported(world: World) -> LoadBalancerTree:
     claim = PortClaim(claim_id=id_, device_owner="Octavia", device_id=f"lb-{id_}", port_id="p")
     plan: VipPlan = replace(PLAN, claim=claim, takes_over=True)
     await world.store.imports.create_imported(tree, plan)
-    await world.store.scheduling.place(id_, "east", "p1", 1, "a1")
+    await world.store.scheduling.place_load_balancer(id_, "east", "p1", 1, "a1")
     return tree
 
 

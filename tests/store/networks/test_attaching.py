@@ -260,13 +260,13 @@ async def test_a_network_is_released_with_its_last_member_and_after_a_crash_by_w
     assert await counts(world) == before
     await world.report(applied(id_, revision=2))
     assert [row.network_id for row in await world.rows(schema.attached_network)] == ["net-1"]
-    assert await world.store.attachments.release_leftovers(limit=10) == 0
+    assert await world.store.attachments.release_unused_networks(limit=10) == 0
 
     await world.tenant_changes(id_, deleted=True)
     root = schema.load_balancer
     await world.store.database.write(lambda connection: connection.execute(delete(root).where(root.c.id == id_)))
     assert await counts(world) != [0, 0, 0]
-    assert await world.store.attachments.release_leftovers(limit=10) == 1
+    assert await world.store.attachments.release_unused_networks(limit=10) == 1
     assert await counts(world) == [0, 0, 0]
 
 

@@ -266,8 +266,8 @@ async def test_shared_network_without_users_after_a_crash_is_given_up(world: Wor
     await serve(world)
     await world.db.write(lambda c: c.execute(schema.load_balancer.delete().where(schema.load_balancer.c.id == id_)))
     await world.db.write(lambda c: c.execute(schema.attached_network.delete()))
-    assert await world.store.attachments.release_leftovers(limit=10) == 1
-    assert await world.store.attachments.release_leftovers(limit=10) == 0
+    assert await world.store.attachments.release_unused_networks(limit=10) == 1
+    assert await world.store.attachments.release_unused_networks(limit=10) == 0
     assert (await networks(world))["net-1"].deleted
     await serve(world)
     assert await counts(world) == [0, 0, 0]
@@ -284,10 +284,10 @@ async def test_shared_network_used_only_by_another_group_is_given_up(world: Worl
     await gone(world, first)
     assert not (await networks(world))["net-1"].deleted
     await load_balancer(world, 1, "p3", home="b1", group_number=2)
-    assert await world.store.attachments.release_leftovers(limit=10) == 0
+    assert await world.store.attachments.release_unused_networks(limit=10) == 0
     await gone(world, unattached, "p2")  # before its agent asked for its networks
-    assert await world.store.attachments.release_leftovers(limit=10) == 1
-    assert await world.store.attachments.release_leftovers(limit=10) == 0
+    assert await world.store.attachments.release_unused_networks(limit=10) == 1
+    assert await world.store.attachments.release_unused_networks(limit=10) == 0
     assert (await networks(world))["net-1"].deleted
     await serve(world)
     assert await counts(world) == [0, 0, 0]
@@ -342,7 +342,7 @@ async def test_network_that_the_database_does_not_have_goes_unless_its_history_i
     )
 
     async def verdict() -> OrphanVerdict:
-        return await world.store.reports.judge_orphans(call, grace_seconds=1.0, limit=1)
+        return await world.store.reports.decide_orphans(call, grace_seconds=1.0, limit=1)
 
     assert await verdict() == OrphanVerdict(remove=(LoadBalancerId("net-2"),))
     row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0, "agent_id": "a1"}

@@ -147,14 +147,16 @@ async def test_groups_outside_of_the_zone_are_not_eligible(store: SqlStore) -> N
     root = (await create(store, bare(zone_group_number=2))).load_balancer
 
     async def eligible(load_balancer_id: str | None) -> list[int]:
-        groups = await store.scheduling.groups("prod", PROJECT, settle_seconds=0.0, load_balancer_id=load_balancer_id)
+        groups = await store.scheduling.read_placement_groups(
+            "prod", PROJECT, settle_seconds=0.0, load_balancer_id=load_balancer_id
+        )
         return [group.number for group in groups if group.eligible]
 
     assert await eligible(None) == [1, 2]
     assert await eligible(root.id) == [2]
     assert root.shard_id is None, "the tenant's shard is on another group"
-    assert await store.scheduling.place(root.id, "prod", PROJECT, 1, "agent-1") is None
-    assert await store.scheduling.place(root.id, "prod", PROJECT, 2, "agent-2") is not None
+    assert await store.scheduling.place_load_balancer(root.id, "prod", PROJECT, 1, "agent-1") is None
+    assert await store.scheduling.place_load_balancer(root.id, "prod", PROJECT, 2, "agent-2") is not None
 
 
 async def test_a_new_one_joins_the_tenants_shard_in_its_zone_at_once(store: SqlStore) -> None:
@@ -171,4 +173,4 @@ async def test_load_balancers_that_wait_for_their_zone_do_not_hide_others(store:
     await create(store, bare(zone_group_number=2))
     can_go = await create(store, bare())
 
-    assert (await store.scheduling.unplaced(limit=1))[0][0] == can_go.load_balancer.id
+    assert (await store.scheduling.read_unplaced_load_balancers(limit=1))[0][0] == can_go.load_balancer.id

@@ -89,7 +89,7 @@ async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
     one = ControllerHeartbeat(id=new_id(), host="c-1", url="http://c-1:9876", version="1")
     other = ControllerHeartbeat(id=new_id(), host="c-2", url="http://c-2:9876", version="1", message_broker="refused")
     for seen in (one, other, one):
-        await store.scheduling.note_controller(seen)
+        await store.scheduling.record_heartbeat(seen)
     first, second = await store.operators.controllers()
     assert (first.id, first.alive, first.message_broker) == (one.id, True, "")
     assert (second.id, second.message_broker) == (other.id, "refused")
@@ -100,14 +100,14 @@ async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
                 controller.update().where(controller.c.id == other.id).values(seen_at=controller.c.started_at - ago)
             )
         )
-        await store.scheduling.note_controller(one)
+        await store.scheduling.record_heartbeat(one)
         found = await store.operators.controllers()
         assert len(found) == left
         assert [row.alive for row in found] == [True, False][:left]
     again = ControllerHeartbeat(id=new_id(), host=one.host, url=one.url, version="2")
-    await store.scheduling.note_controller(again)  # the same one, killed and started again
+    await store.scheduling.record_heartbeat(again)  # the same one, killed and started again
     assert [row.id for row in await store.operators.controllers()] == [again.id]
-    await store.scheduling.forget_controller(again.id)
+    await store.scheduling.delete_controller(again.id)
     assert await store.operators.controllers() == ()
 
 

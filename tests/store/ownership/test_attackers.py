@@ -101,7 +101,7 @@ async def test_an_owner_speaks_only_for_load_balancers_of_its_shard_and_statuses
     await world.agent("b1", group_number=2)
     other_tenants = await world.placed(project_id="p2")
     other_groups = await world.load_balancer(project_id="p3")
-    await world.store.scheduling.place(other_groups.id, "east", "p3", 2, "b1")
+    await world.store.scheduling.place_load_balancer(other_groups.id, "east", "p3", 2, "b1")
     outcomes = (applied(other_tenants.id), applied(other_groups.id))
     await world.store.reports.record_applied(
         ReportApplied(agent_id="a1", session_id=MINE, shard_id=shard.id, epoch=1, outcomes=outcomes)
@@ -148,7 +148,7 @@ async def test_at_the_end_of_the_epochs_one_shard_stands_still_and_the_others_mo
     shards = [row for row in await world.rows(schema.shard) if row.project_id]
     steps = [AssignStep(shard_id=row.id, seen_epoch=row.epoch, agent_id="a2") for row in shards]
     for _ in range(2):
-        await world.store.scheduling.assign(steps)
+        await world.store.scheduling.assign_shards(steps)
     acting = {row.project_id: (row.acting_agent_id, row.epoch) for row in await world.rows(schema.shard)}
     assert (acting["p1"], acting["p3"]) == (("a2", 2), ("a2", 2))
     assert acting["p2"] == (None, EPOCH_MAX)
@@ -173,7 +173,7 @@ async def test_a_row_that_cannot_be_written_does_not_keep_the_others(
         return real(step, shard) | ({"b_home": None} if shard.id == bad.id else {})
 
     monkeypatch.setattr(ownership_placing, "_taking_values", taking)
-    taken = await world.store.scheduling.assign(
+    taken = await world.store.scheduling.assign_shards(
         [AssignStep(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards]
     )
     assert len(taken) == 3

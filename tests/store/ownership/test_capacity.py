@@ -30,7 +30,7 @@ async def report(world: World, figures: dict[str, tuple[float, float]], *, agent
 
 
 async def score(world: World, number: int = 1) -> float:
-    groups = await world.store.scheduling.groups("east", "nobody", settle_seconds=0.0)
+    groups = await world.store.scheduling.read_placement_groups("east", "nobody", settle_seconds=0.0)
     return next(group.capacity_score for group in groups if group.number == number)
 
 
@@ -57,7 +57,7 @@ async def place(world: World, project_id: str, *, addresses: int = 0) -> str | N
                 for number in range(2 * addresses)
             ),
         )
-    owner = await world.store.scheduling.place(root.id, "east", project_id, 1, "a1")
+    owner = await world.store.scheduling.place_load_balancer(root.id, "east", project_id, 1, "a1")
     return root.id if owner else None
 
 
@@ -147,7 +147,7 @@ async def test_a_full_group_refuses_and_nothing_is_written(world: World) -> None
 
     assert len(await world.rows(schema.shard)) == shards
     assert [row.shard_id for row in await world.rows(schema.load_balancer)].count(None) == 2
-    [group] = await world.store.scheduling.groups("east", "p2", settle_seconds=0.0)
+    [group] = await world.store.scheduling.read_placement_groups("east", "p2", settle_seconds=0.0)
     assert (group.eligible, group.at_limit) == (False, ("tenant_count 10 of 10",))
 
 
@@ -187,9 +187,9 @@ async def test_lower_figures_make_room(world: World) -> None:
     await world.agent("a1")
     await report(world, {"tenant_count": (10, 10)})
     assert await place(world, "p1") is None
-    [(waiting, _, _)] = await world.store.scheduling.unplaced(limit=10)
+    [(waiting, _, _)] = await world.store.scheduling.read_unplaced_load_balancers(limit=10)
     await report(world, {"tenant_count": (9, 10)})
-    assert await world.store.scheduling.place(waiting, "east", "p1", 1, "a1") is not None
+    assert await world.store.scheduling.place_load_balancer(waiting, "east", "p1", 1, "a1") is not None
 
 
 async def test_load_balancers_with_a_free_group_are_placed_before_those_without(world: World) -> None:
@@ -199,7 +199,7 @@ async def test_load_balancers_with_a_free_group_are_placed_before_those_without(
     await report(world, {"tenant_count": (1, 1)})
     await world.load_balancer(project_id="p1")
     later = await world.load_balancer(project_id="p1", provider="west", created_at=2e9)
-    assert (await world.store.scheduling.unplaced(limit=1))[0][0] == later.id
+    assert (await world.store.scheduling.read_unplaced_load_balancers(limit=1))[0][0] == later.id
 
 
 async def test_a_new_group_is_limited_from_its_first_moment(world: World) -> None:
@@ -245,7 +245,8 @@ async def test_a_tenant_stays_until_its_group_is_full_then_goes_where_there_is_m
 
     async def choice(project_id: str) -> int:
         group = choose_group(
-            await world.store.scheduling.groups("east", project_id, settle_seconds=0.0), random.Random(1).choice
+            await world.store.scheduling.read_placement_groups("east", project_id, settle_seconds=0.0),
+            random.Random(1).choice,
         )
         assert group is not None
         return group.number
@@ -261,12 +262,12 @@ async def scramble(store: SqlStore, roots: list[tuple[str, str]]) -> int:
     rng, taken = random.Random(roots[0][0]), 0
     for load_balancer_id, project_id in roots:
         for _ in range(20):
-            groups = await store.scheduling.groups("east", project_id, settle_seconds=0.0)
+            groups = await store.scheduling.read_placement_groups("east", project_id, settle_seconds=0.0)
             group = choose_group(groups, rng.choice)
             home = choose_home(group.agents, rng.choice) if group else None
             if group is None or home is None:
                 break
-            if await store.scheduling.place(load_balancer_id, "east", project_id, group.number, home.id):
+            if await store.scheduling.place_load_balancer(load_balancer_id, "east", project_id, group.number, home.id):
                 taken += 1
                 break
     return taken
@@ -299,7 +300,10 @@ async def test_statements_of_placing_and_reporting_do_not_grow_with_addresses(wo
         for addresses in (1, 40):
             root = await world.load_balancer(project_id=f"{name}-{addresses}")
             with statements() as placing:
-                assert await world.store.scheduling.place(root.id, "east", root.project_id, 1, "a1") is not None
+                assert (
+                    await world.store.scheduling.place_load_balancer(root.id, "east", root.project_id, 1, "a1")
+                    is not None
+                )
             with statements() as confirming:
                 await world.report(applied(root.id), project_id=root.project_id)
             with statements() as reporting:

@@ -42,11 +42,11 @@ async def reconcile(store: SqlStore) -> list[str]:
 
 async def test_from_create_to_removal(store: SqlStore) -> None:
     lb_id = (await make.create(store)).load_balancer.id
-    assert await store.scheduling.groups("prod", make.PROJECT, settle_seconds=0.0) == ()
+    assert await store.scheduling.read_placement_groups("prod", make.PROJECT, settle_seconds=0.0) == ()
     await store.scheduling.store_unplaced_reason([lb_id], "waiting: no agent")
     await store.ownership.register(CALL, ttl_seconds=TTL_SECONDS)
-    ((found, environment, project_id),) = await store.scheduling.unplaced(limit=10)
-    assert await store.scheduling.place(found, environment, project_id, 1, "a1") is not None
+    ((found, environment, project_id),) = await store.scheduling.read_unplaced_load_balancers(limit=10)
+    assert await store.scheduling.place_load_balancer(found, environment, project_id, 1, "a1") is not None
     assert await reconcile(store) == [lb_id]
     tree = await store.tenants.tree(lb_id, project_id=None)
     parts = (tree.load_balancer, *tree.listeners, *tree.pools, *tree.members, *tree.health_monitors)

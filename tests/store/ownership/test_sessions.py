@@ -366,14 +366,14 @@ async def test_session_kept_alive_before_the_databases_clock_was_set_back_is_not
     await world.agent("a1")
     await world.change(schema.agent, "a1", session_expires_at=(await world.now()) + 3600.0)
     assert not await world.live("a1")
-    assert await world.store.scheduling.sessions() == ()
+    assert await world.store.scheduling.read_live_sessions() == ()
     await world.store.ownership.renew_session(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
 async def test_suspected_session_ends_now_and_is_revived_if_that_was_wrong(world: World) -> None:
     await world.agent("a1")
-    (session,) = await world.store.scheduling.sessions()
+    (session,) = await world.store.scheduling.read_live_sessions()
     former = SessionRef(agent_id="a1", session_id="former", environment="east")
     assert await world.store.scheduling.end_sessions([former]) == 0
     assert await world.store.scheduling.end_sessions([session]) == 1

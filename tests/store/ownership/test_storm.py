@@ -68,7 +68,7 @@ class Storm:
                 await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)
             for move in plan_return_home(group, at_once=2):
                 await store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
-        await store.scheduling.mark_overdue(limit=10)
+        await store.scheduling.mark_overdue_load_balancers(limit=10)
 
     async def release(self, store: SqlStore) -> None:
         agent_id = self.rng.choice(AGENTS)

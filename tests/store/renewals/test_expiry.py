@@ -50,7 +50,7 @@ async def test_a_renewed_certificate_is_reported_again(world: World) -> None:
     id_ = await world.certificate(await world.load_balancer(), "ref-1")
     await ending_in(world, id_, 5.0)
     assert await told(world) == ["expiring 7 d"]
-    await world.store.renewals.note_content(await one_due(world), found())
+    await world.store.renewals.record_content(await one_due(world), found())
     assert await told(world) == []
     await ending_in(world, id_, 5.0)
     assert await told(world) == ["expiring 7 d"]
@@ -84,7 +84,7 @@ async def test_date_at_which_a_revocation_list_is_out_of_date_is_stored(world: W
     await world.certificate(await world.load_balancer(), "ref-1", kind="revocation_list")
     end = datetime(2026, 1, 1, tzinfo=UTC)
     ended = replace(found(), kind=CertificateKind.REVOCATION_LIST, facts=None, next_update=end)
-    await world.store.renewals.note_content(await one_due(world), ended)
+    await world.store.renewals.record_content(await one_due(world), ended)
     assert await told(world) == ["expired"]
     (row,) = await world.operator.references(ReferenceQuery(expiring_days=0), limit=10)
     assert row.ends_at == end

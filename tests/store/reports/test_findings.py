@@ -19,12 +19,14 @@ async def report(world: World, **parts: Any) -> ReportStatus:
 
 async def find(world: World, **parts: Any) -> list[tuple[str, tuple[str, ...], bool]]:
     """Host, load balancers and completeness of what is to be looked at."""
-    looks = await world.store.reports.note_findings(await report(world, **parts))
+    looks = await world.store.reports.record_findings(await report(world, **parts))
     return [(look.owner.host, look.load_balancer_ids, look.complete) for look in looks]
 
 
 async def expected(world: World, after: str = "", limit: int = 100) -> ReportReceipt:
-    return await world.store.reports.expected(await report(world, expected_after=after), limit=limit)
+    return await world.store.reports.read_expected_load_balancers(
+        await report(world, expected_after=after), limit=limit
+    )
 
 
 async def confirmed(world: World, **changes: Any) -> str:
@@ -45,7 +47,7 @@ async def test_expected_load_balancers_are_the_confirmed_ones_page_by_page(world
     await world.placed()  # not confirmed yet
     await world.agent("b1", group_number=2, endpoints=("10.0.1.1",))
     elsewhere = await world.load_balancer(project_id="p2")
-    await world.store.scheduling.place(elsewhere.id, "east", "p2", 2, "b1")
+    await world.store.scheduling.place_load_balancer(elsewhere.id, "east", "p2", 2, "b1")
     await world.change(schema.load_balancer, elsewhere.id, applied_revision=1)
 
     assert await expected(world) == ReportReceipt(expected=tuple(ids), reached_count=0)
@@ -54,7 +56,7 @@ async def test_expected_load_balancers_are_the_confirmed_ones_page_by_page(world
     await find(world, absent=(ids[1],))
     assert (await expected(world)).absent == (ids[1],)
     stale = ReportStatus(agent_id="a2", session_id="session-of-a2", shard_id="x", epoch=1, expected_after="")
-    assert (await world.store.reports.expected(stale, limit=1)).stale
+    assert (await world.store.reports.read_expected_load_balancers(stale, limit=1)).stale
 
 
 async def test_an_absent_load_balancer_is_an_error_with_all_below_it_until_it_is_seen(world: World) -> None:
@@ -101,7 +103,7 @@ async def test_changed_load_balancer_is_hinted_to_its_owner_unless_a_change_is_p
     await world.agent("a2")
     first, second, third = [await confirmed(world) for _ in range(3)]
     other = await world.load_balancer(project_id="p2")
-    await world.store.scheduling.place(other.id, "east", "p2", 1, "a2")
+    await world.store.scheduling.place_load_balancer(other.id, "east", "p2", 1, "a2")
     await world.report(applied(other.id), agent_id="a2", project_id="p2")
     await world.tenant_changes(second)
     looks = await find(world, changed=(first, second, other.id), lacking={third: "device b"})
@@ -132,7 +134,7 @@ async def test_findings_of_others_than_the_observer_change_nothing(world: World)
     stale = ReportStatus(
         agent_id="a2", session_id="session-of-a2", shard_id=common.id, epoch=common.epoch, absent=(id_,), renewed=("a",)
     )
-    assert await world.store.reports.note_findings(stale) == ()
+    assert await world.store.reports.record_findings(stale) == ()
     assert not await world.events("load_balancer_absent", "device_renewed")
     assert (await world.load_balancer_row(id_)).operating_reason == ""
 

@@ -71,7 +71,7 @@ async def test_objects_of_other_groups_are_left_alone(world: World) -> None:
     await world.agent("a1")
     await world.agent("a3", group_number=2)
     foreign = await world.load_balancer(project_id="p2")
-    await world.store.scheduling.place(foreign.id, "east", "p2", 2, "a3")
+    await world.store.scheduling.place_load_balancer(foreign.id, "east", "p2", 2, "a3")
     below = await world.tree(foreign)
     unplaced = await world.load_balancer()
     totals = ListenerStatistics(bytes_in=1)
@@ -248,10 +248,10 @@ async def test_findings_of_an_overtaken_report_are_ignored(world: World) -> None
         await numbered(world, 2, statuses=(seen("loadbalancer", load_balancer.id, ONLINE),))
     )
     with pytest.raises(CallRefused):
-        await world.store.reports.note_findings(late)
+        await world.store.reports.record_findings(late)
     assert await status_of(world, load_balancer) == "ONLINE"
     found = await numbered(world, 3, absent=(load_balancer.id,))
-    assert await world.store.reports.note_findings(found)
+    assert await world.store.reports.record_findings(found)
     assert not (await world.store.reports.record_observed(found)).stale
     assert await status_of(world, load_balancer) == "ERROR"
 

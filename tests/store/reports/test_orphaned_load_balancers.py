@@ -29,7 +29,7 @@ async def asked(world: World, *ids: str, grace: float = DAY, limit: int = 10, ep
         epoch=epoch or shard.epoch,
         load_balancer_ids=tuple(map(LoadBalancerId, ids)),
     )
-    return await world.store.reports.judge_orphans(call, grace_seconds=grace, limit=limit)
+    return await world.store.reports.decide_orphans(call, grace_seconds=grace, limit=limit)
 
 
 async def aged(world: World, history: float = 3 * DAY, **values: Any) -> None:

@@ -20,7 +20,7 @@ async def told(world: World, *tenants: str) -> None:
     report = ReportStatus(
         agent_id="a1", session_id="session-of-a1", shard_id=common.id, epoch=common.epoch, tenants=tenants
     )
-    await world.store.reports.note_tenants(report)
+    await world.store.reports.record_orphaned_tenants(report)
 
 
 async def listed(world: World) -> list[str]:
@@ -64,7 +64,7 @@ async def test_an_old_epoch_reports_nothing(world: World) -> None:
     report = ReportStatus(
         agent_id="a1", session_id="session-of-a1", shard_id=common.id, epoch=common.epoch + 1, tenants=("x",)
     )
-    await world.store.reports.note_tenants(report)
+    await world.store.reports.record_orphaned_tenants(report)
     assert await listed(world) == []
 
 

@@ -38,7 +38,7 @@ async def observed(world: World, *balancers: LoadBalancer, total: int = 7) -> No
 
 
 async def read(world: World, limit: int = ALL) -> TrafficReading:
-    return await world.store.reports.traffic(limit=limit)
+    return await world.store.reports.read_traffic(limit=limit)
 
 
 async def session_of(world: World) -> Any:

@@ -16,7 +16,7 @@ async def is_news(world: World, *, homes: bool = False) -> bool:
 
 
 async def note(world: World) -> None:
-    await world.store.scheduling.note_silence(breaker_window_seconds=WINDOW)
+    await world.store.scheduling.record_silence(breaker_window_seconds=WINDOW)
 
 
 async def halted(world: World) -> str:
@@ -49,7 +49,7 @@ async def test_event_of_silence_names_whether_the_session_expired_or_was_ended(w
     for agent in ("a1", "a2"):
         await world.agent(agent)
     await world.expire("a1")
-    ended = [each for each in await world.store.scheduling.sessions() if each.agent_id == "a2"]
+    ended = [each for each in await world.store.scheduling.read_live_sessions() if each.agent_id == "a2"]
     assert await world.store.scheduling.end_sessions(ended) == 1
     await note(world)
     expired, vanished = sorted(await world.events("agent_silent"), key=lambda event: event.agent_id)

@@ -228,7 +228,7 @@ async def test_pending_ends_though_the_clock_was_set_back(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
     await world.change(schema.load_balancer, load_balancer.id, pending_deadline=db_now() + 365 * 86_400.0)
-    assert await world.store.scheduling.mark_overdue(limit=10) == 1
+    assert await world.store.scheduling.mark_overdue_load_balancers(limit=10) == 1
 
 
 # -- cost

@@ -20,7 +20,7 @@ async def join(
     world: World, *ids: str, project_id: str = "p1", shard: ShardWithCapacity | None = None
 ) -> dict[LoadBalancerId, int]:
     there = shard or await shard_of(world)
-    return dict((await world.store.scheduling.join(ids, "east", project_id, there)).revisions)
+    return dict((await world.store.scheduling.add_load_balancers_to_shard(ids, "east", project_id, there)).revisions)
 
 
 async def test_there_is_room_where_the_tenant_has_a_shard(world: World) -> None:
@@ -97,7 +97,7 @@ async def test_joined_load_balancer_is_hinted_to_the_present_owner(world: World)
     shard, waiting = await shard_of(world), await world.load_balancer()
     await world.expire("a1")
     owner = await assign_one(world.store, shard.shard_id, 1, "a2")
-    joined = await world.store.scheduling.join([waiting.id], "east", "p1", shard)
+    joined = await world.store.scheduling.add_load_balancers_to_shard([waiting.id], "east", "p1", shard)
     assert owner is not None and (joined.owner, joined.epoch) == (owner, 2)
     await world.change(schema.shard, shard.shard_id, acting_agent_id=None)
-    assert (await world.store.scheduling.join([waiting.id], "east", "p1", shard)).owner is None
+    assert (await world.store.scheduling.add_load_balancers_to_shard([waiting.id], "east", "p1", shard)).owner is None

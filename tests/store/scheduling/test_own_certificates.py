@@ -12,7 +12,7 @@ BROKER = "message broker mq-1:5671"
 async def told(store: SqlStore, days: float, name: str = BROKER) -> list[str]:
     """The events of own certificates, after one was seen that expires in so many days."""
     ends_at = float(round(time.time() + days * DAY_SECONDS))
-    await store.scheduling.note_certificates((OwnCertificate(name=name, ends_at=ends_at),))
+    await store.scheduling.record_own_certificates((OwnCertificate(name=name, ends_at=ends_at),))
     return await events(store)
 
 
@@ -24,7 +24,7 @@ async def events(store: SqlStore) -> list[str]:
 async def test_each_stage_of_expiry_is_reported_once_and_a_renewed_certificate_begins_again(store: SqlStore) -> None:
     soon = OwnCertificate(name=BROKER, ends_at=time.time() + 6.5 * DAY_SECONDS)
     for _ in range(2):
-        await store.scheduling.note_certificates((soon,))
+        await store.scheduling.record_own_certificates((soon,))
     event = (await store.operators.events(after=0, limit=100))[-1]
     assert len(await events(store)) == 1
     assert event.kind == "own_certificate_expiring"
@@ -38,7 +38,7 @@ async def test_each_stage_of_expiry_is_reported_once_and_a_renewed_certificate_b
 async def test_certificates_are_listed_by_expiry(store: SqlStore) -> None:
     now = time.time()
     seen = [OwnCertificate(name=f"device {days}", ends_at=now + days * DAY_SECONDS) for days in (90, 2, 5)]
-    await store.scheduling.note_certificates(seen)
+    await store.scheduling.record_own_certificates(seen)
     found = await store.operators.own_certificates()
     assert [one.name for one in found] == ["device 2", "device 5", "device 90"]
     assert expiring_certificates(found, days=7, now_seconds=now) == (found[0], found[1])

@@ -35,7 +35,7 @@ async def news(world: World) -> tuple[tuple[str, int], ...]:
 
 async def note(world: World) -> Any:
     assert await news(world) == (("east", 1),)
-    return await world.store.scheduling.note_reach("east", 1)
+    return await world.store.scheduling.record_reachability("east", 1)
 
 
 async def online(world: World) -> tuple[str, dict[str, str]]:
@@ -75,7 +75,7 @@ async def test_a_group_that_nobody_reaches_is_offline_with_all_that_is_in_it_unt
     assert await shown(world, id_) == ("OFFLINE", NONE)
     assert await statuses_below(world, below) == {"OFFLINE"}
     assert await news(world) == ()
-    assert await world.store.scheduling.note_reach("east", 1) is None
+    assert await world.store.scheduling.record_reachability("east", 1) is None
     assert [row.reach.away for row in await world.store.operators.out_of_reach()] == [("a", "b")]
 
     await says(world, "a2", a=False, b=True)
@@ -161,7 +161,9 @@ async def test_each_answer_to_the_observer_tells_whether_the_group_was_out_of_re
 
     async def told() -> int | None:
         receipt = await world.store.reports.record_observed(nothing)
-        assert (await world.store.reports.expected(asked, limit=9)).reached_count == receipt.reached_count
+        assert (
+            await world.store.reports.read_expected_load_balancers(asked, limit=9)
+        ).reached_count == receipt.reached_count
         return receipt.reached_count
 
     assert await told() == 0
@@ -183,12 +185,12 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_load_ba
         for _ in range(count):
             await online(world)
         with statements() as sent:
-            await world.store.scheduling.note_reach("east", 1)
+            await world.store.scheduling.record_reachability("east", 1)
         assert len(sent.sent) <= 3
         await says(world, "a1", a=False, b=False)
         with statements() as sent:
-            await world.store.scheduling.note_reach("east", 1)
+            await world.store.scheduling.record_reachability("east", 1)
         counts.append(len(sent.sent))
         await says(world, "a1", a=True, b=True)
-        await world.store.scheduling.note_reach("east", 1)
+        await world.store.scheduling.record_reachability("east", 1)
     assert counts[0] == counts[1] <= 11

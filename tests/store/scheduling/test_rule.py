@@ -197,7 +197,7 @@ def test_a_shard_is_assigned_if_and_only_if_the_guard_lets_it(
     step = AssignStep(shard_id=shard.id, seen_epoch=epoch, agent_id=taker, to_home=to_home)
     acting = views.get(shard.acting or "")
     allowed = may_assign(step, shard, assignee=views.get(taker), acting=acting, halted=group.halted)
-    taken = rule_world.run(rule_world.store.scheduling.assign([step]))
+    taken = rule_world.run(rule_world.store.scheduling.assign_shards([step]))
     assert bool(taken) == allowed
     (after,) = rule_world.everything().shards
     assert (after.acting, after.epoch) == ((taker, 5) if allowed else (shard.acting, 4))

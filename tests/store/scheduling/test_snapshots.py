@@ -57,8 +57,11 @@ async def test_unplaced_are_listed_oldest_first(world: World) -> None:
     early = await world.load_balancer(created_at=1.0, project_id="p2")
     await world.placed()
     await world.load_balancer(deleted=True)
-    assert await world.store.scheduling.unplaced(limit=10) == ((early.id, "east", "p2"), (late.id, "east", "p1"))
-    assert await world.store.scheduling.unplaced(limit=1) == ((early.id, "east", "p2"),)
+    assert await world.store.scheduling.read_unplaced_load_balancers(limit=10) == (
+        (early.id, "east", "p2"),
+        (late.id, "east", "p1"),
+    )
+    assert await world.store.scheduling.read_unplaced_load_balancers(limit=1) == ((early.id, "east", "p2"),)
 
 
 async def test_load_balancers_of_a_dead_environment_do_not_hide_others(world: World) -> None:
@@ -66,14 +69,14 @@ async def test_load_balancers_of_a_dead_environment_do_not_hide_others(world: Wo
     await world.agent("a1")
     await world.load_balancer(provider="west", created_at=1.0)
     can_go = await world.load_balancer(created_at=2.0)
-    assert (await world.store.scheduling.unplaced(limit=1))[0][0] == can_go.id
+    assert (await world.store.scheduling.read_unplaced_load_balancers(limit=1))[0][0] == can_go.id
 
 
 async def test_every_waiting_one_gets_its_reason(world: World) -> None:
     first = await world.load_balancer(created_at=1.0)
     second = await world.load_balancer(created_at=2.0)
     await world.store.scheduling.store_unplaced_reason([first.id], "waiting")
-    assert (await world.store.scheduling.unplaced(limit=1))[0][0] == second.id
+    assert (await world.store.scheduling.read_unplaced_load_balancers(limit=1))[0][0] == second.id
 
 
 async def test_reason_is_written_on_unplaced_ones_only(world: World) -> None:
@@ -102,7 +105,7 @@ async def test_placing_makes_the_tenants_shard(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.load_balancer(status_reason="waiting")
     before = await world.assignments_revision("a1")
-    placement = await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
+    placement = await world.store.scheduling.place_load_balancer(load_balancer.id, "east", "p1", 1, "a1")
     shard = await world.shard_of("p1")
     assert placement is not None
     assert placement.owner == ShardOwner(shard_id=shard.id, environment="east", group_number=1, host="host-of-a1")
@@ -124,7 +127,7 @@ async def test_placing_a_new_tenant_takes_few_statements(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.load_balancer()
     with watched() as seen:
-        assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
+        assert await world.store.scheduling.place_load_balancer(load_balancer.id, "east", "p1", 1, "a1")
     assert len(seen.sent) <= 6
 
 
@@ -132,7 +135,7 @@ async def test_a_new_shard_of_an_agent_without_a_session_does_not_travel(world: 
     await world.agent("a1")
     await world.store.ownership.end_session("a1", "session-of-a1")
     load_balancer = await world.load_balancer()
-    placement = await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
+    placement = await world.store.scheduling.place_load_balancer(load_balancer.id, "east", "p1", 1, "a1")
     assert placement is not None and placement.created is None
 
 
@@ -142,7 +145,9 @@ async def test_next_one_of_the_tenant_joins_its_shard_and_owner(world: World) ->
     first = await world.tenant()
     before = await world.assignments_revision("a2")
     load_balancer = await world.load_balancer()
-    assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a2") == Placement(owner=first)
+    assert await world.store.scheduling.place_load_balancer(load_balancer.id, "east", "p1", 1, "a2") == Placement(
+        owner=first
+    )
     assert (await world.shard_of("p1")).home_agent_id == "a1"
     assert await world.assignments_revision("a2") == before
 
@@ -151,14 +156,14 @@ async def test_placed_removed_or_foreign_ones_are_not_placed(world: World) -> No
     await world.agent("a1")
     placed, deleted = await world.placed(), await world.load_balancer(deleted=True, project_id="p2")
     for id_, project_id in ((placed.id, "p1"), (deleted.id, "p2"), ("gone", "p3"), (placed.id, "p4")):
-        assert await world.store.scheduling.place(id_, "east", project_id, 1, "a1") is None
+        assert await world.store.scheduling.place_load_balancer(id_, "east", project_id, 1, "a1") is None
     assert {row.project_id for row in await world.rows(schema.shard)} == {"", "p1"}
 
 
 async def test_nothing_is_placed_on_an_agent_that_is_not_of_the_group(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.load_balancer()
-    assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 2, "a1") is None
+    assert await world.store.scheduling.place_load_balancer(load_balancer.id, "east", "p1", 2, "a1") is None
     assert (await world.load_balancer_row(load_balancer.id)).shard_id is None
 
 
@@ -169,7 +174,7 @@ async def test_controllers_that_place_at_once_make_one_shard_and_bind_once(world
     balancers = [await world.load_balancer() for _ in range(5)]
     owners = await asyncio.gather(
         *(
-            store.scheduling.place(each.id, "east", "p1", 1, home)
+            store.scheduling.place_load_balancer(each.id, "east", "p1", 1, home)
             for each in balancers
             for store, home in ((world.store, "a1"), (other, "a2"))
         )
@@ -188,7 +193,7 @@ def timeless(agent: AgentSnapshot) -> AgentSnapshot:
 
 
 async def groups_for(world: World, project_id: str) -> tuple[PlacementGroup, ...]:
-    return await world.store.scheduling.groups("east", project_id, settle_seconds=SETTLE)
+    return await world.store.scheduling.read_placement_groups("east", project_id, settle_seconds=SETTLE)
 
 
 async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> None:
@@ -217,7 +222,7 @@ async def test_groups_cost_two_statements(world: World) -> None:
     for number in range(6):
         await world.agent(f"a{number}", group_number=number)
     with watched() as seen:
-        await world.store.scheduling.groups("east", "p1", settle_seconds=SETTLE)
+        await world.store.scheduling.read_placement_groups("east", "p1", settle_seconds=SETTLE)
     assert len(seen.sent) == 2
 
 
@@ -405,7 +410,7 @@ async def test_shard_that_is_rebuilt_elsewhere_has_its_home_there(world: World) 
     owner = await world.tenant()
     await world.change(schema.agent, "a1", forced_down=True)
     step = AssignStep(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2", rebind=True)
-    assert len(await world.store.scheduling.assign([step])) == 1
+    assert len(await world.store.scheduling.assign_shards([step])) == 1
     row = await world.shard(owner.shard_id)
     assert (row.home_agent_id, row.acting_agent_id) == ("a2", "a2")
 
@@ -431,7 +436,7 @@ async def test_a_mass_takeover_costs_as_many_statements_as_a_single_one(world: W
     counts = []
     for some in (steps[:1], steps[1:]):
         with watched() as seen:
-            assert len(await world.store.scheduling.assign(some)) == len(some)
+            assert len(await world.store.scheduling.assign_shards(some)) == len(some)
         counts.append(len(seen.sent))
     assert counts[0] == counts[1]
 

@@ -25,7 +25,7 @@ async def test_overdue_one_becomes_error_with_all_below_and_heals(world: World) 
     load_balancer = await world.placed()
     below = await world.tree(load_balancer)
     await world.change(schema.load_balancer, load_balancer.id, pending_deadline=db_now() - 1.0)
-    assert await world.store.scheduling.mark_overdue(limit=10) == 1
+    assert await world.store.scheduling.mark_overdue_load_balancers(limit=10) == 1
     row = await world.load_balancer_row(load_balancer.id)
     assert (row.provisioning_status, row.pending_deadline) == ("ERROR", None)
     assert row.status_reason == "not confirmed by its device within 100 s; still being retried"
@@ -42,7 +42,7 @@ async def test_overdue_one_keeps_the_reason_why_it_waited(world: World) -> None:
     load_balancer = await world.placed()
     why = {"status_reason": "device b: no connection", "pending_deadline": db_now() - 1.0}
     await world.change(schema.load_balancer, load_balancer.id, **why)
-    await world.store.scheduling.mark_overdue(limit=10)
+    await world.store.scheduling.mark_overdue_load_balancers(limit=10)
     row = await world.load_balancer_row(load_balancer.id)
     assert row.status_reason == "not confirmed by its device within 100 s; still being retried: device b: no connection"
 
@@ -55,7 +55,7 @@ async def test_sweeper_leaves_objects_in_time_active_or_unplaced(world: World) -
     waiting = await world.load_balancer()
     await world.change(schema.load_balancer, waiting.id, pending_deadline=db_now() - 1.0)
     with statements() as seen:
-        assert await world.store.scheduling.mark_overdue(limit=10) == 0
+        assert await world.store.scheduling.mark_overdue_load_balancers(limit=10) == 0
     assert len(seen.sent) == 1
 
 
@@ -78,8 +78,8 @@ async def test_no_more_than_the_limit_at_a_time(world: World) -> None:
     await world.agent("a1")
     for _ in range(3):
         await overdue(world)
-    assert await world.store.scheduling.mark_overdue(limit=2) == 2
-    assert await world.store.scheduling.mark_overdue(limit=2) == 1
+    assert await world.store.scheduling.mark_overdue_load_balancers(limit=2) == 2
+    assert await world.store.scheduling.mark_overdue_load_balancers(limit=2) == 1
 
 
 async def test_sweepers_at_once_mark_each_once(world: World) -> None:
@@ -87,7 +87,9 @@ async def test_sweepers_at_once_mark_each_once(world: World) -> None:
     for _ in range(6):
         await overdue(world)
     other = world.another_controller()
-    marked = await asyncio.gather(*(store.scheduling.mark_overdue(limit=10) for store in (world.store, other) * 3))
+    marked = await asyncio.gather(
+        *(store.scheduling.mark_overdue_load_balancers(limit=10) for store in (world.store, other) * 3)
+    )
     assert sum(marked) == 6
     assert len(await world.events("load_balancer_overdue")) == 6
 
@@ -111,7 +113,10 @@ async def test_oldest_events_are_trimmed(world: World) -> None:
 
 async def hosts_of_waiting(world: World, waited_seconds: float = 10.0, limit: int = 10) -> list[str]:
     return sorted(
-        owner.host for owner in await world.store.scheduling.waiting(waited_seconds=waited_seconds, limit=limit)
+        owner.host
+        for owner in await world.store.scheduling.read_owners_with_waiting_work(
+            waited_seconds=waited_seconds, limit=limit
+        )
     )
 
 

@@ -79,7 +79,7 @@ def test_a_new_load_balancer_is_placed_where_the_rule_places_it(
     rule_world.write(lambda connection: fill(connection, some))
     change = rule_world.run(rule_world.store.tenants.create_load_balancer(bare(zone_group_number=zone), vip()))
     views = rule_world.run(
-        rule_world.store.scheduling.groups(
+        rule_world.store.scheduling.read_placement_groups(
             "prod", PROJECT, settle_seconds=0.0, load_balancer_id=change.load_balancer_id
         )
     )

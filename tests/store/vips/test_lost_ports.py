@@ -73,7 +73,7 @@ async def test_of_several_controllers_one_gets_a_page(store: SqlStore) -> None:
 
 async def lost(store: SqlStore) -> tuple[LoadBalancer, PortToUpdate]:
     root = await with_port(store)
-    assert await store.lost_ports.note_lost([port_of(root)]) == (root.id,)
+    assert await store.lost_ports.record_lost_ports([port_of(root)]) == (root.id,)
     found = await store.ports.find_due_port(root.id)
     assert found is not None
     return root, found
@@ -93,7 +93,7 @@ async def test_a_lost_port_is_due_and_states_how_to_make_it_again(store: SqlStor
     assert len(await events(store, "vip_port_lost")) == 1
     # what is known is not found again
     assert await page(store) == () == await page(store)
-    assert await store.lost_ports.note_lost([port_of(root)]) == ()
+    assert await store.lost_ports.record_lost_ports([port_of(root)]) == ()
     # and not forgotten because other options of the port were set
     assert not await store.ports.record_port_updated(found)
 
@@ -142,7 +142,7 @@ async def test_a_tenants_own_port_that_is_lost_is_made_again_as_ours(store: SqlS
     own = PortClaim(claim_id=id_, device_owner="", device_id="", port_id="own")
     change = await store.tenants.create_load_balancer(bare(id=id_), vip(address="10.0.0.9", port_id="own", claim=own))
     assert not change.tell_network
-    assert await store.lost_ports.note_lost([VipPortId(load_balancer_id=id_, port_id="own")]) == (id_,)
+    assert await store.lost_ports.record_lost_ports([VipPortId(load_balancer_id=id_, port_id="own")]) == (id_,)
 
     found = await store.ports.find_due_port(id_)
     assert found is not None and found.lost is not None
@@ -158,7 +158,7 @@ async def test_a_tenants_own_port_that_is_there_after_all_stays_the_tenants(stor
     id_ = new_id()
     own = PortClaim(claim_id=id_, device_owner="", device_id="", port_id="own")
     await store.tenants.create_load_balancer(bare(id=id_), vip(address="10.0.0.9", port_id="own", claim=own))
-    await store.lost_ports.note_lost([VipPortId(load_balancer_id=id_, port_id="own")])
+    await store.lost_ports.record_lost_ports([VipPortId(load_balancer_id=id_, port_id="own")])
     found = await store.ports.find_due_port(id_)
     assert found is not None
 
@@ -221,7 +221,7 @@ async def test_a_load_balancer_that_is_placed_when_it_is_made_has_its_port_bound
 
 async def place(store: SqlStore, root: LoadBalancer) -> None:
     await add_agent(store)
-    assert await store.scheduling.place(root.id, "prod", PROJECT, 1, AGENT) is not None
+    assert await store.scheduling.place_load_balancer(root.id, "prod", PROJECT, 1, AGENT) is not None
 
 
 async def set_layout(store: SqlStore, layout: NetworkLayout) -> None:

@@ -80,7 +80,7 @@ async def _check_tenant_may_replace(
     """Raise :class:`Conflict` if a tenant (``scope`` not None) is about to replace or remove what an operator
     added.
     """
-    if scope is not None and await services.acme_store.find_requested(project_id, name) is None:
+    if scope is not None and await services.acme_store.find_requested_certificate(project_id, name) is None:
         raise Conflict(f"Certificate {name} of project {project_id} was added by an operator, who alone removes it.")
 
 

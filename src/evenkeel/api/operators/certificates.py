@@ -73,7 +73,9 @@ async def list_certificates(services: Services, call: Call) -> Answer:
     if call.caller.scope not in (None, project_id):
         return json_answer({"certificates": []})
     kept = {(row.project_id, row.name): row for row in await store.list_certificates(project_id)}
-    requested = {(row.project_id, row.name): row for row in await services.acme_store.list_requested(project_id)}
+    requested = {
+        (row.project_id, row.name): row for row in await services.acme_store.list_requested_certificates(project_id)
+    }
     places = sorted(place for place in kept.keys() | requested.keys() if place[0] != ACME_PROJECT)
     views = [_certificate_view(services, kept.get(place), requested.get(place)) for place in places]
     return json_answer({"certificates": views})
@@ -97,7 +99,7 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
         raise Invalid("Validation failure: self_signed_until_issued needs names.")
     if new.authority is not None:
         raise Invalid("Validation failure: authority needs names.")
-    if await services.acme_store.find_requested(project_id, new.name) is not None:
+    if await services.acme_store.find_requested_certificate(project_id, new.name) is not None:
         raise Conflict(f"Certificate {new.name} of project {project_id} is requested from the authority: delete that.")
     row = await store.add(new_certificate(new), replace=new.replace)
     # Recorded afterwards, so that no event reports an act that failed.
@@ -117,7 +119,7 @@ async def show_certificate(services: Services, call: Call) -> Answer:
     store = _certificate_store(services)
     project_id, name = _certificate_in_path(call)
     check_not_own_project(project_id)
-    requested = await services.acme_store.find_requested(project_id, name)
+    requested = await services.acme_store.find_requested_certificate(project_id, name)
     kept = await find_stored_certificate(store, project_id, name)
     if kept is None and requested is None:
         raise NotFound("Certificate", name)
@@ -149,7 +151,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
     project_id, name = _certificate_in_path(call)
     check_not_own_project(project_id)
     reason = body.revocation.reason
-    if await services.acme_store.find_requested(project_id, name) is None:
+    if await services.acme_store.find_requested_certificate(project_id, name) is None:
         raise NotFound("Certificate", name)
     if not await services.acme_store.request_revocation(project_id, name, reason):
         raise Conflict(f"Certificate {name} of project {project_id} is not issued, or an order is under way.")
@@ -158,7 +160,7 @@ async def revoke_certificate(services: Services, call: Call, body: RevocationBod
         done=f"certificate {name} of project {project_id} is to be revoked",
         details=f": {reason}",
     )
-    requested = await services.acme_store.find_requested(project_id, name)
+    requested = await services.acme_store.find_requested_certificate(project_id, name)
     return json_answer(
         {"certificate": _certificate_view(services, await find_stored_certificate(store, project_id, name), requested)}
     )

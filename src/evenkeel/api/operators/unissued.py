@@ -66,7 +66,7 @@ async def _unissued_requests(services: Services, root: LoadBalancer) -> Mapping[
     """
     if services.certificates is None:
         return {}
-    requested = await services.acme_store.list_requested(root.project_id)
+    requested = await services.acme_store.list_requested_certificates(root.project_id)
     reference = services.certificates.reference
     return {reference(each.project_id, each.name): each for each in requested if _is_unissued(each)}
 

@@ -149,9 +149,9 @@ class AcmeIssuing:
         """
         if self._now() >= self._unused_look_at:
             self._unused_look_at = self._now() + UNUSED_LOOK_SECONDS
-            await self._store.remove_unused(UNUSED_SECONDS)
+            await self._store.request_removal_of_unused(UNUSED_SECONDS)
             await self._dns.remove_leftover_records(self.settings.lease_seconds)
-        due = await self._store.take_due(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
+        due = await self._store.take_due_certificates(limit=DUE_PER_LOOK, lease_seconds=self.settings.lease_seconds)
         await for_each_concurrently(due, self._take_due_steps, at_once=self.settings.steps_at_once)
 
     async def _take_due_steps(self, certificate: AcmeCertificate) -> None:
@@ -355,7 +355,7 @@ class AcmeIssuing:
         issued = await authority.download(account, order, key, certificate.names)
         kept = await self._keys.store_certificate(certificate, issued, key)
         for reference in (kept.reference, *references_for_request_name(certificate.reference)):
-            await self._renewals.make_due(certificate.project_id, reference, CertificateKind.CERTIFICATE)
+            await self._renewals.make_certificate_due(certificate.project_id, reference, CertificateKind.CERTIFICATE)
         return p.CertificateIssued(
             not_before=issued.not_before.timestamp(),
             not_after=issued.not_after.timestamp(),

@@ -68,7 +68,7 @@ class DomainControlCheck:
         """Return the project's load balancers by address, which is that of a VIP or of a VIP's floating IP;
         addresses without one are left out. Raises :class:`StoreUnavailable`, :class:`NetworkUnavailable`.
         """
-        found = await self._store.find_targets(project_id, addresses)
+        found = await self._store.find_challenge_targets(project_id, addresses)
         by_address = {each: tuple(one for one in found if each in one.addresses) for each in addresses}
         others = [each for each, targets in by_address.items() if not targets]
         if others and self._network is not None:
@@ -77,7 +77,7 @@ class DomainControlCheck:
             )
             behind = {each["floating_ip_address"]: each for each in floating if each.get("port_id")}
             fixed = sorted({each["fixed_ip_address"] for each in behind.values()})
-            found = await self._store.find_targets(project_id, fixed) if fixed else ()
+            found = await self._store.find_challenge_targets(project_id, fixed) if fixed else ()
             for address, one in behind.items():
                 # By the port, too: networks of a project may have the same addresses.
                 here = (each for each in found if each.port_id == one["port_id"])

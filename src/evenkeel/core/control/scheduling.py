@@ -26,8 +26,8 @@ class DueSchedulingWork(Value):
     groups: tuple[tuple[str, int], ...] = ()
     """Pairs (environment, group number) of groups in which a decision on a shard is due."""
     silence: bool = False
-    """True if ``note_silence`` is due: an agent fell silent, or a circuit breaker is to open or close."""
+    """True if ``record_silence`` is due: an agent fell silent, or a circuit breaker is to open or close."""
     reach: tuple[tuple[str, int], ...] = ()
-    """Pairs (environment, group number) of groups whose reachable devices differ from the recorded ones: ``note_reach``
-    is due.
+    """Pairs (environment, group number) of groups whose reachable devices differ from the recorded ones:
+    ``record_reachability`` is due.
     """

@@ -32,13 +32,13 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def list_requested(self, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
+    async def list_requested_certificates(self, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
         """Return the requested certificates of the project, or (None) of all projects, sorted by project and name;
         without those being removed.
         """
         ...
 
-    async def find_requested(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+    async def find_requested_certificate(self, project_id: ProjectId, name: str) -> AcmeCertificate | None:
         """Return the project's requested certificate of this name; None if there is none, or it is being removed."""
         ...
 
@@ -48,7 +48,7 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def remove_unused(self, unused_seconds: float) -> int:
+    async def request_removal_of_unused(self, unused_seconds: float) -> int:
         """Mark for removal the requests that references made, if no listener has the reference and none was about to
         have it for ``unused_seconds``. Returns their number.
         """
@@ -67,7 +67,7 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+    async def take_due_certificates(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
         """Return at most ``limit`` certificates whose next step is due, sorted by id. They are chosen as
         longest due, but a project's second one only after the first one of every other project. No other
         controller takes them for ``lease_seconds``.
@@ -121,7 +121,7 @@ class AcmeStore(Protocol):
         """
         ...
 
-    async def find_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
+    async def find_challenge_targets(self, project_id: ProjectId, addresses: Sequence[str]) -> tuple[AcmeTarget, ...]:
         """Return the project's load balancers that have one of the addresses as a VIP, sorted by id; without
         deleted and held ones.
         """

@@ -42,7 +42,7 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def note_unanswered_networks(self, network_ids: Collection[str]) -> None:
+    async def make_network_facts_due(self, network_ids: Collection[str]) -> None:
         """Record that the network service did not answer about these networks, or about members on them: they are due
         to be read at once.
         """
@@ -55,7 +55,7 @@ class AttachmentStore(Protocol):
         """
         ...
 
-    async def release_leftovers(self, *, limit: int) -> int:
+    async def release_unused_networks(self, *, limit: int) -> int:
         """Release networks of at most ``limit`` shards that no load balancer uses any more, and at most ``limit``
         networks that projects share; return the number of shards and networks. Needed where a process died between the
         removal of a network's last user and the release.

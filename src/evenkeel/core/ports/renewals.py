@@ -12,20 +12,20 @@ class RenewalStore(Protocol):
     same time; every method may raise :class:`StoreUnavailable`.
     """
 
-    async def make_due(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
+    async def make_certificate_due(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
         """Make a reference due now to be read again from its key manager. Does nothing if the reference is
         not stored.
         """
         ...
 
-    async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
+    async def take_due_certificates(self, *, limit: int) -> tuple[DueCertificate, ...]:
         """Return at most ``limit`` references, chosen as longest due, that are due to be read and in use by a
         listener or pool; sorted by id. They become due again after ``certificate_refresh_seconds``, so no
         other controller takes them until then.
         """
         ...
 
-    async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
+    async def record_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
         """Store the content that was read for a reference. If the content is new, every load balancer that
         uses the reference gets a new revision, and an event is recorded.
 
@@ -34,7 +34,7 @@ class RenewalStore(Protocol):
         """
         ...
 
-    async def note_problem(self, due: DueCertificate, problem: str) -> None:
+    async def record_read_problem(self, due: DueCertificate, problem: str) -> None:
         """Store why a reference cannot be read; load balancers keep what they have. An event is recorded if
         ``problem`` differs from the stored one. Does nothing for a reference that was never read
         successfully.

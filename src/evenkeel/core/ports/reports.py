@@ -50,7 +50,7 @@ class ReportStore(Protocol):
         """
         ...
 
-    async def note_findings(self, report: ReportStatus) -> tuple[RecheckRequest, ...]:
+    async def record_findings(self, report: ReportStatus) -> tuple[RecheckRequest, ...]:
         """Record differences on the devices, and return which agents must read which load balancers again:
         those that are absent, changed or incomplete, or everything on a renewed device.
 
@@ -61,7 +61,7 @@ class ReportStore(Protocol):
         """
         ...
 
-    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
+    async def read_expected_load_balancers(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
         """Return a receipt with at most ``limit`` load balancers after ``expected_after`` that the devices of
         the group must hold, sorted by id: confirmed, not deleted, and with a VIP that is not being
         released.
@@ -70,7 +70,7 @@ class ReportStore(Protocol):
         """
         ...
 
-    async def note_tenants(self, report: ReportStatus) -> None:
+    async def record_orphaned_tenants(self, report: ReportStatus) -> None:
         """Record which of the tenants with partitions on the devices have no shard on the device group, at
         most 1000, and forget those that have one again or were not reported for an hour. Reports of old
         epochs are ignored. Raises :class:`CallRefused` with code ``overtaken`` for a numbered report that
@@ -78,7 +78,7 @@ class ReportStore(Protocol):
         """
         ...
 
-    async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
+    async def decide_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
         """Decide which of the reported load balancers the agent removes from its devices.
 
         At once: deleted ones, those of another shard, and those whose removal an operator requested. Ones
@@ -98,7 +98,7 @@ class ReportStore(Protocol):
         """
         ...
 
-    async def traffic(self, *, limit: int) -> TrafficReading:
+    async def read_traffic(self, *, limit: int) -> TrafficReading:
         """Return the newest traffic totals of at most ``limit`` load balancers that have any, the oldest load
         balancers; how many have totals; and which device groups are observed now. A constant number of
         statements.

@@ -19,14 +19,14 @@ class SchedulingStore(Protocol):
     two controllers that decide the same, one succeeds. Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
+    async def read_unplaced_load_balancers(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
         """Return (load balancer id, environment, project id) of at most ``limit`` load balancers without a
         shard: first those that their environment can take now, then those without a reason for waiting,
         then the others; each oldest first.
         """
         ...
 
-    async def groups(
+    async def read_placement_groups(
         self,
         environment: str,
         project_id: ProjectId,
@@ -42,7 +42,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def place(
+    async def place_load_balancer(
         self,
         load_balancer_id: LoadBalancerId,
         environment: str,
@@ -70,7 +70,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def join(
+    async def add_load_balancers_to_shard(
         self,
         load_balancer_ids: Sequence[LoadBalancerId],
         environment: str,
@@ -102,21 +102,21 @@ class SchedulingStore(Protocol):
     ) -> DueSchedulingWork:
         """Return the groups that have a shard without a live acting agent that another agent can take, a
         shard that must move, a handover to cancel, or (only if ``homes``) a shard to hand back to its
-        home; whether :meth:`note_silence` is due; and the groups for which :meth:`note_reach` is due.
+        home; whether :meth:`record_silence` is due; and the groups for which :meth:`record_reachability` is due.
 
         ``settle_seconds``: time for which an agent must be up before its shards return to it;
         ``breaker_window_seconds``: time within which silent agents count together.
         """
         ...
 
-    async def note_silence(self, *, breaker_window_seconds: float) -> None:
+    async def record_silence(self, *, breaker_window_seconds: float) -> None:
         """Record agents that fell silent or came back, once each, with an event; open or close circuit
         breakers; and end hand-backs requested by operators whose shards are all home.
         ``breaker_window_seconds``: time within which silent agents count together.
         """
         ...
 
-    async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
+    async def record_reachability(self, environment: str, group_number: int) -> ShardOwner | None:
         """Determine which devices of a group its agents reach, and record changes: an event for each device
         that became unreachable or came back, and a reason on the load balancers of a group without
         reachable devices or without agents (see :mod:`evenkeel.core.placement.reach`).
@@ -140,7 +140,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def sessions(self) -> tuple[SessionRef, ...]: ...
+    async def read_live_sessions(self) -> tuple[SessionRef, ...]: ...
 
     async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
         """End the sessions of vanished processes now, before they expire; returns the number of ended sessions. A
@@ -148,7 +148,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def assign(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
+    async def assign_shards(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
         """Take over shards, in one transaction: acting agent = ``agent_id``, epoch + 1; each if its epoch is
         still the seen one, its acting agent is still not live (or its handover long overdue) and the new
         agent is eligible, while the environment's circuit breaker is open only its home.
@@ -169,7 +169,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
+    async def read_owners_with_waiting_work(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
         """Return the owners of the ``limit`` longest waiting load balancers that are PENDING for
         ``waited_seconds`` (or half of the deadline, if that is less); the owners of the common shards of
         their device groups; and those of common shards with unconfirmed changes of shared networks. One
@@ -177,7 +177,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def mark_overdue(self, *, limit: int) -> int:
+    async def mark_overdue_load_balancers(self, *, limit: int) -> int:
         """Set at most ``limit`` load balancers that are PENDING_* past their deadline to ERROR, with a reason
         and an event; return their number. Load balancers that are not placed are left out.
         """
@@ -201,7 +201,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def forget_removed(self, *, limit: int) -> int:
+    async def forget_removed_load_balancers(self, *, limit: int) -> int:
         """Delete at most ``limit`` stored ids of load balancers that were deleted more than 30 days ago;
         return their number.
         """
@@ -215,17 +215,17 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def note_controller(self, seen: ControllerHeartbeat) -> None:
+    async def record_heartbeat(self, seen: ControllerHeartbeat) -> None:
         """Record a controller's heartbeat, and forget controllers without one for ten minutes."""
         ...
 
-    async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
+    async def record_own_certificates(self, seen: Sequence[OwnCertificate]) -> None:
         """Record certificates of the product as this controller sees them. An event is recorded for each that expires
         within one of :data:`~evenkeel.core.tls.certificates.EXPIRY_DAYS`, unless one was recorded for that stage.
         """
         ...
 
-    async def forget_controller(self, controller_id: str) -> None:
+    async def delete_controller(self, controller_id: str) -> None:
         """Record that a controller has stopped."""
         ...
 

@@ -86,7 +86,7 @@ class LostPortStore(Protocol):
         """
         ...
 
-    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
+    async def record_lost_ports(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
         """Record that these ports are gone from the network service and have to be recreated, with an event
         for each. Returns the load balancers that still have these ports; the others are left out.
         """

@@ -21,22 +21,22 @@ class SqlAcme:
         self._options = options
 
     store_request = write_operation(certificates.store_request)
-    list_requested = query_operation(certificates.read_requested_certificates)
-    find_requested = query_operation(certificates.find_requested_certificate)
+    list_requested_certificates = query_operation(certificates.read_requested_certificates)
+    find_requested_certificate = query_operation(certificates.find_requested_certificate)
     mark_used = write_operation(certificates.mark_referenced)
-    remove_unused = write_operation(certificates.request_removal_of_unused)
+    request_removal_of_unused = write_operation(certificates.request_removal_of_unused)
     request_removal = write_operation(certificates.request_removal)
     request_revocation = write_operation(certificates.request_revocation)
     remove_request = write_operation(certificates.remove_request)
     store_dns_records = write_operation(certificates.store_dns_records)
-    find_targets = read_operation(challenges.read_challenge_targets)
+    find_challenge_targets = read_operation(challenges.read_challenge_targets)
 
     async def find_with_unneeded_records(self, *, limit: int, rest_seconds: float) -> tuple[AcmeCertificate, ...]:
         return await self._db.query(
             lambda connection: certificates.find_certificates_with_unneeded_records(connection, limit, rest_seconds)
         )
 
-    async def take_due(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
+    async def take_due_certificates(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
         ids = await self._db.query(lambda connection: certificates.read_due_ids(connection, limit))
         if not ids:
             return ()

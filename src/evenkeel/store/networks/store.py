@@ -46,11 +46,11 @@ class SqlAttachments:
 
     record_unanswered_hosts = write_operation(facts.record_unanswered_hosts)
 
-    note_unanswered_networks = write_operation(facts.make_network_facts_due)
+    make_network_facts_due = write_operation(facts.make_network_facts_due)
 
     take_due_network_facts = write_operation(facts.take_due_network_facts)
 
-    async def release_leftovers(self, *, limit: int) -> int:
+    async def release_unused_networks(self, *, limit: int) -> int:
         shards = await self._db.read(lambda connection: attaching.find_shards_with_unused_networks(connection, limit))
         for shard_id in shards:
             await self._db.write(partial(attaching.release_unused_networks, shard_id=shard_id))

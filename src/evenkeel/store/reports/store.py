@@ -81,17 +81,17 @@ class SqlReports:
 
     record_observed = write_operation(observed.record_observations)
 
-    note_findings = write_operation(findings.record_findings)
+    record_findings = write_operation(findings.record_findings)
 
-    expected = read_operation(findings.read_expected_load_balancers)
+    read_expected_load_balancers = read_operation(findings.read_expected_load_balancers)
 
-    note_tenants = write_operation(orphans.record_orphaned_tenants)
+    record_orphaned_tenants = write_operation(orphans.record_orphaned_tenants)
 
-    judge_orphans = write_operation(orphaned_load_balancers.decide_orphans)
+    decide_orphans = write_operation(orphaned_load_balancers.decide_orphans)
 
     record_plan = write_operation(plans.record_plan_answer)
 
-    async def traffic(self, *, limit: int) -> TrafficReading:
+    async def read_traffic(self, *, limit: int) -> TrafficReading:
         reading = await self._db.read(lambda connection: read_traffic(connection, limit))
         if reading.counted < limit:
             return reading

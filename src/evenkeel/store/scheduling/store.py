@@ -47,7 +47,7 @@ class SqlScheduling:
         self._certificates_after = ""
         """Id of the certificate that was checked last for being unused; the next check continues after it."""
 
-    unplaced = read_operation(snapshots.read_unplaced_load_balancers)
+    read_unplaced_load_balancers = read_operation(snapshots.read_unplaced_load_balancers)
 
     async def store_unplaced_reason(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         if load_balancer_ids:
@@ -55,7 +55,7 @@ class SqlScheduling:
                 lambda connection: snapshots.store_unplaced_reason(connection, load_balancer_ids, reason)
             )
 
-    groups = read_operation(snapshots.read_placement_groups)
+    read_placement_groups = read_operation(snapshots.read_placement_groups)
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         def look(connection: Connection) -> GroupSnapshot:
@@ -70,7 +70,7 @@ class SqlScheduling:
 
     skewed_groups = read_operation(snapshots.read_skewed_groups)
 
-    async def place(
+    async def place_load_balancer(
         self,
         load_balancer_id: LoadBalancerId,
         environment: str,
@@ -91,7 +91,7 @@ class SqlScheduling:
 
     shard_with_capacity = query_operation(read_shard_with_capacity)
 
-    async def join(
+    async def add_load_balancers_to_shard(
         self,
         load_balancer_ids: Sequence[LoadBalancerId],
         environment: str,
@@ -126,7 +126,7 @@ class SqlScheduling:
             )
         return served
 
-    async def assign(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
+    async def assign_shards(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
         """Commit takeovers of shards; return the new owners. A failure at one shard does not affect the
         others: after a failure each half is tried separately, down to single shards, whose failure is
         logged.
@@ -137,7 +137,7 @@ class SqlScheduling:
             # One shard that cannot be written must not keep all others without an owner.
             if len(steps) > 1:
                 half = len(steps) // 2
-                return (*await self.assign(steps[:half]), *await self.assign(steps[half:]))
+                return (*await self.assign_shards(steps[:half]), *await self.assign_shards(steps[half:]))
             log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
             return ()
 
@@ -147,19 +147,19 @@ class SqlScheduling:
 
     read_due_work = read_operation(due_shards.read_due_work)
 
-    note_silence = write_operation(silence.record_silence)
+    record_silence = write_operation(silence.record_silence)
 
-    sessions = query_operation(silence.read_live_sessions)
+    read_live_sessions = query_operation(silence.read_live_sessions)
 
     end_sessions = write_operation(silence.end_sessions)
 
-    async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
+    async def record_reachability(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
             return await self._db.write(lambda connection: reach.record_reach(connection, environment, group_number))
         except ConcurrentUpdate:
             return None  # another controller recorded it first
 
-    async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
+    async def read_owners_with_waiting_work(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.query(
             lambda connection: waiting.read_owners_with_waiting_work(
@@ -167,7 +167,7 @@ class SqlScheduling:
             )
         )
 
-    async def mark_overdue(self, *, limit: int) -> int:
+    async def mark_overdue_load_balancers(self, *, limit: int) -> int:
         seconds = self._options.pending_deadline_seconds
         size = min(limit, MAX_IDS_PER_STATEMENT)
         if not await self._db.read(lambda connection: sweeping.read_overdue_ids(connection, size, seconds)):
@@ -195,7 +195,7 @@ class SqlScheduling:
             )
         )
 
-    async def forget_removed(self, *, limit: int) -> int:
+    async def forget_removed_load_balancers(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
         return await self._db.write(lambda connection: sweeping.delete_old_removed_ids(connection, size))
 
@@ -211,10 +211,10 @@ class SqlScheduling:
         except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
 
-    note_controller = write_operation(controllers.record_heartbeat)
+    record_heartbeat = write_operation(controllers.record_heartbeat)
 
-    note_certificates = write_operation(own_certificates.record_own_certificates)
+    record_own_certificates = write_operation(own_certificates.record_own_certificates)
 
-    forget_controller = write_operation(controllers.delete_controller)
+    delete_controller = write_operation(controllers.delete_controller)
 
     trim_events = write_operation(sweeping.trim_events)

@@ -211,7 +211,7 @@ class SqlLostPorts:
             return ()
         return await self._db.write(lambda connection: _take_next_ports(connection, found, limit))
 
-    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
+    async def record_lost_ports(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
         return await self._db.write(lambda connection: _store_lost_ports(connection, ports)) if ports else ()
 
     begin_recreation = write_operation(_begin_recreation)

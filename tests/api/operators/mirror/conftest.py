@@ -108,6 +108,6 @@ async def placed(join: Callable[..., Awaitable[str]], store: SqlStore, octavia: 
     """With a whole load balancer that an agent serves."""
     await join("a-1")
     await octavia.put(whole())
-    assert await store.scheduling.place(LB, "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.place_load_balancer(LB, "dev", "p1", 1, "a-1") is not None
     await octavia.applied()
     return octavia
