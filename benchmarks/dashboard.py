@@ -30,7 +30,7 @@ from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.demo.workspace import Workspace, written_file_condition
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import row_of
+from evenkeel.store.records.rows import row_from_resource
 from evenkeel.store.sql_store import open_store
 from tests.services.postgres import PostgreSQL
 
@@ -107,7 +107,7 @@ async def fill(url: str, load_balancers: int, agents: int) -> None:
         for number in range(tenants)
     ]
     roots = [_load_balancer(number) for number in range(load_balancers)]
-    root_rows = [row_of(root) for root in roots]
+    root_rows = [row_from_resource(root) for root in roots]
     tag_rows = [{"tag": tag, "load_balancer_id": root.id} for root in roots for tag in root.tags]
 
     for table, rows in (

@@ -31,7 +31,7 @@ from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.metrics.system import read_figures
 from evenkeel.store.operators.counts import read_counts
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import row_of
+from evenkeel.store.records.rows import row_from_resource
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.postgres import PostgreSQL
 
@@ -58,12 +58,14 @@ async def add_children(store: SqlStore, load_balancers: int) -> None:
             project = number_id(4, number // TENANT_LOAD_BALANCERS)
             root, listener, pool = number_id(5, number), number_id(10, number), number_id(11, number)
             common = {"project_id": project, "load_balancer_id": root, "created_at": now, **DONE}
-            pools.append(row_of(Pool(id=pool, protocol="HTTP", lb_algorithm="ROUND_ROBIN", **common)))
+            pools.append(row_from_resource(Pool(id=pool, protocol="HTTP", lb_algorithm="ROUND_ROBIN", **common)))
             listeners.append(
-                row_of(Listener(id=listener, protocol="HTTP", protocol_port=80, default_pool_id=pool, **common))
+                row_from_resource(
+                    Listener(id=listener, protocol="HTTP", protocol_port=80, default_pool_id=pool, **common)
+                )
             )
             members += [
-                row_of(
+                row_from_resource(
                     Member(
                         id=number_id(12, number * MEMBERS + each),
                         pool_id=pool,

@@ -22,7 +22,7 @@ from sqlalchemy import text
 from benchmarks.dashboard import ENVIRONMENT, fill, number_id, start_controller, timed
 from evenkeel.core.resources.model import Member, Pool
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import row_of
+from evenkeel.store.records.rows import row_from_resource
 from evenkeel.store.sql_store import open_store
 from tests.services.mariadb import MariaDB
 from tests.services.postgres import PostgreSQL
@@ -78,8 +78,8 @@ async def add_members(url: str, load_balancers: int, members: int) -> None:
     await store.start()
     for begin in range(0, load_balancers, BATCH):
         numbers = range(begin, min(load_balancers, begin + BATCH))
-        pools = [row_of(_pool(number)) for number in numbers]
-        rows = [row_of(_member(number, each, members)) for number in numbers for each in range(members)]
+        pools = [row_from_resource(_pool(number)) for number in numbers]
+        rows = [row_from_resource(_member(number, each, members)) for number in numbers for each in range(members)]
         for table, part in ((schema.pool, pools), (schema.member, rows)):
             await store.database.write(
                 lambda connection, table=table, part=part: connection.execute(table.insert(), part)

@@ -55,13 +55,13 @@ async def found(directory: Path) -> dict[str, Any]:
     from evenkeel.core.resources.model import Listener
     from evenkeel.network.builtin import BuiltinNetwork
     from evenkeel.store.records import schema
-    from evenkeel.store.records.rows import KINDS, row_of
+    from evenkeel.store.records.rows import KINDS, row_from_resource
     from tests.api.client import Client, Sink
     from tests.api.stores import started_store
     from tests.api.subnet import SUBNET
 
     made = Listener(id="l", load_balancer_id="b", project_id="p", protocol="HTTP", protocol_port=80, x_limit=9)  # type: ignore[call-arg]
-    row, kind = row_of(made), KINDS[Listener]
+    row, kind = row_from_resource(made), KINDS[Listener]
     column = schema.listener.c.x_limit
     shown: dict[str, Any] = {
         "column": [str(column.type), column.nullable, column.server_default.arg],

@@ -173,9 +173,9 @@ def floor_not_checked() -> AbstractContextManager[Any]:
 
 
 def _epoch_not_raised() -> AbstractContextManager[Any]:
-    take = ownership_placing._TAKE
+    take = ownership_placing._TAKE_OVER_SHARD
     kept = take.values(epoch=schema.shard.c.epoch)
-    return patch.object(ownership_placing, "_TAKE", kept)
+    return patch.object(ownership_placing, "_TAKE_OVER_SHARD", kept)
 
 
 def _stale_reports_taken() -> AbstractContextManager[Any]:

@@ -12,7 +12,7 @@ from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.ownership.services import _definitions_page
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import network_row, subnet_row
+from evenkeel.store.records.rows import row_from_network, row_from_subnet
 
 VIPS, MEMBERS = "s", "t"
 """Subnets of the shared networks ``n`` and ``m``."""
@@ -63,7 +63,7 @@ def _declare(server: Any, network_id: str, segment: int, subnet_id: str, base: s
         allocation_end=f"{base}.99",
         device_addresses=(f"{base}.200-{base}.250",),
     )
-    for table, row in ((schema.network, network_row(network)), (schema.subnet, subnet_row(subnet))):
+    for table, row in ((schema.network, row_from_network(network)), (schema.subnet, row_from_subnet(subnet))):
         places = ", ".join("?" * len(row))
         server.raw.execute(f"INSERT INTO {table.name} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
 

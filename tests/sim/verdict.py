@@ -11,7 +11,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.resources.statuses import RescheduleMode
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.records.rows import NO_NETWORK
+from evenkeel.store.records.rows import NO_NETWORK_ID
 from tests.sim import networks
 from tests.sim.clients import Client, Thing
 from tests.sim.database import FIRST_HISTORY
@@ -96,7 +96,7 @@ def _old_guards(world: World) -> Iterable[str]:
     Where there is nothing to hold, nobody finds out before the next change."""
     for number, project_id, epoch in world.server.look(
         "SELECT DISTINCT group_number, shard.project_id, epoch FROM shard JOIN load_balancer ON shard_id = shard.id"
-        f" WHERE vip_network_id != '{NO_NETWORK}' AND vip_leaving_revision IS NULL AND NOT deleted"
+        f" WHERE vip_network_id != '{NO_NETWORK_ID}' AND vip_leaving_revision IS NULL AND NOT deleted"
     ):
         yield from world.sites[number].old_guards(project_id, epoch)
     for number, epoch in world.server.look(

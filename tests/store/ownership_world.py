@@ -27,7 +27,7 @@ from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import row_of
+from evenkeel.store.records.rows import row_from_resource
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.writing.certificates import certificate_id
 from tests.store.conftest import empty
@@ -134,7 +134,7 @@ class World:
         def store(connection: Any) -> None:
             # in the order given, for children name their parents
             for kind, some in itertools.groupby(objects, type):
-                insert_rows(connection, TABLES[kind], [row_of(each) for each in some])
+                insert_rows(connection, TABLES[kind], [row_from_resource(each) for each in some])
 
         await self.db.write(store)
 

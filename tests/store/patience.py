@@ -15,8 +15,13 @@ SECONDS = 120
 """Instead of each limit. No test may rely on one of them to end something that hangs, but for its own."""
 _LIMITS = {
     database: ("BUSY_TIMEOUT_SECONDS",),
-    database_server: ("GIVE_UP_SECONDS", "CONNECT_SECONDS", "STATEMENT_SECONDS", "POOL_SECONDS"),
-    database_mariadb: ("CONNECT_SECONDS", "POOL_SECONDS", "ANSWER_SECONDS"),
+    database_server: (
+        "RETRY_SECONDS_MAX",
+        "CONNECT_TIMEOUT_SECONDS",
+        "STATEMENT_TIMEOUT_SECONDS",
+        "POOL_TIMEOUT_SECONDS",
+    ),
+    database_mariadb: ("CONNECT_TIMEOUT_SECONDS", "POOL_TIMEOUT_SECONDS", "ANSWER_TIMEOUT_SECONDS"),
     migrations: ("LOCK_SECONDS",),
 }
 
@@ -25,12 +30,12 @@ _LIMITS = {
 def patient(*, idle_seconds: int = SECONDS) -> Iterator[None]:
     """Databases that are opened inside wait for longer; what they wait for is the same."""
     # of MariaDB's sessions: a limit is a bare number, be it of a statement, a lock or an idle transaction
-    session = re.sub(r"(time|timeout) = \d+", rf"\1 = {SECONDS}", database_mariadb._SESSION)
+    session = re.sub(r"(time|timeout) = \d+", rf"\1 = {SECONDS}", database_mariadb._SESSION_SETTINGS)
     session = re.sub(r"idle_transaction_timeout = \d+", f"idle_transaction_timeout = {idle_seconds}", session)
     with pytest.MonkeyPatch.context() as patch:
         for module, names in _LIMITS.items():
             for name in names:
                 patch.setattr(module, name, SECONDS)
-        patch.setattr(database_server, "IDLE_SECONDS", idle_seconds)
-        patch.setattr(database_mariadb, "_SESSION", session)
+        patch.setattr(database_server, "IDLE_TRANSACTION_TIMEOUT_SECONDS", idle_seconds)
+        patch.setattr(database_mariadb, "_SESSION_SETTINGS", session)
         yield

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.util import await_only
 
 from evenkeel.store.engine.database import Database, open_database
-from evenkeel.store.engine.server import IDLE_SECONDS
+from evenkeel.store.engine.server import IDLE_TRANSACTION_TIMEOUT_SECONDS
 from tests.store.patience import patient
 from tests.waiting import eventually
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.services
 @pytest.fixture(autouse=True)
 def patience() -> Iterator[None]:
     """With the limit that this is about as it is."""
-    with patient(idle_seconds=IDLE_SECONDS):
+    with patient(idle_seconds=IDLE_TRANSACTION_TIMEOUT_SECONDS):
         yield
 
 

@@ -18,7 +18,7 @@ from evenkeel.core.resources.model import LoadBalancer
 from evenkeel.store import migrations
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
-from evenkeel.store.engine.server import MAX_REPLACED
+from evenkeel.store.engine.server import REPLACED_CONNECTIONS_MAX
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import open_store
 from tests.services.mariadb import PASSWORD, MariaDB, SharedMariaDB
@@ -309,7 +309,7 @@ async def test_a_server_that_only_reads_is_left_for_another_one(own_database: Da
     finally:
         own_mariadb.sql("SET GLOBAL read_only = 0; GRANT ALL ON *.* TO evenkeel@'127.0.0.1'")
         await user.close()
-    assert len(tried) == 1 + MAX_REPLACED
+    assert len(tried) == 1 + REPLACED_CONNECTIONS_MAX
 
 
 async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Database, mariadb: SharedMariaDB) -> None:
@@ -332,7 +332,7 @@ async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Datab
 async def test_a_server_that_hangs_is_noticed(
     own_database: Database, own_mariadb: MariaDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.store.engine.mariadb.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("evenkeel.store.engine.mariadb.ANSWER_TIMEOUT_SECONDS", 0.5)
     own_mariadb.freeze()
     try:
         with pytest.raises(StoreUnavailable):
@@ -348,7 +348,7 @@ async def test_a_server_that_hangs_is_noticed(
 async def test_the_time_limit_is_of_each_statement_not_of_all(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.store.engine.mariadb.ANSWER_SECONDS", 1000.0)
+    monkeypatch.setattr("evenkeel.store.engine.mariadb.ANSWER_TIMEOUT_SECONDS", 1000.0)
     loop, passed = asyncio.get_running_loop(), 0.0
     monkeypatch.setattr(loop, "time", lambda tell=loop.time: tell() + passed)
 

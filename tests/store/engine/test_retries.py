@@ -41,7 +41,7 @@ class Hindered:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_server, "RETRY", Backoff(initial_seconds=0.001, max_seconds=0.001))
+    monkeypatch.setattr(database_server, "RETRY_BACKOFF", Backoff(initial_seconds=0.001, max_seconds=0.001))
 
 
 async def test_an_operation_may_lose_as_often_as_there_is_time(server_url: str) -> None:
@@ -54,7 +54,7 @@ async def test_an_operation_may_lose_as_often_as_there_is_time(server_url: str) 
 
 
 async def test_an_operation_that_always_loses_ends(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_server, "GIVE_UP_SECONDS", 0.1)
+    monkeypatch.setattr(database_server, "RETRY_SECONDS_MAX", 0.1)
     database, operation = open_database(server_url), Hindered(server_url, CONFLICTS, float("inf"))
 
     with pytest.raises(StoreUnavailable, match="refused"):

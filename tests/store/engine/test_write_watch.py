@@ -53,7 +53,7 @@ async def test_read_only_postgresql_is_named_until_it_takes_writes_again(
         assert beside.write_problem() == store.write_problem()  # settled: both have one watch
         await store.ping()
         await set_read_only("off")
-        monkeypatch.setattr(write_watch, "REFUSED_SECONDS", 0.0)
+        monkeypatch.setattr(write_watch, "REFUSAL_SHOWN_SECONDS", 0.0)
         await store.scheduling.record_heartbeat(SEEN)
         assert store.write_problem() == ""
         await beside.close()
@@ -124,7 +124,7 @@ def test_a_write_that_does_not_end_is_a_problem_and_a_refusal_fades() -> None:
     now = 0.0
     watch = WriteWatch(str, lambda: now)
     with watch.watch_write():
-        now = write_watch.HANGING_SECONDS
+        now = write_watch.HUNG_WRITE_SECONDS
         assert watch.problem() == ""
         now += 0.1
         assert "not ended" in watch.problem()
@@ -132,5 +132,5 @@ def test_a_write_that_does_not_end_is_a_problem_and_a_refusal_fades() -> None:
     with pytest.raises(StoreUnavailable), watch.watch_write():
         raise StoreUnavailable("the database refused the operation") from OSError("disk is full\nmore")
     assert watch.problem() == "disk is full"
-    now += write_watch.REFUSED_SECONDS
+    now += write_watch.REFUSAL_SHOWN_SECONDS
     assert watch.problem() == ""

@@ -7,7 +7,7 @@ from sqlalchemy import Table, update
 from evenkeel.core.control.mirrors import IDS_MAX, MirroredSourceState
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.mirrors.changes import OLDEST_SECONDS, OVERLAP_SECONDS
+from evenkeel.store.mirrors.changes import CURSOR_AGE_MAX_SECONDS, CURSOR_OVERLAP_SECONDS
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import CHILD_TABLES
 from evenkeel.store.sql_store import SqlStore
@@ -22,13 +22,13 @@ async def mirrored(store: SqlStore, snapshot: float = 1.0) -> LoadBalancerTree:
     """A mirrored load balancer whose rows changed long ago."""
     vip = replace(VIP, network_id=f"n{snapshot}")
     what = tree(vip=vip)
-    await store.mirrors.put_mirrored(
+    await store.mirrors.put_mirrored_load_balancer(
         what,
         replace(PLAN, network_id=vip.network_id),
         MirroredSourceState(provider="prod", snapshot=snapshot, digest=""),
     )
     for table in (*CHILD_TABLES, schema.load_balancer):
-        await touch(store, table, ago_seconds=OVERLAP_SECONDS * 3)
+        await touch(store, table, ago_seconds=CURSOR_OVERLAP_SECONDS * 3)
     return what
 
 
@@ -56,7 +56,7 @@ async def test_a_load_balancer_is_named_when_it_or_an_object_below_it_changed(st
 async def test_a_change_committed_late_is_named_by_a_later_answer(store: SqlStore) -> None:
     what = await mirrored(store)
     cursor = (await store.mirrors.changes_since("prod", "")).cursor
-    await touch(store, schema.load_balancer, ago_seconds=OVERLAP_SECONDS / 2)
+    await touch(store, schema.load_balancer, ago_seconds=CURSOR_OVERLAP_SECONDS / 2)
     assert (await store.mirrors.changes_since("prod", cursor)).ids == (what.load_balancer.id,)
 
 
@@ -67,7 +67,7 @@ async def test_load_balancers_that_are_no_mirrors_are_not_named(store: SqlStore)
     assert (await store.mirrors.changes_since("prod", cursor)).ids == ()
 
 
-@pytest.mark.parametrize("shift_seconds", [-OLDEST_SECONDS - 60.0, 3600.0])
+@pytest.mark.parametrize("shift_seconds", [-CURSOR_AGE_MAX_SECONDS - 60.0, 3600.0])
 async def test_a_cursor_that_is_too_old_or_ahead_of_the_clock_names_all(store: SqlStore, shift_seconds: float) -> None:
     cursor = float((await store.mirrors.changes_since("prod", "")).cursor) + shift_seconds
     assert (await store.mirrors.changes_since("prod", f"{cursor:.6f}")).all

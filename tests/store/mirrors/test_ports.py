@@ -17,7 +17,7 @@ async def test_the_port_is_bound_to_the_devices_and_never_made_again(store: SqlS
     await placed(store)
     what = whole()
     id_ = what.load_balancer.id
-    change = await store.mirrors.put_mirrored(
+    change = await store.mirrors.put_mirrored_load_balancer(
         what, replace(PLAN, claim=borrowed_port_claim(id_, PLAN.port_id)), mark(1.0)
     )
     assert change is not None and change.tell_network
@@ -31,7 +31,7 @@ async def test_the_port_is_bound_to_the_devices_and_never_made_again(store: SqlS
 async def test_the_port_of_a_removed_load_balancer_is_given_back_not_deleted(store: SqlStore) -> None:
     what = whole()
     claim = borrowed_port_claim(what.load_balancer.id, PLAN.port_id)
-    await store.mirrors.put_mirrored(what, replace(PLAN, claim=claim), mark(1.0))
-    await store.mirrors.remove_mirrored(what.load_balancer.id, "prod", 2.0)
+    await store.mirrors.put_mirrored_load_balancer(what, replace(PLAN, claim=claim), mark(1.0))
+    await store.mirrors.remove_mirrored_load_balancer(what.load_balancer.id, "prod", 2.0)
     (released,) = await store.claims.take_due_claims(limit=10, backoff=BACKOFF)
     assert released.claim == claim and released.claim.borrowed

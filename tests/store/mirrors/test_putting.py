@@ -35,11 +35,11 @@ def mark(snapshot: float, **more: Any) -> MirroredSourceState:
 
 
 async def put(store: SqlStore, what: LoadBalancerTree, snapshot: float = 1.0, **more: Any) -> Change | None:
-    return await store.mirrors.put_mirrored(what, PLAN, mark(snapshot), **more)
+    return await store.mirrors.put_mirrored_load_balancer(what, PLAN, mark(snapshot), **more)
 
 
 async def stored(store: SqlStore, what: LoadBalancerTree) -> LoadBalancerTree:
-    found = await store.mirrors.find_mirrored(what.load_balancer.id)
+    found = await store.mirrors.find_mirrored_load_balancer(what.load_balancer.id)
     assert found is not None
     return found.tree
 
@@ -79,7 +79,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_new_obj
         group = first.pools[0]
         bare = LoadBalancerTree(load_balancer=root, pools=(group,))
         members = tuple(member(at, pool_id=group.id, load_balancer_id=root.id) for at in range(number))
-        await store.mirrors.put_mirrored(bare, replace(PLAN, network_id=f"n{number}"), mark(1.0))
+        await store.mirrors.put_mirrored_load_balancer(bare, replace(PLAN, network_id=f"n{number}"), mark(1.0))
         with statements_of(store.database) as seen:
             await put(store, replace(bare, members=members), 2.0)
             await put(store, bare, 3.0)
@@ -116,4 +116,4 @@ async def test_more_objects_than_a_load_balancer_may_have_are_refused(store: Sql
     wanted = whole()
     with pytest.raises(ObjectLimitReached, match="at most 1 members"):
         await put(small, wanted)
-    assert await store.mirrors.find_mirrored(wanted.load_balancer.id) is None
+    assert await store.mirrors.find_mirrored_load_balancer(wanted.load_balancer.id) is None

@@ -50,9 +50,9 @@ async def test_a_delete_and_a_put_at_once_leave_what_the_newer_one_says(store: S
         what = replace(what, load_balancer=replace(what.load_balancer, vip=replace(VIP, network_id=str(deleted_at))))
         plan = replace(PLAN, network_id=str(deleted_at))
         await asyncio.gather(
-            store.mirrors.put_mirrored(what, plan, mark(2.0)),
-            other_store.mirrors.remove_mirrored(what.load_balancer.id, "prod", deleted_at),
+            store.mirrors.put_mirrored_load_balancer(what, plan, mark(2.0)),
+            other_store.mirrors.remove_mirrored_load_balancer(what.load_balancer.id, "prod", deleted_at),
             return_exceptions=True,
         )
-        found = await store.mirrors.find_mirrored(what.load_balancer.id)
+        found = await store.mirrors.find_mirrored_load_balancer(what.load_balancer.id)
         assert (found is None) == (deleted_at == 3.0)

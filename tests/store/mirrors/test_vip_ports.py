@@ -87,14 +87,14 @@ async def test_put_holds_the_port_and_its_removal_deletes_the_port(store: SqlSto
     what = whole()
     id_ = what.load_balancer.id
     await kept(store, id_)
-    await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
+    await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(1.0))
     assert await due(store) == ()
     assert await store.mirrors.find_unused_ports("prod", 0.0) == ()
     with pytest.raises(MirrorConflict) as late:
         await store.mirrors.store_vip_port(id_, "prod", PLAN.port_id)
     assert late.value.code == STALE_SNAPSHOT
 
-    await store.mirrors.remove_mirrored(id_, "prod", 2.0)
+    await store.mirrors.remove_mirrored_load_balancer(id_, "prod", 2.0)
     (released,) = await due(store)
     assert released.claim == replace(claim_on(id_), port_id=PLAN.port_id) and not released.claim.borrowed
 
@@ -104,14 +104,14 @@ async def test_port_of_a_placed_load_balancer_is_bound_and_its_changed_options_a
     what = whole()
     id_ = what.load_balancer.id
     await kept(store, id_)
-    change = await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
+    change = await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(1.0))
     assert change is not None and change.tell_network
     bound = await store.ports.find_due_port(id_)
     assert bound is not None and bound.options.binding_host == f"host-of-{AGENT}"
     assert await store.ports.record_port_updated(bound)
 
     changed = replace(what, load_balancer=replace(what.load_balancer, vip_qos_policy_id="gold", vip_sg_ids=("web",)))
-    change = await store.mirrors.put_mirrored(changed, plan_of(what), mark(2.0))
+    change = await store.mirrors.put_mirrored_load_balancer(changed, plan_of(what), mark(2.0))
     assert change is not None and change.tell_network
     wanted = await store.ports.find_due_port(id_)
     assert wanted is not None
@@ -120,9 +120,9 @@ async def test_port_of_a_placed_load_balancer_is_bound_and_its_changed_options_a
 
 async def test_options_of_a_port_made_elsewhere_are_not_set(store: SqlStore) -> None:
     what = whole()
-    await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
+    await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(1.0))
     changed = replace(what, load_balancer=replace(what.load_balancer, vip_qos_policy_id="gold"))
-    change = await store.mirrors.put_mirrored(changed, plan_of(what), mark(2.0))
+    change = await store.mirrors.put_mirrored_load_balancer(changed, plan_of(what), mark(2.0))
     assert change is not None and not change.tell_network
     assert await store.ports.find_due_port(what.load_balancer.id) is None
 
@@ -131,28 +131,28 @@ async def test_put_with_a_port_that_is_being_deleted_is_repeated(store: SqlStore
     what = whole()
     id_ = what.load_balancer.id
     await kept(store, id_)
-    await store.mirrors.remove_mirrored(id_, "prod", 1.0)
+    await store.mirrors.remove_mirrored_load_balancer(id_, "prod", 1.0)
     assert len(await due(store)) == 1
     with pytest.raises(NetworkUnavailable):
-        await store.mirrors.put_mirrored(what, plan_of(what), mark(2.0))
-    assert await store.mirrors.find_mirrored(id_) is None
+        await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(2.0))
+    assert await store.mirrors.find_mirrored_load_balancer(id_) is None
 
     await store.claims.forget_vip(id_)
-    assert await store.mirrors.put_mirrored(what, plan_of(what), mark(2.0)) is not None
+    assert await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(2.0)) is not None
 
 
 async def test_put_with_another_port_waits_until_the_one_made_here_is_deleted(store: SqlStore) -> None:
     what = whole()
     await kept(store, what.load_balancer.id, port_id="another")
     with pytest.raises(NetworkUnavailable, match="another port"):
-        await store.mirrors.put_mirrored(what, plan_of(what), mark(1.0))
+        await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(1.0))
 
 
 async def test_port_of_a_load_balancer_that_was_never_put_is_given_back_by_its_deletion(store: SqlStore) -> None:
     id_, other = new_id(), new_id()
     await kept(store, id_)
     await kept(store, other, port_id="another")
-    assert await store.mirrors.remove_mirrored(id_, "prod", 1.0) is None
+    assert await store.mirrors.remove_mirrored_load_balancer(id_, "prod", 1.0) is None
     assert [each.claim.claim_id for each in await due(store)] == [id_]
     assert await store.mirrors.find_unused_ports("prod", 0.0) == (other,)
 

@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import Conflict, NetworkUnavailable
 from evenkeel.core.networking.network import DueClaim, PortClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import UNKNOWN
+from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, new_id, vip
 from tests.store.conftest import WITH_GALERA, statements_of
@@ -50,7 +50,7 @@ async def test_a_claim_is_due_once_its_grace_is_over(store: SqlStore) -> None:
 
 async def test_due_claim_waits_while_a_history_is_unknown(store: SqlStore) -> None:
     await store.claims.claim_vip(claim(), grace_seconds=-1.0)
-    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0}
+    row = {"id": "another's", "kind": UNKNOWN_HISTORY, "noted_at": 1.0}
     await store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
     assert await due(store) == ()
 

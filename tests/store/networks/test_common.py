@@ -15,7 +15,7 @@ from evenkeel.core.networking.networks import AddressUse, NetworkType
 from evenkeel.core.protocol.messages import JudgeOrphans, OrphanVerdict, ReportApplied
 from evenkeel.store.networks.common_services import NETWORK_STAYS_PROBLEM
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import UNKNOWN
+from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture
 
@@ -345,7 +345,7 @@ async def test_network_that_the_database_does_not_have_goes_unless_its_history_i
         return await world.store.reports.decide_orphans(call, grace_seconds=1.0, limit=1)
 
     assert await verdict() == OrphanVerdict(remove=(LoadBalancerId("net-2"),))
-    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0, "agent_id": "a1"}
+    row = {"id": "another's", "kind": UNKNOWN_HISTORY, "noted_at": 1.0, "agent_id": "a1"}
     await world.store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
     halted = await verdict()
     assert halted.remove == () and halted.kept == {"net-2": None} and halted.again_seconds
@@ -359,7 +359,7 @@ async def test_network_without_users_stays_on_devices_while_a_history_is_unknown
     lb = await load_balancer(world, 1)
     await definitions(world)
     await serve(world)
-    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0, "agent_id": "a1"}
+    row = {"id": "another's", "kind": UNKNOWN_HISTORY, "noted_at": 1.0, "agent_id": "a1"}
     await world.store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
     assert await gone(world, lb) == ["net-1"]
     found = (await networks(world))["net-1"]

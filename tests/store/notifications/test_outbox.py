@@ -149,14 +149,15 @@ async def test_mirrored_load_balancers_have_the_same_events(notifying: SqlStore)
     await applied(store, whole.load_balancer.id)
     await put(store, replace(whole, load_balancer=replace(whole.load_balancer, name="two")), 3.0)
     await applied(store, whole.load_balancer.id)
-    await store.mirrors.remove_mirrored(whole.load_balancer.id, "prod", 4.0)
+    await store.mirrors.remove_mirrored_load_balancer(whole.load_balancer.id, "prod", 4.0)
     await applied(store, whole.load_balancer.id)
     assert await events(store) == [("one", CREATE), ("two", UPDATE), ("two", DELETE)]
 
 
 async def put(store: SqlStore, whole: LoadBalancerTree, snapshot: float) -> None:
     plan = VipPlan(subnet_id="s", network_id="n", port_id="p", address="203.0.113.5")
-    await store.mirrors.put_mirrored(whole, plan, MirroredSourceState(provider="prod", snapshot=snapshot, digest="d"))
+    state = MirroredSourceState(provider="prod", snapshot=snapshot, digest="d")
+    await store.mirrors.put_mirrored_load_balancer(whole, plan, state)
 
 
 async def test_a_pool_of_lbaas_v1_has_an_update_when_it_gets_its_vip(notifying: SqlStore) -> None:

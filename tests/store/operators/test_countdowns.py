@@ -5,9 +5,9 @@ from sqlalchemy import delete, insert
 from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.core.networking.network import PortClaim
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.operators.countdowns import REQUEST_SECONDS, read_countdowns
+from evenkeel.store.operators.countdowns import CLAIM_IN_PROGRESS_SECONDS, read_countdowns
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import UNKNOWN
+from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
 from evenkeel.store.scheduling.sweeping import REMOVED_KEPT_SECONDS
 from evenkeel.store.sql_store import SqlStore
 
@@ -39,7 +39,7 @@ async def test_port_counts_once_its_request_must_be_over(store: SqlStore) -> Non
     claim = PortClaim(claim_id="new", device_owner="Octavia", device_id="lb-new")
     await store.claims.claim_vip(claim, grace_seconds=100.0)
     assert (await counted(store)).ports == 0
-    await claimed(store, "old", made_seconds_ago=REQUEST_SECONDS + 1, due_seconds=50.0)
+    await claimed(store, "old", made_seconds_ago=CLAIM_IN_PROGRESS_SECONDS + 1, due_seconds=50.0)
     found = await counted(store)
     assert (found.ports, found.port_device_id) == (1, "lb-old")
     assert found.ports_deleted_in_seconds is not None and 0.0 < found.ports_deleted_in_seconds <= 50.0
@@ -50,7 +50,7 @@ async def test_port_counts_once_its_request_must_be_over(store: SqlStore) -> Non
 
 async def test_port_is_not_deleted_while_a_history_is_unknown(store: SqlStore) -> None:
     await claimed(store, "old", made_seconds_ago=60.0, due_seconds=50.0)
-    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0}
+    row = {"id": "another's", "kind": UNKNOWN_HISTORY, "noted_at": 1.0}
     await store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
     found = await counted(store)
     assert (found.ports, found.ports_deleted_in_seconds) == (1, None)

@@ -167,12 +167,12 @@ async def test_a_row_that_cannot_be_written_does_not_keep_the_others(
     shards = [row for row in await world.rows(schema.shard) if row.project_id]
     await world.expire("a1")
 
-    real = ownership_placing._taking_values
+    real = ownership_placing._takeover_values
 
     def taking(step: AssignStep, shard: Any) -> dict[str, Any]:
         return real(step, shard) | ({"b_home": None} if shard.id == bad.id else {})
 
-    monkeypatch.setattr(ownership_placing, "_taking_values", taking)
+    monkeypatch.setattr(ownership_placing, "_takeover_values", taking)
     taken = await world.store.scheduling.assign_shards(
         [AssignStep(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards]
     )

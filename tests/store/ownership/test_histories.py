@@ -243,7 +243,7 @@ async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: Worl
 
 
 async def test_deleted_agents_are_kept_in_mind_up_to_a_bound(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(former_agents, "KEPT_MAX", 2)
+    monkeypatch.setattr(former_agents, "FORMER_AGENTS_MAX", 2)
     for number in range(4):
         await old.agent(f"b{number}")
         await old.store.ownership.end_session(f"b{number}", f"session-of-b{number}")
@@ -285,7 +285,7 @@ async def test_a_shard_that_the_database_lost_is_made_again_for_who_served_it(ol
 async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for_each_call(
     old: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lost_shards, "RESTORED_TOTAL_MAX", 6)
+    monkeypatch.setattr(lost_shards, "RESTORED_SHARDS_TOTAL_MAX", 6)
     await old.agent("a2")
     await old.tenant("before")
     await old.operator.new_history()
@@ -306,7 +306,7 @@ async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for
 
 
 async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lost_shards, "RESTORED_TOTAL_MAX", 6)
+    monkeypatch.setattr(lost_shards, "RESTORED_SHARDS_TOTAL_MAX", 6)
     await old.operator.new_history()
     calls = (tuple(FormerShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4)) for call in range(6))
     await asyncio.gather(*(old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost) for lost in calls))

@@ -9,9 +9,9 @@ from evenkeel.core.control.lists import ListQuery
 from evenkeel.core.kit.errors import Invalid, NotFound
 from evenkeel.core.resources.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.in_list import MARIADB_DIALECTS
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import row_of
+from evenkeel.store.records.rows import row_from_resource
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, bare, create, ids, listener, load_balancer, next_moment, placed, tree
 from tests.store.plans import plan_of
@@ -282,14 +282,14 @@ async def fill(store: SqlStore) -> None:
         )
         for number in range(MANY)
     ]
-    rows = [row_of(root) for root in made]
+    rows = [row_from_resource(root) for root in made]
     analyze = "ANALYZE TABLE load_balancer" if is_mariadb(store) else "ANALYZE load_balancer"
     await store.database.write(lambda connection: connection.execute(schema.load_balancer.insert(), rows))
     await store.database.write(lambda connection: connection.exec_driver_sql(analyze).close())
 
 
 def is_mariadb(store: SqlStore) -> bool:
-    return store.database.sync_engines()[0].dialect.name in MARIADB
+    return store.database.sync_engines()[0].dialect.name in MARIADB_DIALECTS
 
 
 async def test_filters_over_all_projects_use_an_index(store: SqlStore) -> None:

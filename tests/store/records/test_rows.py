@@ -98,7 +98,7 @@ def test_every_attribute_is_a_column_or_derived(cls: Any) -> None:
 )
 def test_a_value_survives_the_way_to_its_row_and_back(value: Any) -> None:
     kind = rows.KINDS[type(value)]
-    row = rows.row_of(value)
+    row = rows.row_from_resource(value)
 
     assert kind.build([row[column.name] for column in kind.columns]) == value
     assert set(row) <= set(kind.table.c.keys())

@@ -37,7 +37,7 @@ def asked() -> Questions:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_counts, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(shared_counts, "POLL_SECONDS", 0.01)
 
 
 def of(store: SqlStore, asked: Questions, kept: Callable[[int], float] = lambda _: LONG) -> SharedCount[int]:

@@ -15,7 +15,7 @@ from evenkeel.core.status.operating import (
     unobserved_status,
 )
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import row_of
+from evenkeel.store.records.rows import row_from_resource
 from evenkeel.store.reports.applied import _first_operating_status
 from tests.store.builders import l7policy, l7rule, listener, member, monitor, pool
 
@@ -33,7 +33,7 @@ def connection_fixture() -> Iterator[Connection]:
     engine = create_engine("sqlite://")
     schema.metadata.create_all(engine)
     with engine.begin() as connection:
-        connection.execute(insert(schema.health_monitor).values(**row_of(monitor(pool_id=WATCHED))))
+        connection.execute(insert(schema.health_monitor).values(**row_from_resource(monitor(pool_id=WATCHED))))
         yield connection
     engine.dispose()
 
@@ -63,7 +63,7 @@ def unique(make: Any, number: int) -> dict[str, Any]:
 
 def stored(connection: Connection, table: Table, children: list[Child], *, carries_traffic: bool) -> dict[str, str]:
     """What the statement makes of each, by id."""
-    connection.execute(insert(table), [row_of(child) for child in children])
+    connection.execute(insert(table), [row_from_resource(child) for child in children])
     rows = connection.execute(select(table.c.id, _first_operating_status(table, carries_traffic)))
     return {row[0]: row[1] for row in rows}
 

@@ -10,8 +10,8 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.protocol.messages import JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import UNKNOWN
-from evenkeel.store.reports.orphaned_load_balancers import PAUSE_SECONDS
+from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
+from evenkeel.store.reports.orphaned_load_balancers import REMOVAL_PAUSE_SECONDS
 from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
@@ -49,7 +49,7 @@ async def test_unknown_ones_wait_for_the_grace_time_and_go_some_at_a_time(world:
     await aged(world)
     second = await asked(world, "x1", "x2", "x3", limit=2)
     assert second.remove == ("x1", "x2") and second.kept.keys() == {"x3"}
-    assert second.again_seconds == PAUSE_SECONDS
+    assert second.again_seconds == REMOVAL_PAUSE_SECONDS
 
 
 async def test_a_young_history_and_a_grace_time_of_0_keep_all(world: World) -> None:
@@ -104,10 +104,10 @@ async def test_deleted_one_stays_while_a_history_is_unknown_and_is_queried_again
     await world.agent("a1")
     await world.placed()
     removed = insert(schema.removed_load_balancer).values(id="gone", removed_at=db_now())
-    unknown = insert(schema.other_history).values(id="another's", kind=UNKNOWN, noted_at=1.0, agent_id="a1")
+    unknown = insert(schema.other_history).values(id="another's", kind=UNKNOWN_HISTORY, noted_at=1.0, agent_id="a1")
     for statement in (removed, unknown):
         await world.store.database.write(lambda connection, statement=statement: connection.execute(statement))  # type: ignore[misc]
     halted = await asked(world, "gone")
-    assert (halted.remove, halted.kept, halted.again_seconds) == ((), {"gone": None}, PAUSE_SECONDS)
+    assert (halted.remove, halted.kept, halted.again_seconds) == ((), {"gone": None}, REMOVAL_PAUSE_SECONDS)
     await world.store.operators.accept_history("another's")
     assert (await asked(world, "gone")).remove == ("gone",)

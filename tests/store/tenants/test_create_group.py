@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select
 from evenkeel.core.kit.values import Value
 from evenkeel.core.placement import choose_group
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.ownership.capacity import UNLIMITED
+from evenkeel.store.ownership.capacity import UNLIMITED_CAPACITY
 from evenkeel.store.records import schema
 from tests.store.builders import PROJECT, bare, vip
 from tests.store.conftest import empty
@@ -49,7 +49,7 @@ def fill(connection: Connection, some: list[GroupRow]) -> None:
     connection.execute(insert(schema.environment).values(name="prod", device_driver="noop", created_at=0.0))
     for number, group in enumerate(some, start=1):
         kind: dict[str, Any] = {"environment": "prod", "device_driver": "noop", "ha_type": "pair", "created_at": 0.0}
-        capacity = LIMITED if group.limited else UNLIMITED
+        capacity = LIMITED if group.limited else UNLIMITED_CAPACITY
         connection.execute(
             insert(schema.device_group).values(
                 **kind,

@@ -10,7 +10,7 @@ from evenkeel.core.networking.network import PortOptions, PortToUpdate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
-from evenkeel.store.vips.port_changes import GRACE_SECONDS
+from evenkeel.store.vips.port_changes import UPDATE_GRACE_SECONDS
 from tests.store.builders import bare, create, load_balancer, vip
 
 
@@ -100,7 +100,7 @@ async def test_port_change_of_a_dead_controller_is_taken_by_another(store: SqlSt
     before, _ = await now_and_due(store)
     await changed(store, root.id, vip_sg_ids=("a",))
     after, due_at = await now_and_due(store)
-    assert due_at is not None and before - 0.01 < due_at - GRACE_SECONDS < after + 0.01
+    assert due_at is not None and before - 0.01 < due_at - UPDATE_GRACE_SECONDS < after + 0.01
     await make_due(store, root.id, in_seconds=600.0)
     assert await take(other_store) == ()
 

@@ -8,7 +8,12 @@ from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.core.networking.vip_plans import VipPlan
-from evenkeel.store.vips.selection import CANDIDATES, candidate_addresses, canonical_address, random_free_address
+from evenkeel.store.vips.selection import (
+    CANDIDATES_PER_TRY,
+    candidate_addresses,
+    canonical_address,
+    random_free_address,
+)
 
 
 def plan(first: str, last: str) -> VipPlan:
@@ -18,7 +23,7 @@ def plan(first: str, last: str) -> VipPlan:
 def test_candidates_are_distinct_and_inside_the_range() -> None:
     found = candidate_addresses(plan("10.0.0.10", "10.0.3.10"), Random(1))
 
-    assert 1 <= len(set(found)) == len(found) <= CANDIDATES
+    assert 1 <= len(set(found)) == len(found) <= CANDIDATES_PER_TRY
     assert all(ip_address("10.0.0.10") <= ip_address(text) <= ip_address("10.0.3.10") for text in found)
 
 
@@ -29,7 +34,7 @@ def test_a_small_range_is_offered_whole() -> None:
 def test_a_huge_range_costs_nothing() -> None:
     huge = plan("2001:db8::", "2001:db8:0:0:ffff:ffff:ffff:ffff")
 
-    assert len(candidate_addresses(huge, Random(1))) == CANDIDATES
+    assert len(candidate_addresses(huge, Random(1))) == CANDIDATES_PER_TRY
     assert random_free_address(huge, ["2001:db8::1"], Random(1)) is not None
 
 

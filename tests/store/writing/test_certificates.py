@@ -14,7 +14,7 @@ from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.sweeping import UNUSED_SECONDS
+from evenkeel.store.scheduling.sweeping import CERTIFICATE_UNUSED_SECONDS
 from evenkeel.store.sql_store import SqlStore, open_store
 from evenkeel.store.writing.certificates import certificate_id
 from tests.store.builders import FACTS, PROJECT, create, l7policy, listener, pool, tree, vip
@@ -166,7 +166,7 @@ async def test_unused_rows_go_after_a_while_and_only_they(store: SqlStore) -> No
     made = await created(store)
     await store.tenants.update_child(Listener, made.listeners[0].id, {"sni_container_refs": ()}, project_id=None)
     assert await store.scheduling.remove_unused_certificates(limit=10) == 0  # it was read just now
-    long_ago = update(schema.certificate).values(checked_at=db_now() - UNUSED_SECONDS - 1)
+    long_ago = update(schema.certificate).values(checked_at=db_now() - CERTIFICATE_UNUSED_SECONDS - 1)
     await store.database.write(lambda connection: connection.execute(long_ago))
     assert await store.scheduling.remove_unused_certificates(limit=10) == 1
     assert set(await rows(store)) == {("one", "certificate"), ("ca", "authority"), ("crl", "revocation_list")}

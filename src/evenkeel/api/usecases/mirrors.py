@@ -45,7 +45,7 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
     path = data_path_of(wanted.flavor_data or {})
     offered = await offered_services(services, wanted.provider, table.for_data_path(path))
-    was = await services.mirrors.find_mirrored(load_balancer_id)
+    was = await services.mirrors.find_mirrored_load_balancer(load_balancer_id)
     names = offered.names | _names_of_stored_enhanced_services(was)
     place = ParentContext(load_balancer_id, project_id, services.addresses, services.tls, names)
     mark = MirroredSourceState(provider=wanted.provider, snapshot=body.snapshot, digest=body.digest, change=body.change)
@@ -67,11 +67,11 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
             _referencing_object_changes(tree, was), project_id, table, requesting=False
         )
         plan = _plan_vip(services, tree.load_balancer)
-        change = await services.mirrors.put_mirrored(tree, plan, mark, certificates, unchained=unchained)
+        change = await services.mirrors.put_mirrored_load_balancer(tree, plan, mark, certificates, unchained=unchained)
     if change is not None:
         await services.change_accepted(change, waits=False)
         return _put_result(change)
-    stored = was or await services.mirrors.find_mirrored(load_balancer_id)
+    stored = was or await services.mirrors.find_mirrored_load_balancer(load_balancer_id)
     if stored is None:
         raise NotFound("Load Balancer", load_balancer_id)
     return PutResult(stored.tree.load_balancer.revision, stored.tree.load_balancer.provisioning_status)
@@ -82,7 +82,7 @@ async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, 
     seconds, as in :class:`MirrorPut`. Raises :class:`MirrorConflict` if a newer snapshot is stored, or it
     is no mirror of the provider.
     """
-    change = await services.mirrors.remove_mirrored(load_balancer_id, provider, snapshot)
+    change = await services.mirrors.remove_mirrored_load_balancer(load_balancer_id, provider, snapshot)
     if change is not None:
         await services.change_accepted(change, waits=False)
 

@@ -28,13 +28,13 @@ class MirrorStore(Protocol):
     balancer do. Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def find_mirrored(self, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
+    async def find_mirrored_load_balancer(self, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
         """Return the stored state of a mirrored load balancer; None if there is none with this id, or it is
         marked deleted, or it is no mirror.
         """
         ...
 
-    async def put_mirrored(
+    async def put_mirrored_load_balancer(
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
@@ -56,7 +56,9 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def remove_mirrored(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
+    async def remove_mirrored_load_balancer(
+        self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
+    ) -> Change | None:
         """Mark a mirrored load balancer deleted, with all its children; returns None if it does not exist or is marked
         deleted already. Afterwards, for at least an hour and until its devices have removed it, snapshots of it that
         are older than ``snapshot`` are refused. A port that was created for a load balancer that was never put is
@@ -69,8 +71,8 @@ class MirrorStore(Protocol):
 
     async def store_vip_port(self, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
         """Store that a claimed port is for a load balancer that the other system is about to store, so that it outlives
-        the claim's grace time: until the load balancer is put, or :meth:`remove_mirrored` gives the port back, at most
-        seven days. A repetition only renews that time.
+        the claim's grace time: until the load balancer is put, or :meth:`remove_mirrored_load_balancer` gives the port
+        back, at most seven days. A repetition only renews that time.
 
         Raises :class:`NetworkUnavailable` if the port's deletion has begun or was requested, :class:`MirrorConflict` if
         the load balancer is another provider's, or was put or deleted already.
@@ -90,7 +92,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def list_mirrored(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
+    async def list_mirrored_load_balancers(self, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
         """Return at most ``limit`` of a provider's mirrored load balancers whose ids come after ``marker``
         (empty: from the first), sorted by id; also deleted ones that devices still have to remove. One
         query.

@@ -31,9 +31,9 @@ _row = schema.acme_certificate
 _certificate = schema.certificate
 _use = schema.certificate_use
 # A renewal may be due in months.
-_FAR_SECONDS = 10 * 365 * 86_400.0
-_names = msgspec.json.Decoder(tuple[str, ...])
-_records = msgspec.json.Decoder(tuple[TxtRecord, ...])
+_STEP_DELAY_MAX_SECONDS = 10 * 365 * 86_400.0
+_names_decoder = msgspec.json.Decoder(tuple[str, ...])
+_records_decoder = msgspec.json.Decoder(tuple[TxtRecord, ...])
 
 
 def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
@@ -246,7 +246,7 @@ def certificate_event_title(certificate: AcmeCertificate) -> str:
 
 
 def _is_step_due() -> Any:
-    return is_past(_row.c.next_attempt_at, far_seconds=_FAR_SECONDS)
+    return is_past(_row.c.next_attempt_at, far_seconds=_STEP_DELAY_MAX_SECONDS)
 
 
 def _progress_columns(progress: AcmeProgress) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def _certificate_from_row(row: Any) -> AcmeCertificate:
         id=row.id,
         project_id=ProjectId(row.project_id),
         name=row.name,
-        names=_names.decode(row.names),
+        names=_names_decoder.decode(row.names),
         authority=row.authority,
         progress=AcmeProgress(
             step=AcmeStep(row.step),
@@ -289,7 +289,7 @@ def _certificate_from_row(row: Any) -> AcmeCertificate:
         created_at=row.created_at,
         next_attempt_at=row.next_attempt_at,
         reference=row.reference,
-        records=_records.decode(row.records),
+        records=_records_decoder.decode(row.records),
     )
 
 

@@ -21,7 +21,7 @@ from evenkeel.store.acme.certificates import is_lease_current
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import columns_of
+from evenkeel.store.records.rows import columns_from_attributes
 from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
 from evenkeel.store.writing.revisions import store_revision_requesters
@@ -30,7 +30,7 @@ _root = schema.load_balancer
 _listener = schema.listener
 _address = schema.vip_address
 HTTP_PORT = 80
-_decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
+_challenges_decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
 
 
 def read_challenge_targets(
@@ -100,7 +100,7 @@ def replace_challenges(
     rows = _lock_load_balancers(connection, certificate, list(wanted))
     if not is_lease_current(connection, certificate):
         return (), ()
-    stored = {row.id: _decoder.decode(row.challenges) for row in rows}
+    stored = {row.id: _challenges_decoder.decode(row.challenges) for row in rows}
     changed = []
     stay_prepared = not wanted and certificate.progress.step is not AcmeStep.REMOVE
     for row in rows:
@@ -170,7 +170,7 @@ def _closed_challenges(
 def _store_challenges(
     connection: Connection, id_: str, challenges: tuple[HttpChallenge, ...], options: StoreOptions
 ) -> None:
-    values = {**revision_assignments(), **columns_of({"challenges": challenges})}
+    values = {**revision_assignments(), **columns_from_attributes({"challenges": challenges})}
     connection.execute(
         update(_root).where(_root.c.id == id_).ordered_values(*values.items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},

@@ -29,7 +29,7 @@ from evenkeel.core.networking.addresses import is_loopback
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.mariadb import MariadbDatabase
 from evenkeel.store.engine.ordered_thread import OrderedThread
-from evenkeel.store.engine.postgresql_url import VERIFYING
+from evenkeel.store.engine.postgresql_url import VERIFYING_SSL_MODES
 from evenkeel.store.engine.server import PostgresqlDatabase
 from evenkeel.store.engine.write_watch import WriteWatch
 
@@ -40,10 +40,12 @@ log = structlog.get_logger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 """Time-out of SQLite's write lock, which is unfair between processes: waits of a second occur under load."""
 POSTGRESQL_PORT = 5432
-LOCKED_LOOK_SECONDS = 0.01
+LOCK_RETRY_SECONDS = 0.01
 POOL_SIZE = 7
 """Default of ``pool_size``: the number of connections to a database server in a pool for transactions."""
-NO_WRITES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN})
+WRITE_REFUSAL_CODES = frozenset(
+    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}
+)
 """SQLite's error codes for a file or disk that is read-only, fails, or is full."""
 SECONDARY_YIELD_SECONDS = 1.0
 """Maximum time by which an operation of a handle opened with ``with_own_connections`` yields to operations of the
@@ -91,7 +93,7 @@ def missing_tls_setting(url: str) -> str:
     options = parsed.query
     if "unix_socket" in options or is_local_host(parsed.host or str(options.get("host", ""))):
         return ""
-    if parsed.get_backend_name() == "postgresql" and options.get("sslmode") not in VERIFYING:
+    if parsed.get_backend_name() == "postgresql" and options.get("sslmode") not in VERIFYING_SSL_MODES:
         return "set sslmode=verify-full and sslrootcert in the URL"
     if parsed.get_backend_name() in ("mysql", "mariadb") and "ssl_ca" not in options:
         return "set ssl_ca in the URL"
@@ -232,7 +234,7 @@ def _write_refusal_text(cause: BaseException | None) -> str:
     original = getattr(cause, "orig", None) or cause
     # The low byte is the primary code; the others tell variants of it apart.
     code = getattr(original, "sqlite_errorcode", 0) & 0xFF
-    return str(original) if code in NO_WRITES else ""
+    return str(original) if code in WRITE_REFUSAL_CODES else ""
 
 
 def _configure_connection(connection: Any, _record: Any) -> None:
@@ -256,4 +258,4 @@ def _enable_wal_mode(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
-            time.sleep(LOCKED_LOOK_SECONDS)
+            time.sleep(LOCK_RETRY_SECONDS)

@@ -22,7 +22,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-MARIADB = ("mysql", "mariadb")
+MARIADB_DIALECTS = ("mysql", "mariadb")
 """SQLAlchemy's names of the dialects for MariaDB."""
 
 
@@ -52,7 +52,7 @@ class _TextArray(TypeDecorator[list[str]]):
     def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
         # PostgreSQL refuses a parameter with NUL, and a tenant could send one in an id.
         given = [text for text in value or () if "\x00" not in text]  # no stored value contains it
-        if dialect.name in MARIADB:
+        if dialect.name in MARIADB_DIALECTS:
             return tuple(given) or ("\x00",)  # it has no empty list
         return given if dialect.name == "postgresql" else msgspec.json.encode(given).decode()
 

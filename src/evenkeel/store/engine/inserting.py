@@ -15,7 +15,7 @@ from sqlalchemy.sql.schema import ScalarElementColumnDefault
 
 from evenkeel.store.engine.statements import json_text
 
-_NAMES = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
+_identifier_preparer = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
 class TableRows(NamedTuple):
@@ -80,7 +80,7 @@ def _compile_insert(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextCla
 
 
 def _select_from_json(table: Table, names: Sequence[str], number: int) -> str:
-    into, columns = _NAMES.format_table(table), ", ".join(map(_NAMES.quote, names))
+    into, columns = _identifier_preparer.format_table(table), ", ".join(map(_identifier_preparer.quote, names))
     # The table's own row type converts each value, so no column types are repeated here.
     source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_rows_parameter_name(number)} AS json))"
     return f"INSERT INTO {into} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608  # values are bound

@@ -23,54 +23,54 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from evenkeel.store.engine.base import Op, T
 from evenkeel.store.engine.server import (
-    CONNECT_SECONDS,
-    IDLE_SECONDS,
-    NOT_STORABLE,
-    POOL_SECONDS,
-    STATEMENT_SECONDS,
+    CONNECT_TIMEOUT_SECONDS,
+    IDLE_TRANSACTION_TIMEOUT_SECONDS,
+    POOL_TIMEOUT_SECONDS,
+    STATEMENT_TIMEOUT_SECONDS,
+    UNSTORABLE_VALUE_TEXT,
     ServerDatabase,
 )
 
-ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
+ANSWER_TIMEOUT_SECONDS = STATEMENT_TIMEOUT_SECONDS + 5.0
 """Time-out of an answer from the server; if the server responds, its own limit for statements applies earlier."""
-LOCK_SECONDS = 10
+LOCK_TIMEOUT_SECONDS = 10
 MAX_LIST_BYTES = 64 * 1024 * 1024
 """Maximum length of ids joined by commas in one column of a result row."""
 
-CERTAINLY_ROLLED_BACK = frozenset({1213})
+ROLLED_BACK_CODES = frozenset({1213})
 """Error number of a deadlock; a Galera cluster also sends it to the loser of a conflict, at any statement or at
 COMMIT.
 """
-RETRIABLE = CERTAINLY_ROLLED_BACK | {1020, 1205, 1317}
+RETRIABLE_CODES = ROLLED_BACK_CODES | {1020, 1205, 1317}
 """Error numbers before COMMIT after which a transaction runs again: a row changed since the snapshot, a lock not
 granted in time, a statement interrupted.
 """
-WRONG_SERVER = frozenset({1047, 1053, 1290, 1836})
+WRONG_SERVER_CODES = frozenset({1047, 1053, 1290, 1836})
 """Error numbers of a server that does not accept work now (not in the cluster, stopping, read only): a new connection
 may reach another server.
 """
-NO_WRITES = frozenset({3, 1021, 1026, 1114, 1290, 1836})
+WRITE_REFUSAL_CODES = frozenset({3, 1021, 1026, 1114, 1290, 1836})
 """Error numbers of a server that cannot write: a file that cannot be written, a full disk or table space, a read-only
 server.
 """
-BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
-TOO_LARGE = 1153
+UNSTORABLE_VALUE_CODES = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
+PACKET_TOO_LARGE_CODE = 1153
 
 URL_OPTIONS = frozenset({"charset", "ssl_ca", "ssl_cert", "ssl_key", "unix_socket"})
 """Query parameters that a database URL may have."""
 
-_limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
+_answer_time_limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
 _SQL_MODE = "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
-_SESSION = (
+_SESSION_SETTINGS = (
     # UTC: UNIX_TIMESTAMP() of a local time would repeat an hour each autumn
-    f"SET time_zone = '+00:00', max_statement_time = {STATEMENT_SECONDS:g},"
-    f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {STATEMENT_SECONDS:.0f},"
-    f" idle_transaction_timeout = {IDLE_SECONDS},"
+    f"SET time_zone = '+00:00', max_statement_time = {STATEMENT_TIMEOUT_SECONDS:g},"
+    f" innodb_lock_wait_timeout = {LOCK_TIMEOUT_SECONDS}, lock_wait_timeout = {STATEMENT_TIMEOUT_SECONDS:.0f},"
+    f" idle_transaction_timeout = {IDLE_TRANSACTION_TIMEOUT_SECONDS},"
     f" group_concat_max_len = {MAX_LIST_BYTES}, sql_notes = 0"
 )
-_WRITER = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
-_READER = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",)
-_ON_CLUSTER = "SET wsrep_sync_wait = 7"
+_WRITER_SETTINGS = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
+_READER_SETTINGS = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",)
+_CLUSTER_SETTINGS = "SET wsrep_sync_wait = 7"
 
 
 class MariadbDatabase(ServerDatabase):
@@ -83,24 +83,24 @@ class MariadbDatabase(ServerDatabase):
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
         self._packet_bytes = 0
-        self._write_engine = self._make_engine(_checked_url(url), pool_size, _WRITER, autocommit=False)
+        self._write_engine = self._make_engine(_checked_url(url), pool_size, _WRITER_SETTINGS, autocommit=False)
         # autocommit: a single SELECT is a snapshot by itself
-        self._read_engine = self._make_engine(_checked_url(url), pool_size, _READER, autocommit=True)
+        self._read_engine = self._make_engine(_checked_url(url), pool_size, _READER_SETTINGS, autocommit=True)
 
     def _make_engine(self, url: URL, pool_size: int, session: tuple[str, ...], *, autocommit: bool) -> AsyncEngine:
         engine = create_async_engine(
             url,
             pool_size=pool_size,
             max_overflow=0,  # overflow connections would be opened and closed for each operation
-            pool_timeout=POOL_SECONDS,
+            pool_timeout=POOL_TIMEOUT_SECONDS,
             pool_reset_on_return=None,  # no transaction is left open: the code that began it ends it
             skip_autocommit_rollback=True,
             connect_args={
                 "charset": "utf8mb4",
                 "autocommit": autocommit,
                 "sql_mode": _SQL_MODE,
-                "init_command": _SESSION,
-                "connect_timeout": CONNECT_SECONDS,
+                "init_command": _SESSION_SETTINGS,
+                "connect_timeout": CONNECT_TIMEOUT_SECONDS,
             },
             hide_parameters=True,  # they are what tenants sent: not for logs
         )
@@ -113,7 +113,7 @@ class MariadbDatabase(ServerDatabase):
             server = dict(cursor.fetchall())
             self._packet_bytes = int(server["max_allowed_packet"])
             on_cluster = server.get("wsrep_on") == "ON"
-            for statement in (*session, _ON_CLUSTER) if on_cluster else session:
+            for statement in (*session, _CLUSTER_SETTINGS) if on_cluster else session:
                 cursor.execute(statement)
             cursor.close()
 
@@ -148,21 +148,25 @@ class MariadbDatabase(ServerDatabase):
     def unstorable_value_text(self, error: DBAPIError) -> str:
         number = _error_number(error.orig)
         too_large = f"more than the database takes at once (max_allowed_packet, {self._packet_bytes} bytes)"
-        if number == TOO_LARGE:
+        if number == PACKET_TOO_LARGE_CODE:
             return too_large
         # The driver reports only a lost connection; the size of what was sent shows the cause.
         if error.connection_invalidated and 0 < self._packet_bytes < _parameters_size(error.params):
             return too_large  # the server closes the connection in the middle of it
-        return NOT_STORABLE if number in BAD_VALUE else ""
+        return UNSTORABLE_VALUE_TEXT if number in UNSTORABLE_VALUE_CODES else ""
 
     def write_refusal_text(self, error: DBAPIError) -> str:
-        return str(error.orig.args[-1]) if error.orig is not None and _error_number(error.orig) in NO_WRITES else ""
+        return (
+            str(error.orig.args[-1])
+            if error.orig is not None and _error_number(error.orig) in WRITE_REFUSAL_CODES
+            else ""
+        )
 
     def is_retriable(self, error: DBAPIError) -> bool:
-        return _error_number(error.orig) in RETRIABLE
+        return _error_number(error.orig) in RETRIABLE_CODES
 
     def is_rolled_back(self, error: DBAPIError) -> bool:
-        return _error_number(error.orig) in CERTAINLY_ROLLED_BACK
+        return _error_number(error.orig) in ROLLED_BACK_CODES
 
     async def close(self) -> None:
         await self._write_engine.dispose()
@@ -188,25 +192,25 @@ def _checked_url(url: URL) -> URL:
 @asynccontextmanager
 async def _limit_answer_time() -> AsyncIterator[None]:
     """Raise :class:`TimeoutError` in the block if the server does not answer a statement within
-    :data:`ANSWER_SECONDS`.
+    :data:`ANSWER_TIMEOUT_SECONDS`.
 
     The driver's own time-out calls asyncio.wait_for at every read, and wait_for loses cancellations before
     Python 3.12.
     """
-    async with asyncio.timeout(ANSWER_SECONDS) as limit:
-        token = _limit.set(limit)
+    async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS) as limit:
+        token = _answer_time_limit.set(limit)
         try:
             yield
         finally:
-            _limit.reset(token)
+            _answer_time_limit.reset(token)
 
 
 def _restart_answer_time_limit(*_event: Any) -> None:
     """Restart the time-out of the current transaction: it applies to each statement by itself."""
-    limit = _limit.get()
+    limit = _answer_time_limit.get()
     # An expired time-out cannot be rescheduled: asyncio would raise in the middle of SQLAlchemy's event.
     if limit is not None and not limit.expired():
-        limit.reschedule(asyncio.get_running_loop().time() + ANSWER_SECONDS)
+        limit.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_SECONDS)
 
 
 def _run_in_snapshot(connection: Connection, op: Op[T]) -> T:
@@ -222,7 +226,7 @@ def _run_in_snapshot(connection: Connection, op: Op[T]) -> T:
 
 def _disconnect_from_wrong_server(context: ExceptionContext) -> None:
     # the server closes the connection after a packet that is too large
-    if _error_number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
+    if _error_number(context.original_exception) in WRONG_SERVER_CODES | {PACKET_TOO_LARGE_CODE}:
         context.is_disconnect = True
 
 

@@ -14,30 +14,30 @@ from evenkeel.store.engine.base import Database, Op
 P = ParamSpec("P")
 T = TypeVar("T")
 Operation = Callable[Concatenate[Connection, P], T]
-Method = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
+StoreMethod = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
-Run = Callable[[Database, Op[T]], Awaitable[T]]
+RunOperation = Callable[[Database, Op[T]], Awaitable[T]]
 
 
-def read_operation(function: Operation[P, T]) -> Method[P, T]:
+def read_operation(function: Operation[P, T]) -> StoreMethod[P, T]:
     """Return a method that runs the function in a read transaction: all of its statements see one state."""
     return _make_store_method(lambda database, work: database.read(work), function)
 
 
-def query_operation(function: Operation[P, T]) -> Method[P, T]:
+def query_operation(function: Operation[P, T]) -> StoreMethod[P, T]:
     """Return a method that runs the function outside of a transaction; the function must execute only one
     statement.
     """
     return _make_store_method(lambda database, work: database.query(work), function)
 
 
-def write_operation(function: Operation[P, T]) -> Method[P, T]:
+def write_operation(function: Operation[P, T]) -> StoreMethod[P, T]:
     """Return a method that runs the function in a write transaction, which is repeated after a conflict."""
     return _make_store_method(lambda database, work: database.write(work), function)
 
 
-def _make_store_method(run: Run[T], function: Operation[P, T]) -> Method[P, T]:
+def _make_store_method(run: RunOperation[T], function: Operation[P, T]) -> StoreMethod[P, T]:
     async def run_operation(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await run(self._db, lambda connection: function(connection, *args, **kwargs))
 

@@ -77,7 +77,7 @@ class OrderedThread:
             return
         for do in last:
             # Due after every waiting job, but on the thread: SQLite connections are closed where they are used.
-            await self.run(do, wait_seconds=_LAST_SECONDS)
+            await self.run(do, wait_seconds=_CLOSING_JOB_WAIT_SECONDS)
         self._closed = True
         done: Future[None] = Future()
         # Infinity sorts behind everything, including jobs submitted while the last ones ran.
@@ -85,7 +85,7 @@ class OrderedThread:
         await asyncio.wrap_future(done)
 
 
-_LAST_SECONDS = 365 * 86_400.0
+_CLOSING_JOB_WAIT_SECONDS = 365 * 86_400.0
 
 
 def _run_job(do: Callable[[], object], done: "Future[Any]") -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from sqlalchemy.engine import URL
 
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-VERIFYING = frozenset({"verify-ca", "verify-full"})
+VERIFYING_SSL_MODES = frozenset({"verify-ca", "verify-full"})
 _FILE_OPTIONS = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _VALUES_BY_OPTION: Mapping[str, tuple[str, ...]] = {
     "sslmode": SSL_MODES,
@@ -39,7 +39,7 @@ def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
     for name in _FILE_OPTIONS:
         _check_file(name, options.get(name))
     # Without it asyncpg, like libpq, looks in the home directory of the service's user.
-    if options.get("sslmode") in VERIFYING and "sslrootcert" not in options:
+    if options.get("sslmode") in VERIFYING_SSL_MODES and "sslrootcert" not in options:
         raise ValueError(f"database.connection: sslmode={options['sslmode']} needs sslrootcert, the file of the CA")
     _check_authority(options.get("sslrootcert"))
     return url.set(query={}), {"dsn": f"postgresql:///?{urlencode(options)}"} if options else {}

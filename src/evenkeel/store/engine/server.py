@@ -23,18 +23,19 @@ from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.postgresql_url import connect_arguments
 from evenkeel.store.engine.write_watch import WriteWatch
 
-GIVE_UP_SECONDS = 30.0
+RETRY_SECONDS_MAX = 30.0
 """Time after which no operation is repeated: its caller has timed out."""
-MAX_REPLACED = 3
+REPLACED_CONNECTIONS_MAX = 3
 """Maximum number of connections that one operation may lose before the server counts as unreachable. A connection is
-lost if the server was restarted, or this process was suspended in the middle of a transaction (``IDLE_SECONDS``).
+lost if the server was restarted, or this process was suspended in the middle of a transaction
+(``IDLE_TRANSACTION_TIMEOUT_SECONDS``).
 """
-RETRY = Backoff(initial_seconds=0.02, max_seconds=1.0, jitter=(0.0, 1.0))
+RETRY_BACKOFF = Backoff(initial_seconds=0.02, max_seconds=1.0, jitter=(0.0, 1.0))
 """Pauses before an operation that was rolled back runs again: random, with a maximum that doubles each time."""
-CONNECT_SECONDS = 5.0
-STATEMENT_SECONDS = 30.0
-POOL_SECONDS = 20.0
-IDLE_SECONDS = 3
+CONNECT_TIMEOUT_SECONDS = 5.0
+STATEMENT_TIMEOUT_SECONDS = 30.0
+POOL_TIMEOUT_SECONDS = 20.0
+IDLE_TRANSACTION_TIMEOUT_SECONDS = 3
 """Time after which the server ends an idle transaction: the process that began it is suspended or cut off, and its row
 locks would block others. If the process resumes, the transaction runs again.
 """
@@ -68,7 +69,7 @@ class ServerDatabase(Database):
         if urgent:
             return await self._run_with_retries(engine, op)
         try:
-            async with asyncio.timeout(POOL_SECONDS):
+            async with asyncio.timeout(POOL_TIMEOUT_SECONDS):
                 await self._not_urgent.acquire()
         except TimeoutError as error:
             raise StoreUnavailable("all connections to the database are busy") from error
@@ -104,12 +105,12 @@ class ServerDatabase(Database):
 
     async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, without_transaction: bool = False) -> T:
         """Run ``op`` in a transaction, or outside of one if ``without_transaction``, and return its result;
-        repeat it after a lost connection or a rolled back transaction, for up to :data:`GIVE_UP_SECONDS`.
+        repeat it after a lost connection or a rolled back transaction, for up to :data:`RETRY_SECONDS_MAX`.
 
         Raises :class:`Invalid` for a value that the server refuses, :class:`StoreUnavailable` for other
         errors and for a COMMIT of unknown outcome; a lasting :class:`IntegrityError` is raised unchanged.
         """
-        give_up_at = time.monotonic() + GIVE_UP_SECONDS
+        give_up_at = time.monotonic() + RETRY_SECONDS_MAX
         replaced = 0
         # Counted before, because the task may already be in the course of being cancelled.
         asked_to_stop = _count_cancellations()
@@ -132,14 +133,14 @@ class ServerDatabase(Database):
                 if problem := self.unstorable_value_text(error):
                     raise Invalid(problem) from error
                 late = time.monotonic() > give_up_at
-                if error.connection_invalidated and replaced < MAX_REPLACED and not late:
+                if error.connection_invalidated and replaced < REPLACED_CONNECTIONS_MAX and not late:
                     replaced += 1  # the pool has dropped its other old connections, too
                     continue
                 # Any other error may have happened after the effect, or would happen again.
                 if late or not self.is_retriable(error):
                     raise StoreUnavailable("the database is out of reach or refused the operation") from error
             except UnicodeError as error:
-                raise Invalid(NOT_STORABLE) from error
+                raise Invalid(UNSTORABLE_VALUE_TEXT) from error
             except (OSError, TimeoutError, PoolTimeout) as error:
                 raise StoreUnavailable("the database is out of reach") from error
             # Never repeated: the transaction may have been committed.
@@ -148,7 +149,7 @@ class ServerDatabase(Database):
             except SQLAlchemyError as error:
                 raise StoreUnavailable("the database refused the operation") from error
             failures += 1
-            await asyncio.sleep(RETRY.delay_seconds(failures, random.uniform))
+            await asyncio.sleep(RETRY_BACKOFF.delay_seconds(failures, random.uniform))
 
     async def _run_once(self, engine: AsyncEngine, op: Op[T]) -> T:
         left: list[Connection] = []
@@ -195,7 +196,7 @@ def _count_cancellations() -> int:
     return 0 if task is None else task.cancelling()
 
 
-NOT_STORABLE = "a text or number is one that the database cannot hold"
+UNSTORABLE_VALUE_TEXT = "a text or number is one that the database cannot hold"
 
 
 class PostgresqlDatabase(ServerDatabase):
@@ -246,7 +247,7 @@ class PostgresqlDatabase(ServerDatabase):
         # NUL in a text, too long, out of range: from the server (class 22) or the driver
         sqlstate = getattr(error.orig, "sqlstate", None) or ""
         by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
-        return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
+        return UNSTORABLE_VALUE_TEXT if sqlstate.startswith("22") or by_driver else ""
 
     def write_refusal_text(self, error: DBAPIError) -> str:
         if getattr(error.orig, "sqlstate", None) not in self.NO_WRITES_SQLSTATES:
@@ -273,8 +274,8 @@ def _make_engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
         plain.set(drivername="postgresql+asyncpg"),
         pool_size=pool_size,
         max_overflow=0,  # overflow connections would be opened and closed for each operation
-        pool_timeout=POOL_SECONDS,
-        connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS, **arguments},
+        pool_timeout=POOL_TIMEOUT_SECONDS,
+        connect_args={"timeout": CONNECT_TIMEOUT_SECONDS, "command_timeout": STATEMENT_TIMEOUT_SECONDS, **arguments},
         hide_parameters=True,  # they are what tenants sent: not for logs
         **options,
     )
@@ -287,5 +288,5 @@ def _make_autocommit_engine(url: URL, pool_size: int) -> AsyncEngine:
 
 
 def _limit_idle_transactions(connection: Any, _record: Any) -> None:
-    statement = f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+    statement = f"SET idle_in_transaction_session_timeout = '{IDLE_TRANSACTION_TIMEOUT_SECONDS}s'"
     connection.run_async(lambda driver: driver.execute(statement))  # not in a transaction, which might be rolled back

@@ -7,18 +7,18 @@ from sqlalchemy import event
 from evenkeel.core.kit.request_context import count_sql_statement
 from evenkeel.store.engine.base import Database
 
-HOOK = "before_cursor_execute"
+COUNTED_EVENT = "before_cursor_execute"
 
 
 def count_statements(database: Database, *, enabled: bool) -> None:
     """Start or stop counting the SQL statements of each API request: the hook takes time at every statement."""
     for engine in database.sync_engines():
         # The log level may be changed while the process runs, and this is called each time.
-        hooked = event.contains(engine, HOOK, _count_statement)
+        hooked = event.contains(engine, COUNTED_EVENT, _count_statement)
         if enabled and not hooked:
-            event.listen(engine, HOOK, _count_statement)
+            event.listen(engine, COUNTED_EVENT, _count_statement)
         elif hooked and not enabled:
-            event.remove(engine, HOOK, _count_statement)
+            event.remove(engine, COUNTED_EVENT, _count_statement)
 
 
 def _count_statement(*_: Any) -> None:

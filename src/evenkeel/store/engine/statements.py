@@ -11,7 +11,7 @@ from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.in_list import MARIADB_DIALECTS
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ MAX_IDS_PER_STATEMENT = 1_000
 """Maximum number of values looked up by one statement."""
 
 
-DUPLICATE_KEY = 1062
+DUPLICATE_KEY_CODE = 1062
 """MariaDB's error number of a violated unique constraint."""
 
 
@@ -40,7 +40,7 @@ def upsert_rows(connection: Connection, table: Table, names: Sequence[str], rows
 @cache
 def _cached_upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
     """Return the cached statement of :func:`upsert_rows`: building it costs more than running it."""
-    if dialect in MARIADB:
+    if dialect in MARIADB_DIALECTS:
         insert = mysql.insert(table)
         return insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
     other = _insert_for_dialect(dialect, table)
@@ -55,7 +55,7 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
 
     If another transaction is inserting the same row, this one waits, and the next statement sees that row.
     """
-    if connection.dialect.name in MARIADB:
+    if connection.dialect.name in MARIADB_DIALECTS:
         return _insert_unless_duplicate(connection, table, values)
     given = {name: value for name, value in values.items() if not isinstance(value, ClauseElement)}
     dated = tuple(sorted(values.keys() - given.keys()))
@@ -76,7 +76,7 @@ def _cached_insert_if_absent(dialect: str, table: Table, time_columns: tuple[str
 
 def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, all with the same columns, except for rows that would violate a unique constraint."""
-    if connection.dialect.name in MARIADB:
+    if connection.dialect.name in MARIADB_DIALECTS:
         for row in rows:
             _insert_unless_duplicate(connection, table, row)
     elif rows:
@@ -93,7 +93,7 @@ def _insert_unless_duplicate(connection: Connection, table: Table, values: Mappi
     try:
         connection.execute(table.insert().values(**values))
     except IntegrityError as error:
-        if error.orig is not None and error.orig.args[0] == DUPLICATE_KEY:
+        if error.orig is not None and error.orig.args[0] == DUPLICATE_KEY_CODE:
             return False
         raise
     return True

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from evenkeel.core.kit.errors import Invalid
-from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.in_list import MARIADB_DIALECTS
 
 _STEPS_BETWEEN_CHECKS = 10_000
 """Number of instructions of SQLite's virtual machine between two checks of the clock."""
@@ -22,7 +22,7 @@ def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator
     """Context manager that ends statements in its block that take longer than ``seconds``, and raises :class:`Invalid`
     with the text ``refusal`` then.
     """
-    limit = _BY_DIALECT.get(connection.dialect.name, _limit_on_sqlite)
+    limit = _LIMITS_BY_DIALECT.get(connection.dialect.name, _limit_on_sqlite)
     try:
         with limit(connection, seconds):
             yield
@@ -66,7 +66,7 @@ def _limit_on_sqlite(connection: Connection, seconds: float) -> Iterator[None]:
         raw.set_progress_handler(None, 0)
 
 
-_BY_DIALECT = {"postgresql": _limit_on_postgresql, **dict.fromkeys(MARIADB, _limit_on_mariadb)}
+_LIMITS_BY_DIALECT = {"postgresql": _limit_on_postgresql, **dict.fromkeys(MARIADB_DIALECTS, _limit_on_mariadb)}
 
 
 def _is_time_limit_error(error: DBAPIError) -> bool:

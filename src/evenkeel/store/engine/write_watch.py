@@ -13,13 +13,13 @@ import structlog
 
 from evenkeel.core.kit.errors import StoreUnavailable
 
-REFUSED_SECONDS = 15.0
+REFUSAL_SHOWN_SECONDS = 15.0
 """Time for which a refused write counts as evidence: three intervals of the controller's own write. A later success
 does not end this time, because a transaction that happens to change nothing succeeds on a standby server, too.
 """
-HANGING_SECONDS = 15.0
+HUNG_WRITE_SECONDS = 15.0
 """Duration from which a write counts as hanging."""
-REASON_MAX = 200
+REASON_CHARACTERS_MAX = 200
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +52,7 @@ class WriteWatch:
             yield
         except StoreUnavailable as error:
             if reason := self._reason_of(error.__cause__):
-                self._record_refusal(reason.partition("\n")[0][:REASON_MAX])
+                self._record_refusal(reason.partition("\n")[0][:REASON_CHARACTERS_MAX])
             raise
         finally:
             del self._running[token]
@@ -64,12 +64,12 @@ class WriteWatch:
         self._reason, self._refused_at = reason, self._now_seconds()
 
     def problem(self) -> str:
-        """Return why nothing can be written to the database: a refusal within :data:`REFUSED_SECONDS`, or a
+        """Return why nothing can be written to the database: a refusal within :data:`REFUSAL_SHOWN_SECONDS`, or a
         write that hangs; empty if neither is known. Thread-safe.
         """
         now = self._now_seconds()
-        if now - self._refused_at < REFUSED_SECONDS:
+        if now - self._refused_at < REFUSAL_SHOWN_SECONDS:
             return self._reason
         # A copy: event loops of several threads begin and end writes meanwhile.
         oldest = min(tuple(self._running.values()), default=now)
-        return f"a write has not ended within {HANGING_SECONDS:.0f} s" if now - oldest > HANGING_SECONDS else ""
+        return f"a write has not ended within {HUNG_WRITE_SECONDS:.0f} s" if now - oldest > HUNG_WRITE_SECONDS else ""

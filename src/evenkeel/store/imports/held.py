@@ -21,7 +21,7 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.mirrors.putting import write_tree_differences
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_and_read_child_ids
+from evenkeel.store.records.child_ids import object_with_queried_child_ids
 from evenkeel.store.records.rows import LOAD_BALANCER
 from evenkeel.store.tenants.load_balancers import delete_locked_load_balancer
 from evenkeel.store.vips.port_changes import make_port_due_for_binding, store_pending_change
@@ -37,12 +37,12 @@ from evenkeel.store.writing.revision_lock import (
     build_change,
     immutable_error,
     raise_lock_failure,
-    try_lock,
+    try_lock_load_balancer,
 )
 from evenkeel.store.writing.steps import CHILD_KINDS
 
 _root, _claim = schema.load_balancer, schema.vip_claim
-_READ_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
+_READ_LOAD_BALANCER = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
 
 
 def update_held_load_balancer(
@@ -59,7 +59,7 @@ def update_held_load_balancer(
     check_limits(root.id, options.load_balancer_limits, {}, count_new_objects(all_children(tree)))
 
     def run_transaction(connection: Connection) -> Change | None:
-        _check_held(_lock_live_root(connection, root.id))
+        _check_is_held(_lock_existing_load_balancer(connection, root.id))
         return write_tree_differences(connection, options, tree, certificates, sets_port=False)
 
     return run_transaction
@@ -75,7 +75,7 @@ def set_load_balancer_held(options: StoreOptions, load_balancer_id: LoadBalancer
     values: dict[str, Any] = {"held": held, "applied_revision": 0, "provisioning_status": status}
 
     def run_transaction(connection: Connection) -> Change | None:
-        if _lock_live_root(connection, load_balancer_id).held == held:
+        if _lock_existing_load_balancer(connection, load_balancer_id).held == held:
             return None
         locked = _lock_and_raise_revision(connection, options, load_balancer_id, values)
         for kind in CHILD_KINDS:
@@ -88,7 +88,7 @@ def set_load_balancer_held(options: StoreOptions, load_balancer_id: LoadBalancer
         elif has_port and locked.placed:
             make_port_due_for_binding(connection, load_balancer_id)
         change = build_change(
-            connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
+            connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),)
         )
         return replace(change, tell_network=has_port)
 
@@ -103,7 +103,7 @@ def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBala
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
     def run_transaction(connection: Connection) -> Change:
-        _check_held(_lock_live_root(connection, load_balancer_id))
+        _check_is_held(_lock_existing_load_balancer(connection, load_balancer_id))
         pending = schema.vip_port_change
         if connection.scalar(select(exists().where(pending.c.load_balancer_id == load_balancer_id))):
             raise Conflict(f"The port of the VIP of load balancer {load_balancer_id} is not unbound yet: try again.")
@@ -115,11 +115,13 @@ def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBala
     return run_transaction
 
 
-def _lock_live_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
+def _lock_existing_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
     """Lock and return the load balancer's row. Raises :class:`NotFound`; :class:`Conflict` if it mirrors another
     system's load balancer, or is marked deleted.
     """
-    row = connection.execute(_READ_ROOT.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)).first()
+    row = connection.execute(
+        _READ_LOAD_BALANCER.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)
+    ).first()
     if row is None:
         raise NotFound("Load Balancer", load_balancer_id)
     if row.mirrored:
@@ -129,7 +131,7 @@ def _lock_live_root(connection: Connection, load_balancer_id: LoadBalancerId) ->
     return row
 
 
-def _check_held(row: Any) -> None:
+def _check_is_held(row: Any) -> None:
     if not row.held:
         raise Conflict(f"Load balancer {row.id} is not held: it is its tenant's, who changes and deletes it.")
 
@@ -139,7 +141,7 @@ def _lock_and_raise_revision(
 ) -> LockedLoadBalancer:
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, None)
     deadline = options.pending_deadline_seconds
-    return try_lock(connection, target, deadline_seconds=deadline, values=values) or raise_lock_failure(
+    return try_lock_load_balancer(connection, target, deadline_seconds=deadline, values=values) or raise_lock_failure(
         connection, target
     )
 

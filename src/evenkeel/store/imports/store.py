@@ -24,11 +24,11 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.tenants.chaining import operation_with_chain_check
 from evenkeel.store.tenants.create import create_load_balancer
-from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME
+from evenkeel.store.vips.addresses import ALLOCATED_AMONG_CANDIDATES
 from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
 from evenkeel.store.writing.conflicts import check_new_tree
 from evenkeel.store.writing.quota_check import count_new_objects
-from evenkeel.store.writing.taken_ids import check_ids_free, id_taken_error
+from evenkeel.store.writing.taken_ids import check_ids_free, id_in_use_error
 
 _root = schema.load_balancer
 
@@ -93,7 +93,7 @@ def _check_ids_and_addresses_free(connection: Connection, tree: LoadBalancerTree
     check_ids_free(connection, _object_ids(tree))
     addresses = [each.address for each in (plan, *plan.additional) if each.address is not None]
     asked = {"network_id": plan.network_id, "some": addresses}
-    for address in connection.scalars(ALLOCATED_OF_SOME, asked):
+    for address in connection.scalars(ALLOCATED_AMONG_CANDIDATES, asked):
         raise Conflict(f"VIP address {address} is in use on network {plan.network_id}.", code=ADDRESS_TAKEN)
 
 
@@ -119,4 +119,4 @@ def _object_ids(tree: LoadBalancerTree) -> list[str]:
 
 def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:
     """Return the error for a write that failed because a concurrent one stored one of the imported ids elsewhere."""
-    return id_taken_error("An object with one of these ids exists")
+    return id_in_use_error("An object with one of these ids exists")

@@ -14,9 +14,9 @@ from evenkeel.core.resources.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_with_child_ids, whole_columns
+from evenkeel.store.records.child_ids import columns_with_child_ids, object_with_child_ids
 from evenkeel.store.records.listing import filter_conditions, list_page
-from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, LOAD_BALANCER, POOL, Kind, health_monitor_of
+from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, LOAD_BALANCER, POOL, Kind, health_monitor_from_row
 
 _root = schema.load_balancer
 _monitor = schema.health_monitor
@@ -113,7 +113,7 @@ def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
     """Return a page of health monitors: shared monitors with the pools that use them, and monitors created in
     a pool. Raises :class:`Invalid` for an unknown filter, sort name or marker.
     """
-    page = list_page(connection, _MONITORS, query)
+    page = list_page(connection, _SHARED_AND_POOL_MONITORS, query)
     uses = _monitor_uses(connection, [row.id for row in page.items if not row.in_pool])
     items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
     return replace(page, items=items)
@@ -130,9 +130,9 @@ def _objects_by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Ma
     """Return {id: object} for those objects of a kind that exist; one query, none without ids."""
     if not ids:
         return {}
-    columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
+    columns = kind.columns if kind is LOAD_BALANCER else columns_with_child_ids(kind)
     rows = connection.execute(select(*columns).where(is_in_list(kind.table.c.id, set(ids))))
-    made = (kind.build(row) if kind is LOAD_BALANCER else build_with_child_ids(kind, row) for row in rows)
+    made = (kind.build(row) if kind is LOAD_BALANCER else object_with_child_ids(kind, row) for row in rows)
     return {value.id: value for value in made}
 
 
@@ -144,7 +144,7 @@ def _monitors_by_pool(connection: Connection, pools: Sequence[Pool]) -> dict[str
     statement = select(*HEALTH_MONITOR.columns).where(
         is_in_list(_monitor.c.pool_id, ids), _monitor.c.deleted == false()
     )
-    return {row.pool_id: row for row in map(health_monitor_of, connection.execute(statement))}
+    return {row.pool_id: row for row in map(health_monitor_from_row, connection.execute(statement))}
 
 
 def _monitor_uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[str, list[MonitorUse]]:
@@ -168,7 +168,7 @@ _MONITOR_COLUMNS = (
     *("id", "project_id", "admin_state_up", "type", "delay", "timeout", "max_retries", "http_method"),
     *("url_path", "expected_codes", "created_at", "updated_at"),
 )
-_ALL_MONITORS = union_all(
+_ALL_MONITORS_QUERY = union_all(
     select(
         *(_shared.c[name] for name in _MONITOR_COLUMNS),
         # Typed NULLs: SQLAlchemy takes the types of a union's columns from its first part.
@@ -190,9 +190,9 @@ def _shared_monitor_from_row(row: Sequence[Any]) -> SharedMonitor:
     return SharedMonitor(**values, in_pool=True, uses=(use,))
 
 
-_MONITORS = Kind(
+_SHARED_AND_POOL_MONITORS = Kind(
     HEALTH_MONITOR.title,
-    _ALL_MONITORS,  # type: ignore[arg-type]
-    tuple(_ALL_MONITORS.c),  # type: ignore[arg-type]
+    _ALL_MONITORS_QUERY,  # type: ignore[arg-type]
+    tuple(_ALL_MONITORS_QUERY.c),  # type: ignore[arg-type]
     _shared_monitor_from_row,
 )

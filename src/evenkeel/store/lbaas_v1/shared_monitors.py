@@ -21,8 +21,8 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_and_read_child_ids
-from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
+from evenkeel.store.records.child_ids import object_with_queried_child_ids
+from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_from_attributes, row_from_resource
 from evenkeel.store.tenants.updates import update_child_row
 from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.quota_check import check_quota, has_own_quotas
@@ -85,7 +85,7 @@ def update_shared_monitor(
 
     def run_transaction(connection: Connection) -> tuple[Change, ...]:
         lock_shared_monitor(connection, monitor_id, project_id, dict(changes))
-        return _change_all_copies(connection, monitor_id, dict(changes), deadline)
+        return _update_copies_in_pools(connection, monitor_id, dict(changes), deadline)
 
     return run_transaction
 
@@ -143,8 +143,8 @@ def set_pool_monitor(
         _remove_monitor_from_pool(connection, pool_id, locked)
         if held is not None:
             _copy_into_pool(connection, held, new_id, pool_id, locked)
-        row = update_child_row(connection, POOL, pool_id, columns_of(changes), locked)
-        return build_change(connection, locked.row, (build_and_read_child_ids(connection, POOL, row),))
+        row = update_child_row(connection, POOL, pool_id, columns_from_attributes(changes), locked)
+        return build_change(connection, locked.row, (object_with_queried_child_ids(connection, POOL, row),))
 
     return run_transaction
 
@@ -194,14 +194,14 @@ def _copy_into_pool(
         raise NotFound(HEALTH_MONITOR.title, held.id)
     check_monitor_pool_count(connection, held.id)
     row = with_pending_create_status(shared_monitor_copy(held, new_id, pool_id), locked)
-    insert_rows(connection, _monitor, [row_of(row)])
+    insert_rows(connection, _monitor, [row_from_resource(row)])
     return row
 
 
 # -- changing all of them at once: a constant number of statements
 
 
-def _change_all_copies(
+def _update_copies_in_pools(
     connection: Connection, monitor_id: str, changes: dict[str, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
     roots = select(_monitor.c.load_balancer_id).where(*association_conditions(monitor_id))

@@ -18,8 +18,15 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.inserting import insert_into_tables, insert_rows
 from evenkeel.store.networks.claims import set_claim_holder
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_and_read_child_ids
-from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
+from evenkeel.store.records.child_ids import object_with_queried_child_ids
+from evenkeel.store.records.rows import (
+    LISTENER,
+    NO_NETWORK_ID,
+    POOL,
+    columns_from_attributes,
+    row_from_resource,
+    vip_columns,
+)
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced_load_balancer
 from evenkeel.store.tenants.updates import (
     check_pool_unused,
@@ -28,7 +35,7 @@ from evenkeel.store.tenants.updates import (
     repeated_delete_result,
     update_child_row,
 )
-from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME, address_rows
+from evenkeel.store.vips.addresses import ALLOCATED_AMONG_CANDIDATES, address_rows
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.vips.selection import candidate_addresses, choose_free_address
 from evenkeel.store.writing.revision_lock import (
@@ -43,13 +50,13 @@ from evenkeel.store.writing.steps import check_changeable, mark_objects_deleted,
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _root = schema.load_balancer
-_GIVE_VIP = (
+_SET_VIP = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
     .values({name: bindparam(name) for name in ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")})
     .values(own_revision=bindparam("b_revision"))
 )
-_REMOVE_ROOT = (
+_DELETE_LOAD_BALANCER = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
     .values(deleted=True, live_key=bindparam("b_id"), provisioning_status=PENDING_DELETE, updated_at=db_now())
@@ -75,14 +82,16 @@ def add_vip(
     def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
         # Read under the lock: of two vips that are added to a pool at once, the second is refused.
-        if locked.row.vip_network_id != NO_NETWORK:
-            _raise_second_vip(connection, target.id, locked)
+        if locked.row.vip_network_id != NO_NETWORK_ID:
+            _raise_pool_has_vip(connection, target.id, locked)
         writes.check_quota(connection, locked, row)
         bound = _store_vip_of_plan(connection, plan, locked, random)
         # before the listener exists, so that it need not be updated
-        update_child_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
+        update_child_row(
+            connection, POOL, target.id, columns_from_attributes({"session_persistence": persistence}), locked
+        )
         listener = with_pending_create_status(row, locked)
-        insert_rows(connection, schema.listener, [row_of(listener)])
+        insert_rows(connection, schema.listener, [row_from_resource(listener)])
         return replace(build_change(connection, locked.row, (listener,)), tell_network=bound)
 
     return run_transaction
@@ -107,12 +116,12 @@ def update_vip(
         locked = writes.lock(connection, target)
         if changes.get("default_pool_id") is not None:
             check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
-        row = update_child_row(connection, LISTENER, listener_id, columns_of(changes), locked)
+        row = update_child_row(connection, LISTENER, listener_id, columns_from_attributes(changes), locked)
         if row.default_pool_id is not None:
-            values = columns_of({"session_persistence": persistence})
+            values = columns_from_attributes({"session_persistence": persistence})
             update_child_row(connection, POOL, row.default_pool_id, values, locked)
             mark_listeners_pending(connection, row.default_pool_id, locked)
-        return build_change(connection, locked.row, (build_and_read_child_ids(connection, LISTENER, row),))
+        return build_change(connection, locked.row, (object_with_queried_child_ids(connection, LISTENER, row),))
 
     return run_transaction
 
@@ -132,7 +141,7 @@ def delete_v1_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId 
         check_pool_unused(connection, pool_id)
         mark_objects_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
         mark_pool_children_deleted(connection, pool_id, locked)
-        return _delete_root_if_empty(connection, pool_id, locked, notifies=writes.options.notifications)
+        return _delete_load_balancer_if_empty(connection, pool_id, locked, notifies=writes.options.notifications)
 
     return run_transaction
 
@@ -143,7 +152,7 @@ def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: LockedLoad
     """
     vip = _allocate_vip(connection, plan, random)
     insert_into_tables(connection, [address_rows(locked.id, (vip,))])
-    connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})
+    connection.execute(_SET_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id, "b_revision": locked.revision})
     if plan.claim is not None:
         set_claim_holder(connection, plan.claim, plan.port_id, by=locked.id)
         if locked.placed:
@@ -155,12 +164,12 @@ def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: LockedLoad
 def _allocate_vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
     some = candidate_addresses(plan, random) if plan.address is None else []
     asked = {"network_id": plan.network_id, "some": some}
-    held = frozenset(connection.scalars(ALLOCATED_OF_SOME, asked)) if some else frozenset()
+    held = frozenset(connection.scalars(ALLOCATED_AMONG_CANDIDATES, asked)) if some else frozenset()
     address = plan.address or choose_free_address(connection, plan, some, held, random)
     return Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
 
 
-def _raise_second_vip(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> NoReturn:
+def _raise_pool_has_vip(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> NoReturn:
     listener = schema.listener
     vip_id = connection.scalar(select(listener.c.id).where(listener.c.load_balancer_id == locked.id).limit(1))
     if locked.row.vip_leaving_revision is not None:
@@ -181,17 +190,19 @@ def _check_pool_without_vip(connection: Connection, pool_id: str) -> None:
         raise Conflict(f"Pool {pool_id} is still in use by vip {vip_id}.", code="pool_has_vip")
 
 
-def _delete_root_if_empty(
+def _delete_load_balancer_if_empty(
     connection: Connection, pool_id: str, locked: LockedLoadBalancer, *, notifies: bool
 ) -> Change:
     """Return the change of a pool that was marked deleted; mark the load balancer that was created for it
     deleted, too, if nothing else is left in it. Rows that no device has are removed at once. ``notifies``:
     write the event to the outbox of notifications.
     """
-    pool = build_and_read_child_ids(connection, POOL, read_target_row(connection, WriteTarget(POOL, pool_id, None)))
+    pool = object_with_queried_child_ids(
+        connection, POOL, read_target_row(connection, WriteTarget(POOL, pool_id, None))
+    )
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         # Marked also if it goes at once: a row is removed only after it was marked deleted.
-        connection.execute(_REMOVE_ROOT, {"b_id": locked.id})
+        connection.execute(_DELETE_LOAD_BALANCER, {"b_id": locked.id})
         if not locked.placed:
             # No device has it, so no report will confirm the removal.
             remove_unplaced_load_balancer(connection, locked, notifies=notifies)

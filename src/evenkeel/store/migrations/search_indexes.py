@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import DDL, Dialect
 
-from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.in_list import MARIADB_DIALECTS
 
 TRIGRAM_INDEX = "_trigrams"
 """Suffix of the names of PostgreSQL's indexes for parts of texts."""
@@ -37,7 +37,7 @@ CREATE_TRIGRAM_INDEXES = DDL(  # type: ignore[no-untyped-call]
 
 
 def _is_mariadb(*_args: Any, dialect: Dialect, **_more: Any) -> bool:
-    return dialect.name in MARIADB
+    return dialect.name in MARIADB_DIALECTS
 
 
 CREATE_TEXTS_INDEX = DDL(  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
 """Mirrored load balancers with new statuses, by the times at which their rows changed.
 
 The cursor is a time by the database's clock. Transactions commit later than the times in their rows, so each answer
-goes back by :data:`OVERLAP_SECONDS` from the one before, and names some load balancers again. One that was removed for
-good has no row, and is not named.
+goes back by :data:`CURSOR_OVERLAP_SECONDS` from the one before, and names some load balancers again. One that was
+removed for good has no row, and is not named.
 """
 
 import re
@@ -15,9 +15,9 @@ from evenkeel.core.control.mirrors import IDS_MAX, MirrorChanges
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 
-OVERLAP_SECONDS = 10.0
+CURSOR_OVERLAP_SECONDS = 10.0
 """Seconds by which each answer goes back; no transaction that writes statuses takes longer."""
-OLDEST_SECONDS = 3600.0
+CURSOR_AGE_MAX_SECONDS = 3600.0
 """Age in seconds above which a cursor is no longer accepted; the answer is then that every load balancer may
 have changed.
 """
@@ -28,15 +28,15 @@ _root = schema.load_balancer
 def read_mirror_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
     """Return the ids of a provider's mirrored load balancers, sorted, that have changed since ``since``, the
     cursor of an earlier answer, and a new cursor; some ids are repeated. Without ids the answer is ``all``
-    if the cursor is unusable or older than :data:`OLDEST_SECONDS`, or more than :data:`IDS_MAX` changed.
+    if the cursor is unusable or older than :data:`CURSOR_AGE_MAX_SECONDS`, or more than :data:`IDS_MAX` changed.
     Two queries.
     """
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)
-    cursor = f"{now - OVERLAP_SECONDS:.6f}"
+    cursor = f"{now - CURSOR_OVERLAP_SECONDS:.6f}"
     begin = float(since) if _CURSOR_PATTERN.fullmatch(since) else 0.0
     # A time ahead of the clock is of another database, or from before the clock was set back.
-    if not now - OLDEST_SECONDS <= begin <= now:
+    if not now - CURSOR_AGE_MAX_SECONDS <= begin <= now:
         return MirrorChanges(cursor=cursor, all=True)
     parameters = {"since": begin, "provider": provider}
     ids = tuple(connection.scalars(_changed_query(), parameters))

@@ -3,8 +3,8 @@ shows.
 
 The row is locked before the load balancer, so that writes of one load balancer follow each other, and it is
 changed by every write, so that of two at different nodes of a Galera cluster one fails at COMMIT. A mark
-outlives the load balancer by :data:`KEPT_SECONDS`: a request with an older state, which was delayed on its
-way, does not bring a deleted one back.
+outlives the load balancer by :data:`REMOVED_STATE_KEPT_SECONDS`: a request with an older state, which was delayed on
+its way, does not bring a deleted one back.
 """
 
 from typing import Any
@@ -17,15 +17,15 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
-KEPT_SECONDS = 3600.0
+REMOVED_STATE_KEPT_SECONDS = 3600.0
 """Time for which the row of a removed load balancer is kept: no request is on its way for so long."""
 
 _mark = schema.mirror
-_IS_IT = _mark.c.load_balancer_id == bindparam("wanted_id")
-_LOCK_MARK = select(_mark).where(_IS_IT).with_for_update()
-_UPDATE_MARK = (
+_HAS_WANTED_ID = _mark.c.load_balancer_id == bindparam("wanted_id")
+_LOCK_SOURCE_STATE = select(_mark).where(_HAS_WANTED_ID).with_for_update()
+_UPDATE_SOURCE_STATE = (
     update(_mark)
-    .where(_IS_IT)
+    .where(_HAS_WANTED_ID)
     .values(
         snapshot=bindparam("new_snapshot"),
         digest=bindparam("new_digest"),
@@ -35,17 +35,17 @@ _UPDATE_MARK = (
 )
 
 
-def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState) -> Any:
+def lock_source_state(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState) -> Any:
     """Lock the mark's row and return it as it was before; None if there was none and ``mark`` was stored.
 
     Raises :class:`MirrorConflict` if the row belongs to another provider, or its snapshot is newer.
     """
-    row = connection.execute(_LOCK_MARK, {"wanted_id": load_balancer_id}).first()
+    row = connection.execute(_LOCK_SOURCE_STATE, {"wanted_id": load_balancer_id}).first()
     if row is None:
-        if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_mark_values(mark)}):
+        if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_source_state_columns(mark)}):
             return None
         # another transaction has stored it meanwhile
-        row = connection.execute(_LOCK_MARK, {"wanted_id": load_balancer_id}).one()
+        row = connection.execute(_LOCK_SOURCE_STATE, {"wanted_id": load_balancer_id}).one()
     if row.provider != mark.provider:
         raise MirrorConflict(
             f"Load balancer {load_balancer_id} belongs to provider '{row.provider}', not '{mark.provider}'.",
@@ -60,20 +60,20 @@ def lock_mark(connection: Connection, load_balancer_id: LoadBalancerId, mark: Mi
     return row
 
 
-def write_mark(
+def store_source_state(
     connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState, stored_row: Any
 ) -> None:
     """Store the mark in its locked row; a mark without a change key keeps the stored one. ``stored_row``: the row as
-    :func:`lock_mark` returned it.
+    :func:`lock_source_state` returned it.
     """
     change = stored_row.change_key if mark.change is None else mark.change
     values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
-    connection.execute(_UPDATE_MARK, {"wanted_id": load_balancer_id, **values})
+    connection.execute(_UPDATE_SOURCE_STATE, {"wanted_id": load_balancer_id, **values})
 
 
-def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
+def store_removed_source_state(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
     """Record in the mark's locked row that the load balancer is deleted, and delete the marks of load
-    balancers removed more than :data:`KEPT_SECONDS` ago whose rows are gone.
+    balancers removed more than :data:`REMOVED_STATE_KEPT_SECONDS` ago whose rows are gone.
     """
     connection.execute(
         update(_mark)
@@ -82,15 +82,15 @@ def store_removal_mark(connection: Connection, load_balancer_id: LoadBalancerId,
     )
     # A device that has been away for longer still holds the load balancer: its row needs the mark until it is gone.
     there = exists().where(schema.load_balancer.c.id == _mark.c.load_balancer_id)
-    connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - KEPT_SECONDS, ~there))
+    connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - REMOVED_STATE_KEPT_SECONDS, ~there))
 
 
-def mark_from_row(row: Any) -> MirroredSourceState:
+def source_state_from_row(row: Any) -> MirroredSourceState:
     """Return the mark that a row of the table of marks contains."""
     return MirroredSourceState(provider=row.provider, snapshot=row.snapshot, digest=row.digest, change=row.change_key)
 
 
-def _mark_values(mark: MirroredSourceState) -> dict[str, Any]:
+def _source_state_columns(mark: MirroredSourceState) -> dict[str, Any]:
     return {
         "provider": mark.provider,
         "snapshot": mark.snapshot,

@@ -25,8 +25,8 @@ from evenkeel.core.resources.tree_changes import (
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.mirrors.marks import lock_mark, store_removal_mark, write_mark
-from evenkeel.store.mirrors.steps import apply_steps, remove_deleted_children
+from evenkeel.store.mirrors.marks import lock_source_state, store_removed_source_state, store_source_state
+from evenkeel.store.mirrors.steps import apply_tree_changes, remove_deleted_children
 from evenkeel.store.mirrors.vip_ports import (
     is_port_created_by_controller,
     make_port_deletion_due,
@@ -34,9 +34,9 @@ from evenkeel.store.mirrors.vip_ports import (
 )
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_and_read_child_ids
+from evenkeel.store.records.child_ids import object_with_queried_child_ids
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
+from evenkeel.store.records.rows import LOAD_BALANCER, columns_from_attributes
 from evenkeel.store.tenants.create import create_load_balancer
 from evenkeel.store.tenants.load_balancers import PORT_ATTRIBUTES, delete_locked_load_balancer
 from evenkeel.store.vips.port_changes import store_pending_change
@@ -48,16 +48,16 @@ from evenkeel.store.writing.revision_lock import (
     WriteTarget,
     build_change,
     raise_lock_failure,
-    try_lock,
+    try_lock_load_balancer,
 )
 from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.taken_ids import check_ids_free
 
 _root = schema.load_balancer
-_LOCK_ROOT = select(_root.c.id, _root.c.deleted, _root.c.mirrored)
+_LOCK_LOAD_BALANCER = select(_root.c.id, _root.c.deleted, _root.c.mirrored)
 
 
-def put_mirrored(
+def put_mirrored_load_balancer(
     options: StoreOptions,
     tree: LoadBalancerTree,
     plan: VipPlan,
@@ -80,10 +80,10 @@ def put_mirrored(
 
     def run_transaction(connection: Connection) -> Change | None:
         # Before the load balancer, in the order of all writes of mirrors.
-        was = lock_mark(connection, root.id, mark)
-        there = _lock_mirrored_root(connection, root.id)
+        was = lock_source_state(connection, root.id, mark)
+        there = _lock_mirrored_load_balancer(connection, root.id)
         if was is not None:
-            write_mark(connection, root.id, mark, was)
+            store_source_state(connection, root.id, mark, was)
         if not there:
             check_ids_free(connection, [root.id, *(row.id for row in children)])
             made = plan_with_created_port(connection, root.id, plan)
@@ -94,7 +94,7 @@ def put_mirrored(
     return run_transaction
 
 
-def remove_mirrored(
+def remove_mirrored_load_balancer(
     options: StoreOptions, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
 ) -> Op[Change | None]:
     """Return an operation that marks a mirrored load balancer deleted, with all its children; the operation
@@ -107,18 +107,18 @@ def remove_mirrored(
     mark = MirroredSourceState(provider=provider, snapshot=snapshot, digest="")
 
     def run_transaction(connection: Connection) -> Change | None:
-        lock_mark(connection, load_balancer_id, mark)
-        row = _read_root(connection, load_balancer_id)
+        lock_source_state(connection, load_balancer_id, mark)
+        row = _read_load_balancer_row(connection, load_balancer_id)
         if row is not None and not row.mirrored:
             raise _not_mirrored_error(load_balancer_id)
-        store_removal_mark(connection, load_balancer_id, snapshot)
+        store_removed_source_state(connection, load_balancer_id, snapshot)
         # Never put, or gone for good: nothing but the VIP's port can be left of it.
         if row is None:
             make_port_deletion_due(connection, load_balancer_id)
         if row is None or row.deleted:
             return None
         deadline = options.pending_deadline_seconds
-        locked = try_lock(connection, target, deadline_seconds=deadline, values=marks)
+        locked = try_lock_load_balancer(connection, target, deadline_seconds=deadline, values=marks)
         if locked is None:
             return None
         return delete_locked_load_balancer(connection, locked, notifies=options.notifications)
@@ -150,12 +150,14 @@ def write_tree_differences(
     if not (changes or raises_revision):
         return None
     check_ids_free(connection, _added_object_ids(stored, tree))
-    locked = _write_changes(connection, options, changes, stored, certificates)
-    change = build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
+    locked = _write_tree_changes(connection, options, changes, stored, certificates)
+    change = build_change(
+        connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),)
+    )
     return replace(change, tell_network=sets_port and _store_port_change(connection, changes, locked))
 
 
-def _write_changes(
+def _write_tree_changes(
     connection: Connection,
     options: StoreOptions,
     changes: TreeChanges,
@@ -164,15 +166,15 @@ def _write_changes(
 ) -> LockedLoadBalancer:
     root = stored.load_balancer
     target = WriteTarget(LOAD_BALANCER, root.id, None)
-    deadline, values = options.pending_deadline_seconds, columns_of(changes.load_balancer)
-    locked = try_lock(
+    deadline, values = options.pending_deadline_seconds, columns_from_attributes(changes.load_balancer)
+    locked = try_lock_load_balancer(
         connection, target, deadline_seconds=deadline, values=values, changes_root=bool(changes.load_balancer)
     )
     if locked is None:
         raise_lock_failure(connection, target)
     if "tags" in changes.load_balancer:
         replace_tags(connection, locked.id, changes.load_balancer["tags"])
-    apply_steps(connection, options, changes.steps, stored, locked, certificates)
+    apply_tree_changes(connection, options, changes.steps, stored, locked, certificates)
     # No device holds anything of it, so no report will ever remove these rows.
     if not locked.placed:
         remove_deleted_children(connection, locked)
@@ -191,12 +193,12 @@ def _store_port_change(connection: Connection, changes: TreeChanges, locked: Loc
     return True
 
 
-def _lock_mirrored_root(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+def _lock_mirrored_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Lock the load balancer, so that no report removes rows meanwhile; False if it does not exist.
 
     Raises :class:`MirrorConflict` if it is not a mirror or is being deleted.
     """
-    row = _read_root(connection, load_balancer_id)
+    row = _read_load_balancer_row(connection, load_balancer_id)
     if row is None:
         return False
     if not row.mirrored:
@@ -209,8 +211,8 @@ def _lock_mirrored_root(connection: Connection, load_balancer_id: LoadBalancerId
     return True
 
 
-def _read_root(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
-    statement = _LOCK_ROOT.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)
+def _read_load_balancer_row(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
+    statement = _LOCK_LOAD_BALANCER.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)
     return connection.execute(statement).first()
 
 

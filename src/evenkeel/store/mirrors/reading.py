@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Integer, Select, bindparam, false, select
 from evenkeel.core.control.mirrors import ListenerTotals, MirrorEntry, MirrorStatus, ObjectStatus, StoredMirror
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.engine.in_list import is_in_bound_list, storable_text
-from evenkeel.store.mirrors.marks import mark_from_row
+from evenkeel.store.mirrors.marks import source_state_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, L7RULE, LISTENER, MEMBER, POOL, Kind
@@ -30,7 +30,7 @@ _READ_MARK = (
     .join(_root, _root.c.id == _mark.c.load_balancer_id)
     .where(_mark.c.load_balancer_id == bindparam("wanted_id"), _root.c.mirrored, _root.c.deleted == false())
 )
-_OF_ROOT = (
+_LOAD_BALANCER_STATUS_COLUMNS = (
     "id",
     "revision",
     "applied_revision",
@@ -38,20 +38,22 @@ _OF_ROOT = (
     "operating_status",
     "status_reason",
 )
-_READ_ROOTS = (
-    select(*(_root.c[name] for name in _OF_ROOT), _mark.c.snapshot, _mark.c.digest)
+_READ_LOAD_BALANCER_STATUSES = (
+    select(*(_root.c[name] for name in _LOAD_BALANCER_STATUS_COLUMNS), _mark.c.snapshot, _mark.c.digest)
     .join(_mark, _mark.c.load_balancer_id == _root.c.id)
     .where(is_in_bound_list(_root.c.id, "wanted"), _root.c.mirrored)
     .order_by(_root.c.id)
 )
 
 
-def find_mirrored(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
+def find_mirrored_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
     """Return a mirrored load balancer with its mark; None if there is none or it is marked deleted."""
     row = connection.execute(_READ_MARK, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None
-    return StoredMirror(mark=mark_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id])
+    return StoredMirror(
+        mark=source_state_from_row(row), tree=load_trees(connection, [load_balancer_id])[load_balancer_id]
+    )
 
 
 def read_mirror_statuses(
@@ -61,7 +63,9 @@ def read_mirror_statuses(
     children. Seven queries for any number, one if there are none.
     """
     # The load balancers first, so that none is reported as settled with children of a later state.
-    roots = [row._asdict() for row in connection.execute(_READ_ROOTS, {"wanted": list(load_balancer_ids)})]
+    roots = [
+        row._asdict() for row in connection.execute(_READ_LOAD_BALANCER_STATUSES, {"wanted": list(load_balancer_ids)})
+    ]
     wanted = {"wanted": [root["id"] for root in roots]}
     below: dict[str, dict[str, list[ObjectStatus]]] = {root["id"]: {} for root in roots}
     for name, kind in _KINDS_OF_CHILDREN.items() if roots else ():
@@ -83,7 +87,9 @@ def _object_status(row: Any) -> ObjectStatus:
     return ObjectStatus(id=row.id, provisioning_status=row.provisioning_status, operating_status=row.operating_status)
 
 
-def list_mirrored(connection: Connection, provider: str, *, marker: str, limit: int) -> tuple[MirrorEntry, ...]:
+def list_mirrored_load_balancers(
+    connection: Connection, provider: str, *, marker: str, limit: int
+) -> tuple[MirrorEntry, ...]:
     """Return at most ``limit`` mirrored load balancers of a provider whose ids follow ``marker``, in order of their
     ids.
     """
@@ -122,7 +128,7 @@ _READ_STATISTICS = (
 )
 
 _held = schema.vip_address
-LEAVING = (
+READ_DELETED_HOLDERS_OF_ADDRESSES = (
     select(_root.c.id)
     .join(_held, _held.c.load_balancer_id == _root.c.id)
     .where(_held.c.network_id == bindparam("network_id"), is_in_bound_list(_held.c.address, "some"), _root.c.deleted)

@@ -25,7 +25,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import KINDS, Kind, live_key_of, row_of
+from evenkeel.store.records.rows import KINDS, Kind, live_key_from_resource, row_from_resource
 from evenkeel.store.writing.certificates import add_certificate_uses, update_certificate_uses
 from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, LockedLoadBalancer, pending_status
 from evenkeel.store.writing.steps import CHILD_KINDS, mark_objects_deleted, with_pending_create_status
@@ -34,7 +34,7 @@ _use = schema.certificate_use
 CertificateUser = Listener | Pool
 
 
-def apply_steps(
+def apply_tree_changes(
     connection: Connection,
     options: StoreOptions,
     steps: Sequence[Step],
@@ -48,17 +48,19 @@ def apply_steps(
     """
     before = {kind: {row.id: row for row in rows} for kind, rows in children_of(stored).items()}
     for step in steps:
-        _apply_step(connection, step, before[step.kind], locked)
+        _apply_tree_change(connection, step, before[step.kind], locked)
     _update_certificate_uses(connection, options, steps, before, locked, certificates)
 
 
-def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child], locked: LockedLoadBalancer) -> None:
+def _apply_tree_change(
+    connection: Connection, step: Step, before: Mapping[str, Child], locked: LockedLoadBalancer
+) -> None:
     kind = KINDS[step.kind]
     match step:
         case RemoveObjects():
             mark_objects_deleted(connection, kind, locked, is_in_list(kind.table.c.id, step.ids))
         case InsertObjects():
-            rows: list[Any] = [row_of(with_pending_create_status(row, locked)) for row in step.rows]  # type: ignore[type-var]
+            rows: list[Any] = [row_from_resource(with_pending_create_status(row, locked)) for row in step.rows]  # type: ignore[type-var]
             insert_rows(connection, kind.table, rows)
         case OverwriteObjects():
             rows = [_overwriting_values(row, before[row.id], locked) for row in step.rows]
@@ -73,28 +75,30 @@ def _apply_step(connection: Connection, step: Step, before: Mapping[str, Child],
             connection.execute(touched.values(values))
 
 
-_KEPT_COLUMNS = ("id", "load_balancer_id", "project_id", "operating_status", "created_at")
+_COLUMNS_NOT_OVERWRITTEN = ("id", "load_balancer_id", "project_id", "operating_status", "created_at")
 """Columns that an overwritten object keeps from the stored row."""
 
 
 @cache
 def _overwrite_statement(kind: Kind) -> Update:
     table = kind.table
-    names = [column.name for column in table.columns if column.name not in _KEPT_COLUMNS]
+    names = [column.name for column in table.columns if column.name not in _COLUMNS_NOT_OVERWRITTEN]
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
     return update(table).where(table.c.id == bindparam("wanted_id")).values(given)
 
 
 def _overwriting_values(row: Child, stored: Child, locked: LockedLoadBalancer) -> dict[str, Any]:
     new = stored.provisioning_status is ProvisioningStatus.PENDING_CREATE
-    values = row_of(row) | {
+    values = row_from_resource(row) | {
         "provisioning_status": PENDING_CREATE if new else PENDING_UPDATE,
         "revision": locked.revision,
         "updated_at": locked.now,
         "deleted": False,
-        "live_key": live_key_of(row),
+        "live_key": live_key_from_resource(row),
     }
-    return {"wanted_id": row.id} | {f"new_{name}": value for name, value in values.items() if name not in _KEPT_COLUMNS}
+    return {"wanted_id": row.id} | {
+        f"new_{name}": value for name, value in values.items() if name not in _COLUMNS_NOT_OVERWRITTEN
+    }
 
 
 def remove_deleted_children(connection: Connection, locked: LockedLoadBalancer) -> None:
@@ -116,19 +120,21 @@ def _update_certificate_uses(
     Raises :class:`ObjectLimitReached`, and :class:`Conflict` for an awaited certificate that is not available.
     """
     using = [step for step in steps if step.kind in (Listener, Pool)]
-    add_certificate_uses(connection, options, locked, _rows_of_steps(using, InsertObjects), certificates)
-    for row in _rows_of_steps(using, OverwriteObjects):
+    add_certificate_uses(connection, options, locked, _certificate_users_of_steps(using, InsertObjects), certificates)
+    for row in _certificate_users_of_steps(using, OverwriteObjects):
         was = before[type(row)][row.id]
         if was.deleted or references_of(row) != references_of(was):  # type: ignore[arg-type]
             # add_uses has stored what was read for them
             update_certificate_uses(connection, options, locked, row, ())
     gone = [id_ for step in using if isinstance(step, RemoveObjects) for id_ in step.ids]
-    gone = [id_ for id_ in gone if id_ not in {row.id for row in _rows_of_steps(using, OverwriteObjects)}]
+    gone = [id_ for id_ in gone if id_ not in {row.id for row in _certificate_users_of_steps(using, OverwriteObjects)}]
     if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
         connection.execute(delete(_use).where(is_in_list(_use.c.owner_id, gone)))
 
 
-def _rows_of_steps(steps: Iterable[Step], kind: type[InsertObjects | OverwriteObjects]) -> Iterator[CertificateUser]:
+def _certificate_users_of_steps(
+    steps: Iterable[Step], kind: type[InsertObjects | OverwriteObjects]
+) -> Iterator[CertificateUser]:
     for step in steps:
         if isinstance(step, kind):
             yield from step.rows  # type: ignore[misc]

@@ -19,9 +19,9 @@ from evenkeel.store.mirrors import putting
 from evenkeel.store.mirrors.changes import read_mirror_changes
 from evenkeel.store.mirrors.lease import take_lease
 from evenkeel.store.mirrors.reading import (
-    LEAVING,
-    find_mirrored,
-    list_mirrored,
+    READ_DELETED_HOLDERS_OF_ADDRESSES,
+    find_mirrored_load_balancer,
+    list_mirrored_load_balancers,
     read_mirror_statistics,
     read_mirror_statuses,
 )
@@ -29,7 +29,7 @@ from evenkeel.store.mirrors.vip_ports import find_unused_ports, store_vip_port
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.tenants.chaining import operation_with_chain_check
 from evenkeel.store.vips.selection import plan_with_canonical_addresses, write_with_vip
-from evenkeel.store.writing.taken_ids import id_taken_error
+from evenkeel.store.writing.taken_ids import id_in_use_error
 
 
 class SqlMirrors:
@@ -40,16 +40,16 @@ class SqlMirrors:
         self._options = options
         self._random = random
 
-    find_mirrored = read_operation(find_mirrored)
+    find_mirrored_load_balancer = read_operation(find_mirrored_load_balancer)
     statuses = read_operation(read_mirror_statuses)
-    list_mirrored = query_operation(list_mirrored)
+    list_mirrored_load_balancers = query_operation(list_mirrored_load_balancers)
     changes_since = read_operation(read_mirror_changes)
     statistics = query_operation(read_mirror_statistics)
     take_lease = write_operation(take_lease)
     store_vip_port = write_operation(store_vip_port)
     find_unused_ports = query_operation(find_unused_ports)
 
-    async def put_mirrored(
+    async def put_mirrored_load_balancer(
         self,
         tree: LoadBalancerTree,
         plan: VipPlan,
@@ -60,7 +60,7 @@ class SqlMirrors:
     ) -> Change | None:
         normal = plan_with_canonical_addresses(plan)
         op = operation_with_chain_check(
-            unchained, putting.put_mirrored(self._options, tree, normal, mark, self._random, certificates)
+            unchained, putting.put_mirrored_load_balancer(self._options, tree, normal, mark, self._random, certificates)
         )
         try:
             return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
@@ -75,12 +75,18 @@ class SqlMirrors:
         afterwards.
         """
         parameters = {"network_id": network_id, "some": addresses}
-        return bool(await self._db.query(lambda connection: connection.scalar(LEAVING, parameters)))
+        return bool(
+            await self._db.query(lambda connection: connection.scalar(READ_DELETED_HOLDERS_OF_ADDRESSES, parameters))
+        )
 
-    async def remove_mirrored(self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> Change | None:
-        return await self._db.write(putting.remove_mirrored(self._options, load_balancer_id, provider, snapshot))
+    async def remove_mirrored_load_balancer(
+        self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
+    ) -> Change | None:
+        return await self._db.write(
+            putting.remove_mirrored_load_balancer(self._options, load_balancer_id, provider, snapshot)
+        )
 
 
 def _error_of_concurrent_write(_error: IntegrityError) -> RequestError:
     """Return the error for a write that failed because a concurrent one stored one of the ids elsewhere."""
-    return id_taken_error("An object with one of these ids exists")
+    return id_in_use_error("An object with one of these ids exists")

@@ -13,13 +13,13 @@ from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.mirrors.marks import lock_mark
-from evenkeel.store.networks.claims import AT_ONCE, KEPT_SECONDS_MAX, claim_from_row
+from evenkeel.store.mirrors.marks import lock_source_state
+from evenkeel.store.networks.claims import KEPT_SECONDS_MAX, NO_GRACE_SECONDS, claim_from_row
 from evenkeel.store.records import schema
 
 _claim, _mark = schema.vip_claim, schema.mirror
 _IS_CLAIM_OF_ROOT = _claim.c.load_balancer_id == bindparam("wanted_id")
-_IS_UNHELD = _claim.c.held_by.is_(None)
+_IS_UNUSED = _claim.c.held_by.is_(None)
 
 
 def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
@@ -28,23 +28,23 @@ def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, pro
     :class:`MirrorConflict` if the load balancer is another provider's, or has a newer snapshot because it
     was put or deleted already.
     """
-    lock_mark(connection, load_balancer_id, MirroredSourceState(provider=provider, snapshot=0.0, digest=""))
+    lock_source_state(connection, load_balancer_id, MirroredSourceState(provider=provider, snapshot=0.0, digest=""))
     statement = (
         update(_claim)
-        # An attempt means that some controller may be deleting the port; AT_ONCE, that it was given back.
-        .where(_claim.c.load_balancer_id == load_balancer_id, _IS_UNHELD, _claim.c.attempts == 0)
-        .where(_claim.c.due_at > AT_ONCE)
+        # An attempt means that some controller may be deleting the port; NO_GRACE_SECONDS, that it was given back.
+        .where(_claim.c.load_balancer_id == load_balancer_id, _IS_UNUSED, _claim.c.attempts == 0)
+        .where(_claim.c.due_at > NO_GRACE_SECONDS)
         .values(port_id=port_id, due_at=db_now() + KEPT_SECONDS_MAX)
     )
     if not connection.execute(statement).rowcount:
         raise NetworkUnavailable("the port is being deleted, because making it took too long")
 
 
-_READ_UNUSED = (
+_READ_UNUSED_PORTS = (
     select(_claim.c.load_balancer_id)
     .join(_mark, _mark.c.load_balancer_id == _claim.c.load_balancer_id)
     # neither given back nor being deleted already
-    .where(_IS_UNHELD, _mark.c.provider == bindparam("provider"), _mark.c.removed_at.is_(None), _claim.c.attempts == 0)
+    .where(_IS_UNUSED, _mark.c.provider == bindparam("provider"), _mark.c.removed_at.is_(None), _claim.c.attempts == 0)
     .where(_claim.c.made_at < db_now() - bindparam("older", type_=_claim.c.made_at.type))
     .order_by(_claim.c.made_at)
     .limit(IDS_MAX)
@@ -55,7 +55,7 @@ def find_unused_ports(connection: Connection, provider: str, older_seconds: floa
     """Return at most :data:`IDS_MAX` of the provider's load balancers whose ports were created more than
     ``older_seconds`` ago, and that were never stored, longest ago first. One query.
     """
-    return tuple(connection.scalars(_READ_UNUSED, {"provider": provider, "older": older_seconds}))
+    return tuple(connection.scalars(_READ_UNUSED_PORTS, {"provider": provider, "older": older_seconds}))
 
 
 def make_port_deletion_due(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
@@ -63,7 +63,7 @@ def make_port_deletion_due(connection: Connection, load_balancer_id: LoadBalance
     port.
     """
     mine = _claim.c.load_balancer_id == load_balancer_id
-    connection.execute(update(_claim).where(mine, _IS_UNHELD).values(due_at=AT_ONCE))
+    connection.execute(update(_claim).where(mine, _IS_UNUSED).values(due_at=NO_GRACE_SECONDS))
 
 
 _READ_CLAIM = select(_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
@@ -82,9 +82,11 @@ def plan_with_created_port(connection: Connection, load_balancer_id: LoadBalance
     return replace(plan, claim=claim_from_row(row, _claim))
 
 
-_MADE_HERE = select(exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != ""))
+_IS_CREATED_BY_CONTROLLER = select(
+    exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != "")
+)
 
 
 def is_port_created_by_controller(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Whether the port of a stored load balancer was created by this system."""
-    return bool(connection.scalar(_MADE_HERE, {"wanted_id": load_balancer_id}))
+    return bool(connection.scalar(_IS_CREATED_BY_CONTROLLER, {"wanted_id": load_balancer_id}))

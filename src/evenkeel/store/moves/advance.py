@@ -24,12 +24,12 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.ownership.capacity import confirm_reservations
 from evenkeel.store.ownership.sql import mark_assignments_changed
 from evenkeel.store.records import schema
-from evenkeel.store.records.moves import move_columns, move_of
+from evenkeel.store.records.moves import move_columns, move_from_row
 from evenkeel.store.records.rows import LOAD_BALANCER
 from evenkeel.store.records.standby import is_move_open
 from evenkeel.store.vips.port_changes import make_port_due_for_binding
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.revision_lock import WriteTarget, read_shard_owner, try_lock
+from evenkeel.store.writing.revision_lock import WriteTarget, read_shard_owner, try_lock_load_balancer
 
 _move = schema.load_balancer_move
 _root = schema.load_balancer
@@ -136,7 +136,7 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
     ).all()
     found = is_in_list(_move.c.load_balancer_id, [row.id for row in rows])
     moves = {
-        row.load_balancer_id: move_of(row)
+        row.load_balancer_id: move_from_row(row)
         for row in connection.execute(select(_move).where(found, is_move_open()).with_for_update())
     }
     return {row.id: (moves[row.id], row) for row in rows if row.id in moves}
@@ -219,7 +219,7 @@ def _write_move_step(
         )
         make_port_due_for_binding(connection, row.id)
     if transition.raises_revision:
-        try_lock(connection, WriteTarget(LOAD_BALANCER, row.id, None), deadline_seconds=deadline_seconds)
+        try_lock_load_balancer(connection, WriteTarget(LOAD_BALANCER, row.id, None), deadline_seconds=deadline_seconds)
     if move.step is MoveStep.CLEANING and move.back:
         _drop_reservation(connection, row.id)
     record_event(

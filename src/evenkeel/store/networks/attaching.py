@@ -31,9 +31,9 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks import common
 from evenkeel.store.networks.claims import set_claim_holder
 from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import allocate_device_addresses, port_for_device_address, read_addresses
+from evenkeel.store.networks.taking import allocate_device_addresses, device_address_port, read_addresses
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
+from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_from_row, subnet_from_row
 from evenkeel.store.records.standby import is_held_by_any_shard, is_held_by_shard
 
 log = structlog.get_logger(__name__)
@@ -71,8 +71,8 @@ def read_known_subnets(connection: Connection, subnet_ids: Collection[str]) -> d
 
 
 def _known_subnet(row: Sequence[object], columns: int) -> KnownSubnet:
-    network = None if row[columns] is None else network_of(row[columns:])
-    return KnownSubnet(subnet=subnet_of(row[:columns]), network=network)
+    network = None if row[columns] is None else network_from_row(row[columns:])
+    return KnownSubnet(subnet=subnet_from_row(row[:columns]), network=network)
 
 
 def read_attachments(connection: Connection, shard_id: ShardId) -> AttachedNetworks:
@@ -168,7 +168,7 @@ def _attach_tenant_subnets(
         has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
         lacking = [one for one in wanted_addresses(place.layout, place.project_id) if one not in has]
         if each.from_service:
-            yield from (port_for_device_address(place, each, *one) for one in lacking)
+            yield from (device_address_port(place, each, *one) for one in lacking)
         elif lacking:
             allocate_device_addresses(connection, place.shard_id, each, lacking)
 
@@ -251,7 +251,7 @@ def free_route_domain(connection: Connection, place: ShardLocation, excluded: Co
     return number
 
 
-def store_address(connection: Connection, shard_id: ShardId, taken: DeviceAddressPort) -> bool:
+def store_allocated_address(connection: Connection, shard_id: ShardId, taken: DeviceAddressPort) -> bool:
     """Store the address of a port that was created for the shard's devices; True if it was stored. False: the
     devices do not need it any more, or have got another address meanwhile. Raises
     :class:`NetworkUnavailable` if deleting the port has begun.

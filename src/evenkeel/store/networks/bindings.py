@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, and_, delete, exists, insert, literal
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.networking.network import DeviceBinding
 from evenkeel.store.engine.clock import is_past
-from evenkeel.store.networks.claims import AT_ONCE
+from evenkeel.store.networks.claims import NO_GRACE_SECONDS
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.records import schema
 from evenkeel.store.writing.due import take_due_rows
@@ -37,8 +37,8 @@ def make_device_ports_due_for_binding(connection: Connection, shards: Select[tup
     statements.
     """
     claims = select(_address.c.claim_id).where(_address.c.shard_id.in_(shards), _address.c.claim_id.is_not(None))
-    connection.execute(update(_due).where(_due.c.claim_id.in_(claims)).values(due_at=AT_ONCE, attempts=0))
-    new = select(_address.c.claim_id, literal(AT_ONCE), literal(0)).where(
+    connection.execute(update(_due).where(_due.c.claim_id.in_(claims)).values(due_at=NO_GRACE_SECONDS, attempts=0))
+    new = select(_address.c.claim_id, literal(NO_GRACE_SECONDS), literal(0)).where(
         _address.c.shard_id.in_(shards),
         _address.c.claim_id.is_not(None),
         ~exists().where(_other.c.claim_id == _address.c.claim_id),

@@ -24,7 +24,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_removal_halted
 from evenkeel.store.writing.due import primary_key_column, take_due_rows
 
-AT_ONCE = 0.0
+NO_GRACE_SECONDS = 0.0
 KEPT_SECONDS_MAX = 7 * 86400.0
 """Time after which a port that is kept for another system's load balancer is deleted if the other system never confirms
 it.
@@ -104,7 +104,7 @@ def _insert_claim(connection: Connection, table: Table, claim: PortClaim, grace_
 
 def _abandon_claim(connection: Connection, table: Table, claim: PortClaim) -> None:
     is_it = primary_key_column(table) == claim.claim_id
-    if connection.execute(update(table).where(is_it, _is_claim_unused(table)).values(due_at=AT_ONCE)).rowcount:
+    if connection.execute(update(table).where(is_it, _is_claim_unused(table)).values(due_at=NO_GRACE_SECONDS)).rowcount:
         return
     # The claim was deleted meanwhile, though its port may still be created by a late request.
     if connection.scalar(select(primary_key_column(table)).where(is_it)) is None:
@@ -145,7 +145,7 @@ def store_tenant_port_claim(connection: Connection, claim: PortClaim) -> None:
     later, not deleted. Part of the transaction that stores the load balancer.
     """
     # No grace is needed: the same transaction makes the load balancer hold the claim.
-    _insert_claim(connection, _vip_claim, claim, AT_ONCE)
+    _insert_claim(connection, _vip_claim, claim, NO_GRACE_SECONDS)
     mine = _vip_claim.c.load_balancer_id == claim.claim_id
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
@@ -154,7 +154,7 @@ def store_adopted_port_claim(connection: Connection, claim: PortClaim, *, table:
     """Store a new claim on a port that another program created, and let its user hold it; part of the transaction that
     stores the user.
     """
-    _insert_claim(connection, table, claim, AT_ONCE)
+    _insert_claim(connection, table, claim, NO_GRACE_SECONDS)
     mine = primary_key_column(table) == claim.claim_id
     connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
@@ -171,7 +171,7 @@ def set_claim_holder(
         # An attempt means that some controller may be deleting the port right now.
         .where(primary_key_column(table) == claim.claim_id, _is_claim_unused(table), table.c.attempts == 0)
         # due as soon as it is released, also within the grace period
-        .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)
+        .values(held_by=by or claim.claim_id, port_id=port_id, due_at=NO_GRACE_SECONDS)
     )
     if not connection.execute(statement).rowcount:
         raise NetworkUnavailable("the port is being deleted, because storing what it is for took too long")

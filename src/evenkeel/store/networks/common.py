@@ -43,7 +43,7 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import allocate_device_addresses, port_for_device_address, read_addresses
+from evenkeel.store.networks.taking import allocate_device_addresses, device_address_port, read_addresses
 from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)
@@ -133,7 +133,7 @@ def attach_common_subnets(
         changed = _cancel_address_removal(connection, shard_id, theirs) or changed
         for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
             if each.from_service:
-                yield from (port_for_device_address(place, each, *one, common=True) for one in lacking)
+                yield from (device_address_port(place, each, *one, common=True) for one in lacking)
             else:
                 allocate_device_addresses(connection, shard_id, each, lacking)
                 changed = True

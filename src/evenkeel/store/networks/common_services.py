@@ -16,7 +16,7 @@ from evenkeel.store.networks.places import ShardLocation
 from evenkeel.store.networks.taking import read_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
-from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
+from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_from_row, subnet_from_row
 
 _common = schema.common_network
 _address = schema.device_address
@@ -65,7 +65,7 @@ def _network_definitions(
     connection: Connection, place: ShardLocation, revisions: Mapping[str, int]
 ) -> list[ServiceDefinition]:
     networks = {
-        row.id: network_of(row)
+        row.id: network_from_row(row)
         for row in connection.execute(select(*NETWORK_COLUMNS).where(is_in_list(_network.c.id, revisions)))
     }
     subnets = _subnets_by_network(connection, place, revisions)
@@ -118,7 +118,7 @@ def _subnets_by_network(
     mine = _address.c.shard_id == place.shard_id, is_in_list(_address.c.network_id, network_ids)
     addresses = read_addresses(connection, *mine)
     rows = connection.execute(select(*SUBNET_COLUMNS).where(is_in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
-    known: list[Subnet] = [subnet_of(row) for row in rows]
+    known: list[Subnet] = [subnet_from_row(row) for row in rows]
     wanted = tuple(wanted_common_addresses(place.layout))
     found: dict[str, list[ServiceSubnet]] = {}
     for each in known:

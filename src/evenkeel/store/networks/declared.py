@@ -14,8 +14,8 @@ from evenkeel.store.networks.attaching import is_network_attached, users_of_netw
 from evenkeel.store.networks.common import raise_revisions_for_changed_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.records.rows import NETWORK_COLUMNS, network_from_row, row_from_network
+from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
@@ -29,15 +29,17 @@ def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
     """Return all stored networks, declared by operators or read from the network service, sorted by name. One
     query.
     """
-    return tuple(network_of(row) for row in connection.execute(select(*NETWORK_COLUMNS).order_by(_network.c.name)))
+    return tuple(
+        network_from_row(row) for row in connection.execute(select(*NETWORK_COLUMNS).order_by(_network.c.name))
+    )
 
 
 def add_network(connection: Connection, network: DeclaredNetwork) -> None:
     """Store a declared network, and record the operator's act. Raises ``IntegrityError`` if the id, name or
     segment exists.
     """
-    insert_rows(connection, _network, [network_row(network)])
-    record_operator_action(
+    insert_rows(connection, _network, [row_from_network(network)])
+    record_operator_action_event(
         connection, kind="network_added", done=f"network {name_and_id(network.name, network.id)} was added"
     )
 
@@ -50,12 +52,12 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
     found = connection.execute(select(*NETWORK_COLUMNS).where(_network.c.id == network.id)).first()
     if found is None:
         raise NotFound("Network", network.id)
-    known = network_of(found)
+    known = network_from_row(found)
     if known.from_service:
         raise Conflict(f"Network {network.id}: its facts come from the network service.")
     if known == network:
         return ()
-    record_operator_action(
+    record_operator_action_event(
         connection, kind="network_updated", done=f"network {name_and_id(network.name, network.id)} was changed"
     )
     return replace_network_facts(connection, network, options)
@@ -68,7 +70,7 @@ def replace_network_facts(
     name or segment exists.
     """
     changes = raise_revisions_on_network(connection, network.id, options)
-    connection.execute(update(_network).where(_network.c.id == network.id).values(**network_row(network)))
+    connection.execute(update(_network).where(_network.c.id == network.id).values(**row_from_network(network)))
     return changes
 
 
@@ -102,4 +104,4 @@ def delete_network(connection: Connection, network_id: str) -> None:
         raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
     if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:
         raise NotFound("Network", network_id)
-    record_operator_action(connection, kind="network_deleted", done=f"network {network_id} was deleted")
+    record_operator_action_event(connection, kind="network_deleted", done=f"network {network_id} was deleted")

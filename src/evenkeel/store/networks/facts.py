@@ -18,14 +18,14 @@ from evenkeel.store.networks.common import raise_revisions_for_changed_facts
 from evenkeel.store.networks.declared import raise_revisions_on_network, replace_network_facts
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row, subnet_row
+from evenkeel.store.records.rows import NETWORK_COLUMNS, network_from_row, row_from_network, row_from_subnet
 
 _network, _subnet = schema.network, schema.subnet
 _attached, _member, _host = schema.attached_network, schema.member, schema.member_host
 
 
 CHANGE_DELAY_SECONDS = 5.0
-LONG_AGO = 0.0
+NEVER_CHECKED_AT = 0.0
 
 # -- networks and subnets
 
@@ -40,12 +40,14 @@ def store_network_facts(
     facts = {each.subnet.id: each for each in found if each.network is not None}
     networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
     known = {
-        row.id: network_of(row)
+        row.id: network_from_row(row)
         for row in connection.execute(select(*NETWORK_COLUMNS).where(is_in_list(_network.c.id, networks)))
     }
     changed = _store_subnets(connection, [each.subnet for each in facts.values()])
     changes: list[Change] = []
-    insert_rows(connection, _network, [network_row(networks[id_]) for id_ in sorted(networks.keys() - known.keys())])
+    insert_rows(
+        connection, _network, [row_from_network(networks[id_]) for id_ in sorted(networks.keys() - known.keys())]
+    )
     for id_ in sorted(networks.keys() & known.keys()):
         if known[id_] != networks[id_]:
             changes += replace_network_facts(connection, networks[id_], options)
@@ -60,11 +62,11 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
     """Store subnets that were read; return the ids of the networks of subnets whose facts changed."""
     facts = {each.id: each for each in subnets}
     known = read_known_subnets(connection, facts)
-    insert_rows(connection, _subnet, [subnet_row(each) for id_, each in facts.items() if id_ not in known])
+    insert_rows(connection, _subnet, [row_from_subnet(each) for id_, each in facts.items() if id_ not in known])
     changed = set()
     for id_, each in facts.items():
         if id_ in known and known[id_].subnet != each:
-            connection.execute(update(_subnet).where(_subnet.c.id == id_).values(**subnet_row(each)))
+            connection.execute(update(_subnet).where(_subnet.c.id == id_).values(**row_from_subnet(each)))
             changed.add(each.network_id)
     return changed
 
@@ -103,12 +105,12 @@ def make_network_facts_due_for_agent(connection: Connection, agent_id: AgentId, 
     )
     not_now = is_past(_network.c.read_at, ago_seconds=CHANGE_DELAY_SECONDS)
     these = is_in_list(_network.c.id, network_ids), _network.c.id.in_(of_group), not_now
-    connection.execute(update(_network).where(*these).values(read_at=LONG_AGO))
+    connection.execute(update(_network).where(*these).values(read_at=NEVER_CHECKED_AT))
 
 
 def make_network_facts_due(connection: Connection, network_ids: Collection[str]) -> None:
     """Make networks due to be read again soon."""
-    connection.execute(update(_network).where(is_in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
+    connection.execute(update(_network).where(is_in_list(_network.c.id, network_ids)).values(read_at=NEVER_CHECKED_AT))
 
 
 def record_unanswered_hosts(connection: Connection, members: Mapping[str, Collection[str]]) -> None:

@@ -11,7 +11,7 @@ from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.store.records import schema
 
 _group = schema.device_group
-_layouts = msgspec.json.Decoder(NetworkLayout)
+_layout_decoder = msgspec.json.Decoder(NetworkLayout)
 
 
 class ShardLocation(NamedTuple):
@@ -30,7 +30,7 @@ class ShardLocation(NamedTuple):
 
 def decode_layout(text: str | None) -> NetworkLayout:
     """Decode a network layout from its JSON column; None: the default layout."""
-    return _layouts.decode(text or "{}")
+    return _layout_decoder.decode(text or "{}")
 
 
 def shard_locations_query() -> Select[tuple[str, str, str, int, str, str]]:

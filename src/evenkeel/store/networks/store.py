@@ -15,7 +15,7 @@ from evenkeel.store.engine.operations import query_operation, write_operation
 from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
-TRIES = 3
+ALLOCATION_TRIES = 3
 """Maximum number of attempts to store rows that other processes store at the same time."""
 
 
@@ -36,7 +36,7 @@ class SqlAttachments:
     async def store_hosts(
         self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
     ) -> tuple[Change, ...]:
-        for _ in range(TRIES):
+        for _ in range(ALLOCATION_TRIES):
             with suppress(IntegrityError):  # another process stored one of them first: now it is known
                 return await self._db.write(
                     lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
@@ -69,4 +69,4 @@ class SqlAttachments:
 
     record_binding = write_operation(bindings.delete_pending_binding)
 
-    store_address = write_operation(attaching.store_address)
+    store_address = write_operation(attaching.store_allocated_address)

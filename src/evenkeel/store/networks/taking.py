@@ -39,7 +39,7 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
     return {subnet_id: tuple(each) for subnet_id, each in found.items()}
 
 
-def port_for_device_address(
+def device_address_port(
     place: ShardLocation, subnet: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
 ) -> DevicePort:
     return DevicePort(

@@ -17,8 +17,8 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import agent_snapshot
 from evenkeel.store.ownership.agent_views import read_agents_with_groups as read_seen
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.records.rows import AGENT_COLUMNS, agent_from_row
+from evenkeel.store.writing.acts import record_operator_action_event
 
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 _environment, _group = schema.environment, schema.device_group
@@ -58,7 +58,7 @@ def _set_agent_flag(
     agent = read_agent(connection, agent_id)
     # A repeated request changes nothing, and is no second act.
     if changed.rowcount:
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind=kind,
             done=f"{agent.title} was {done_text}",
@@ -228,7 +228,7 @@ def _failback_mode(row: Any) -> FailbackMode:
 
 
 def _agent_from_row(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load_balancers: int) -> Agent:
-    return agent_of(
+    return agent_from_row(
         row[: len(AGENT_COLUMNS)],
         alive=agent_snapshot(row).live,
         fit=reasons.is_fit(row.id),

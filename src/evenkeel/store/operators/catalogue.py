@@ -33,7 +33,7 @@ from evenkeel.store.engine.operations import query_operation
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.writing.acts import record_operator_action_event
 
 
 def _catalogue_kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
@@ -75,7 +75,7 @@ _PROFILES: dict[Any, _ProfileReference] = {
         schema.availability_zone_profile.c.availability_zone_data,
     ),
 }
-_REFERENCE_TO: dict[Any, Column[Any]] = {
+_REFERENCING_COLUMNS: dict[Any, Column[Any]] = {
     FlavorProfile: _PROFILES[Flavor].reference,
     AvailabilityZoneProfile: _PROFILES[AvailabilityZone].reference,
 }
@@ -107,7 +107,7 @@ def _lock_profile(connection: Connection, profiled: _ProfileReference, profile_i
 
 
 def _update_entry(connection: Connection, kind: Any, key: str, changes: Mapping[str, Any]) -> Any:
-    stored, reference = CATALOGUE_KINDS[kind], _REFERENCE_TO.get(kind)
+    stored, reference = CATALOGUE_KINDS[kind], _REFERENCING_COLUMNS.get(kind)
     if changes:
         table = stored.table
         changed = update(table).where(table.c[stored.key] == storable_text(key)).values(dict(changes))
@@ -130,7 +130,7 @@ def _delete_entry(connection: Connection, stored: Kind, key: str) -> None:
 
 
 def _record_event(connection: Connection, stored: Kind, key: str, verb: str, name: str = "", details: str = "") -> None:
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind=f"{stored.title.lower().replace(' ', '_')}_{verb}",
         done=f"{stored.title.lower()} {name_and_id(name, key)} was {verb}",

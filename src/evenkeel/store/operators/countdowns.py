@@ -10,7 +10,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_removal_halted
 from evenkeel.store.scheduling.sweeping import REMOVED_KEPT_SECONDS
 
-REQUEST_SECONDS = 5.0
+CLAIM_IN_PROGRESS_SECONDS = 5.0
 """Age up to which a claim on a port that no process has tried to delete belongs to a request in progress."""
 FORGOTTEN_SOON_SECONDS = 86_400.0
 
@@ -56,5 +56,7 @@ def _unused_ports_query(claim: Table) -> Any:
     """Return a query for ports that no stored object uses, with the device and the time at which each is
     deleted; ports of requests in progress are left out. ``claim``: the table of claims.
     """
-    old = or_(claim.c.attempts > 0, claim.c.made_at < db_now() - REQUEST_SECONDS, claim.c.port_id.is_not(None))
+    old = or_(
+        claim.c.attempts > 0, claim.c.made_at < db_now() - CLAIM_IN_PROGRESS_SECONDS, claim.c.port_id.is_not(None)
+    )
     return select(claim.c.device_id, claim.c.due_at).where(claim.c.held_by.is_(None), old)

@@ -14,7 +14,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.records import schema
 from evenkeel.store.records.shared_counts import SharedCount, kept_seconds
 
-Place = tuple[str, int | None]
+EnvironmentGroup = tuple[str, int | None]
 """Environment and number of a device group; None: not placed yet."""
 
 _root, _shard = schema.load_balancer, schema.shard
@@ -54,7 +54,7 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
     """
     by_status: Counter[str] = Counter()
     by_home: Counter[str] = Counter()
-    failed: Counter[Place] = Counter()
+    failed: Counter[EnvironmentGroup] = Counter()
     for home, environment, number, status, count in connection.execute(_BY_HOME_AND_STATUS):
         by_status[status] += int(count)
         if home is not None:
@@ -71,7 +71,9 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
     )
 
 
-def _stuck_load_balancers(failed: Mapping[Place, int], pending: Sequence[Any]) -> Iterator[StuckLoadBalancers]:
+def _stuck_load_balancers(
+    failed: Mapping[EnvironmentGroup, int], pending: Sequence[Any]
+) -> Iterator[StuckLoadBalancers]:
     waits = {(row.environment, row.group_number): row for row in pending}
     # None cannot be compared with a number; load balancers without a group come first.
     for place in sorted({*failed, *waits}, key=lambda place: (place[0], -1 if place[1] is None else place[1])):
@@ -105,19 +107,24 @@ def summary_from_counts(counts: LoadBalancerCounts, age_seconds: float) -> LoadB
 
 
 # first by shard, in the order of an index; then shards by their homes
-_BY_SHARD = (
+_COUNTS_BY_SHARD = (
     select(_root.c.shard_id, _root.c.provisioning_status, func.count().label("count"))
     .group_by(_root.c.shard_id, _root.c.provisioning_status)
     .subquery("by_shard")
 )
-_HOME_COLUMNS = (_shard.c.home_agent_id, _shard.c.environment, _shard.c.group_number, _BY_SHARD.c.provisioning_status)
+_HOME_COLUMNS = (
+    _shard.c.home_agent_id,
+    _shard.c.environment,
+    _shard.c.group_number,
+    _COUNTS_BY_SHARD.c.provisioning_status,
+)
 _BY_HOME_AND_STATUS = (
-    select(*_HOME_COLUMNS, func.sum(_BY_SHARD.c.count))
-    .select_from(_BY_SHARD.outerjoin(_shard, _shard.c.id == _BY_SHARD.c.shard_id))
+    select(*_HOME_COLUMNS, func.sum(_COUNTS_BY_SHARD.c.count))
+    .select_from(_COUNTS_BY_SHARD.outerjoin(_shard, _shard.c.id == _COUNTS_BY_SHARD.c.shard_id))
     .group_by(*_HOME_COLUMNS)
 )
 _BY_OPERATING_STATUS = select(_root.c.operating_status, func.count()).group_by(_root.c.operating_status)
-_PLACE_COLUMNS = (_root.c.provider, _shard.c.group_number)
+_ENVIRONMENT_GROUP_COLUMNS = (_root.c.provider, _shard.c.group_number)
 _ACCEPTED_AT = func.coalesce(_root.c.updated_at, _root.c.created_at)
 _HAS_REASON = _root.c.status_reason != ""
 _COUNT_PENDING = (
@@ -135,5 +142,5 @@ _COUNT_PENDING = (
         or_(_root.c.pending_deadline.is_not(None), _root.c.shard_id.is_(None)),
         _root.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
     )
-    .group_by(*_PLACE_COLUMNS)
+    .group_by(*_ENVIRONMENT_GROUP_COLUMNS)
 )

@@ -10,8 +10,8 @@ from evenkeel.core.control.environments import Environment
 from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_column, environment_of
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_column_value, environment_from_row
+from evenkeel.store.writing.acts import record_operator_action_event
 
 _environment = schema.environment
 _agent, _root = schema.agent, schema.load_balancer
@@ -33,13 +33,13 @@ _STATED_ATTRIBUTES = ("device_driver", *CHANGEABLE_ATTRIBUTES)
 def read_environments(connection: Connection) -> tuple[Environment, ...]:
     """Return all environments, sorted by name. One query."""
     rows = connection.execute(select(*ENVIRONMENT_COLUMNS).order_by(_environment.c.name))
-    return tuple(environment_of(row) for row in rows)
+    return tuple(environment_from_row(row) for row in rows)
 
 
 def _find_environment(connection: Connection, name: str, *, lock: bool = False) -> Environment | None:
     statement = select(*ENVIRONMENT_COLUMNS).where(_environment.c.name == name)
     row = connection.execute(statement.with_for_update() if lock else statement).first()
-    return None if row is None else environment_of(row)
+    return None if row is None else environment_from_row(row)
 
 
 def _lock_environment(connection: Connection, name: str) -> Environment:
@@ -61,9 +61,9 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     stored = _find_environment(connection, wanted.name)
     if stored is not None:
         return _check_equal_environment(stored, wanted)
-    values = {field: environment_column(getattr(wanted, field)) for field in _STATED_ATTRIBUTES}
+    values = {field: environment_column_value(getattr(wanted, field)) for field in _STATED_ATTRIBUTES}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="environment_added",
         done=f"environment {wanted.name} was added",
@@ -94,7 +94,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     before = _lock_environment(connection, name)
     wanted = _environment_with_changes(before, changes)
     differing = {
-        field: environment_column(getattr(wanted, field))
+        field: environment_column_value(getattr(wanted, field))
         for field in changes
         if getattr(wanted, field) != getattr(before, field)
     }
@@ -105,7 +105,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
         f"{field} from {_value_text(getattr(before, field))} to {_value_text(getattr(wanted, field))}"
         for field in differing
     )
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="environment_changed",
         done=f"environment {name} was changed",
@@ -142,7 +142,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
         # The time keeps the breaker from opening again at once for the agents that are still silent.
         .values(halted_at=None, halted_reason="", resumed_at=db_now())
     )
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="environment_resumed",
         done=f"environment {name} was resumed",
@@ -168,7 +168,7 @@ def delete_environment(connection: Connection, name: str) -> None:
     for table in (schema.shard, schema.device_group):
         connection.execute(delete(table).where(table.c.environment == name))
     connection.execute(delete(_environment).where(_environment.c.name == name))
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="environment_deleted",
         done=f"environment {name} was deleted",

@@ -19,7 +19,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.moves import move_columns
 from evenkeel.store.records.standby import is_move_open
 from evenkeel.store.scheduling.placing import find_or_create_shard
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.revision_lock import read_shard_owner
 
 _root, _shard, _group = schema.load_balancer, schema.shard, schema.device_group
@@ -140,7 +140,7 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
     mark_assignments_changed(connection, [shard.acting_agent_id])
     for id_ in request.load_balancer_ids:
         _reserve_target_capacity(connection, id_, shard, place)
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind="move_preparing",
             done=f"the move of load balancer {id_} to device group {place} was begun",
@@ -292,7 +292,7 @@ def end_move(
     row = connection.execute(select(_move).where(_move.c.load_balancer_id == id_).with_for_update()).first()
     if row is None:
         raise NotFound("Move of load balancer", load_balancer_id)
-    allowed = _MAY_GO_BACK if back else _MAY_FINISH
+    allowed = _STEPS_THAT_MAY_GO_BACK if back else _STEPS_THAT_MAY_FINISH
     if row.step not in allowed or (back and row.back):
         word = "went back" if row.back else row.step
         raise Conflict(
@@ -302,7 +302,7 @@ def end_move(
     asked = {"back_asked": True} if back else {"finish_asked": True}
     connection.execute(update(_move).where(_move.c.load_balancer_id == id_).values(**asked))
     changes = advance_moves(connection, [id_], deadline_seconds)
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="move_back_requested" if back else "move_finish_requested",
         done=f"the move of load balancer {id_} was told to {'go back' if back else 'finish'}",
@@ -311,5 +311,5 @@ def end_move(
     return changes
 
 
-_MAY_FINISH = (MoveStep.STOPPING, MoveStep.DRAINING, MoveStep.CLEANING)
-_MAY_GO_BACK = (MoveStep.PREPARING, MoveStep.STOPPING, MoveStep.STARTING, MoveStep.DRAINING)
+_STEPS_THAT_MAY_FINISH = (MoveStep.STOPPING, MoveStep.DRAINING, MoveStep.CLEANING)
+_STEPS_THAT_MAY_GO_BACK = (MoveStep.PREPARING, MoveStep.STOPPING, MoveStep.STARTING, MoveStep.DRAINING)

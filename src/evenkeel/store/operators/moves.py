@@ -18,7 +18,7 @@ from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import store_keepalive_count
 from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, is_live, mark_assignments_changed
 from evenkeel.store.records import schema
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.writing.acts import record_operator_action_event
 
 _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
@@ -74,7 +74,7 @@ def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) ->
     successor = _agent_to_rebind_to(connection, agent, to_agent_id, "to")
     moved = _rebind_shards(connection, agent, successor.id)
     if moved:
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind="agent_rebound",
             done=f"{_shard_count_text(moved)} of {agent.title} {_was_or_were(moved)} rebound to {successor.title}",
@@ -98,7 +98,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
     if home.id == shard.home_agent_id:
         return shard
     connection.execute(update(_shard).where(_shard.c.id == shard.id).values(home_agent_id=home.id))
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="shard_rebound",
         done=f"the shard of project {shard.project_id or '(common)'} on device group {group} was rebound to"
@@ -164,7 +164,7 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
         if moved and successor
         else ""
     )
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="agent_deleted",
         done=f"{agent.title} was deleted",

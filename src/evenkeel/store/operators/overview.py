@@ -11,7 +11,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.operators.agents import read_agents
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import LOAD_BALANCER, SHARD_COLUMNS, shard_of
+from evenkeel.store.records.rows import LOAD_BALANCER, SHARD_COLUMNS, shard_from_row
 
 SHARDS_SHOWN = 40
 """Maximum number of tenants' shards of a device group that are shown one by one; above it only each agent's number and
@@ -70,7 +70,7 @@ def read_ownership(
             )
             for row in lines
         ),
-        shards=tuple(shard_of(row) for row in shards),
+        shards=tuple(shard_from_row(row) for row in shards),
     )
 
 

@@ -15,10 +15,10 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.writing.acts import record_operator_action_event
 
 _quota = schema.quota
-_LIMITS = tuple(_quota.c[name] for name in TITLES)
+_LIMIT_COLUMNS = tuple(_quota.c[name] for name in TITLES)
 
 
 class SqlQuotas:
@@ -32,7 +32,7 @@ class SqlQuotas:
         return self._options.default_quotas
 
     async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
-        statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable_text(project_id))
+        statement = select(_quota.c.project_id, *_LIMIT_COLUMNS).where(_quota.c.project_id == storable_text(project_id))
         row = await self._db.query(lambda connection: connection.execute(statement).first())
         return self._project_quotas((project_id, *(row[1:] if row is not None else ())))
 
@@ -40,13 +40,13 @@ class SqlQuotas:
         kind = Kind(
             "Quota",
             _quota,
-            (_quota.c.project_id, *_LIMITS),
+            (_quota.c.project_id, *_LIMIT_COLUMNS),
             self._project_quotas,
             key="project_id",
             order=("project_id",),
         )
         # A row may exist only for its lock, made by a check of default quotas.
-        own: ColumnElement[bool] = or_(*(column.is_not(None) for column in _LIMITS))
+        own: ColumnElement[bool] = or_(*(column.is_not(None) for column in _LIMIT_COLUMNS))
         return await self._db.read(lambda connection: list_page(connection, kind, query, [own]))
 
     async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
@@ -66,7 +66,7 @@ def _set_limits(connection: Connection, project_id: ProjectId, limits: Limits) -
     insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
     connection.execute(update(_quota).where(_quota.c.project_id == project_id).values(dict(limits)))
     told = ", ".join(f"{name} {'default' if limit is None else limit}" for name, limit in sorted(limits.items()))
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="quota_changed",
         done=f"quotas of project {project_id} were set",

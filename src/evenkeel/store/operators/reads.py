@@ -14,7 +14,7 @@ from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
-from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_of, shard_of
+from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_from_row, shard_from_row
 
 _agent, _shard, _event = schema.agent, schema.shard, schema.event
 _root, _group = schema.load_balancer, schema.device_group
@@ -40,7 +40,7 @@ def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBa
     ).first()
     if row is None:
         raise NotFound(LOAD_BALANCER.title, load_balancer_id)
-    return None if row.id is None else shard_of(row)
+    return None if row.id is None else shard_from_row(row)
 
 
 def read_queue_position(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
@@ -98,7 +98,7 @@ def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
     row = connection.execute(select(*SHARD_COLUMNS).where(_shard.c.id == storable_text(shard_id))).first()
     if row is None:
         raise NotFound("Shard", shard_id)
-    return shard_of(row)
+    return shard_from_row(row)
 
 
 def read_shards(
@@ -112,7 +112,7 @@ def read_shards(
         statement = statement.where(_shard.c.environment == environment)
     if agent_id is not None:
         statement = statement.where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
-    return tuple(shard_of(row) for row in connection.execute(statement))
+    return tuple(shard_from_row(row) for row in connection.execute(statement))
 
 
 def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
@@ -165,17 +165,17 @@ def read_events(
     )
     if object_id is not None:
         others = () if its_user is None else (its_user,)
-        about = _event_ids_query(_OBJECTS, object_id, others, after, max(0, limit), newest=newest)
+        about = _event_ids_query(_OBJECT_ID_COLUMNS, object_id, others, after, max(0, limit), newest=newest)
         statement = statement.join(about, about.c.id == _event.c.id)
     elif by is not None:
-        about = _event_ids_query(_USERS, by, (), after, max(0, limit), newest=newest)
+        about = _event_ids_query(_USER_COLUMNS, by, (), after, max(0, limit), newest=newest)
         statement = statement.join(about, about.c.id == _event.c.id)
     rows = connection.execute(statement).fetchall()
-    return tuple(event_of(row) for row in (reversed(rows) if newest else rows))
+    return tuple(event_from_row(row) for row in (reversed(rows) if newest else rows))
 
 
-_OBJECTS = (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
-_USERS = (_event.c.user_name, _event.c.user_id)
+_OBJECT_ID_COLUMNS = (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
+_USER_COLUMNS = (_event.c.user_name, _event.c.user_id)
 
 
 def _event_ids_query(

@@ -13,7 +13,7 @@ from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import is_reference_used
 from evenkeel.store.renewals.expiry import ends_within
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.writing.acts import record_operator_action_event
 
 _certificate = schema.certificate
 _use = schema.certificate_use
@@ -54,7 +54,7 @@ def make_references_due(connection: Connection, reference: str | None) -> int:
         statement = statement.where(_certificate.c.reference == storable_text(reference))
     count: int = connection.execute(statement).rowcount
     if count:
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind="references_refreshed",
             done="a new read from the key manager was requested",

@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from evenkeel.core.control.lists import FoundLoadBalancer, FoundPage, ListQuery, Page
 from evenkeel.core.kit.ids import LoadBalancerId
-from evenkeel.store.engine.in_list import MARIADB, is_in_list, storable_text
+from evenkeel.store.engine.in_list import MARIADB_DIALECTS, is_in_list, storable_text
 from evenkeel.store.engine.time_limit import time_limit
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import PageRows, filter_conditions, read_page_rows
@@ -45,13 +45,13 @@ MATCHES_MAX = 1_000
 """Maximum number of matches of a text whose ids are read before the page."""
 COUNTED_MAX = 10_000
 """Maximum number of load balancers that are counted for a total."""
-_TOO_LONG = (
+_TIME_LIMIT_TEXT = (
     f"The search took more than {SEARCH_SECONDS:.0f} s and was ended. Give more characters, or filter by project,"
     " status or device group."
 )
 _ID_PREFIX = re.compile(r"[0-9a-f-]{1,36}")
 _ADDRESS_PART = re.compile(r"[0-9a-f.:]{1,64}")
-_OTHER_SCANS = sql(
+_SET_OTHER_SCANS_ALLOWED = sql(
     "SELECT set_config('enable_seqscan', :allowed, true), set_config('enable_indexscan', :allowed, true),"
     " set_config('enable_indexonlyscan', :allowed, true)"
 )
@@ -84,7 +84,7 @@ def find_load_balancers(
     Raises :class:`Invalid` if a statement takes longer than :data:`SEARCH_SECONDS`, and for an unknown
     filter, sort name or marker.
     """
-    with time_limit(connection, SEARCH_SECONDS, _TOO_LONG):
+    with time_limit(connection, SEARCH_SECONDS, _TIME_LIMIT_TEXT):
         filters = [*filter_conditions(LOAD_BALANCER, query), *_group_conditions(query, group_number)]
         if text:
             page, total = _read_page_with_text(connection, query, filters, text)
@@ -161,9 +161,9 @@ def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
     if connection.dialect.name != "postgresql":
         yield
         return
-    connection.execute(_OTHER_SCANS, {"allowed": "off"})
+    connection.execute(_SET_OTHER_SCANS_ALLOWED, {"allowed": "off"})
     yield
-    connection.execute(_OTHER_SCANS, {"allowed": "on"})
+    connection.execute(_SET_OTHER_SCANS_ALLOWED, {"allowed": "on"})
 
 
 def _matches_text(text: str, dialect: str) -> ColumnElement[bool]:
@@ -195,7 +195,7 @@ def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
     conditions = [_contains_text(column, storable_text(text), dialect) for column in (_root.c.name, _root.c.project_id)]
     if _ADDRESS_PART.fullmatch(text.lower()):
         conditions.append(_contains_text(_root.c.vip_address, text.lower(), dialect))
-    if dialect in MARIADB:  # one index has all of them
+    if dialect in MARIADB_DIALECTS:  # one index has all of them
         conditions = [or_(*conditions)]
     if _ID_PREFIX.fullmatch(text.lower()):
         conditions.append(_root.c.id.startswith(text.lower(), autoescape=True))
@@ -207,7 +207,7 @@ def _contains_text(column: Column[str], text: str, dialect: str) -> ColumnElemen
     if column is not _root.c.name or dialect == "sqlite":
         # SQLite's LIKE ignores the case, and lower() would make it three times as slow
         return _value_as_bytes(column, dialect).contains(text, autoescape=True)
-    if dialect in MARIADB:
+    if dialect in MARIADB_DIALECTS:
         return _value_as_bytes(func.lower(column), dialect).contains(text.lower(), autoescape=True)
     return column.icontains(text, autoescape=True)
 
@@ -216,7 +216,7 @@ def _value_as_bytes(value: ColumnElement[str], dialect: str) -> ColumnElement[st
     """Return the value as bytes on MariaDB, because LIKE compares bytes in half of the time that characters take; else
     unchanged.
     """
-    return type_coerce(cast(value, BINARY()), value.type) if dialect in MARIADB else value
+    return type_coerce(cast(value, BINARY()), value.type) if dialect in MARIADB_DIALECTS else value
 
 
 def _address_contains_text(text: str, dialect: str) -> ColumnElement[bool]:

@@ -153,7 +153,7 @@ class SqlOperators:
 
     events = read_operation(reads.read_events)
 
-    record_operator_action = write_operation(acts.record_operator_action)
+    record_operator_action = write_operation(acts.record_operator_action_event)
 
     find_ids_by_prefix = read_operation(reads.find_ids_by_prefix)
 

@@ -9,8 +9,8 @@ from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of, subnet_row
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.records.rows import SUBNET_COLUMNS, row_from_subnet, subnet_from_row
+from evenkeel.store.writing.acts import record_operator_action_event
 
 _table = schema.subnet
 
@@ -20,7 +20,7 @@ def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
     query.
     """
     rows = connection.execute(select(*SUBNET_COLUMNS).order_by(_table.c.name))
-    return tuple(subnet_of(row) for row in rows)
+    return tuple(subnet_from_row(row) for row in rows)
 
 
 def subnet_with_name(subnet: Subnet) -> Subnet:
@@ -30,8 +30,8 @@ def subnet_with_name(subnet: Subnet) -> Subnet:
 
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
     """Store a subnet, and record the operator's act. Raises ``IntegrityError`` if the id or name exists."""
-    insert_rows(connection, _table, [subnet_row(subnet)])
-    record_operator_action(
+    insert_rows(connection, _table, [row_from_subnet(subnet)])
+    record_operator_action_event(
         connection,
         kind="subnet_added",
         done=f"subnet {name_and_id(subnet.name, subnet.id)} was added",
@@ -44,7 +44,9 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
     :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device has an
     address that would no longer be reserved.
     """
-    values = {name: value for name, value in subnet_row(subnet).items() if name in ("device_addresses", "reserved")}
+    values = {
+        name: value for name, value in row_from_subnet(subnet).items() if name in ("device_addresses", "reserved")
+    }
     if connection.execute(update(_table).where(_table.c.id == subnet.id).values(**values)).rowcount == 0:
         raise NotFound("Subnet", subnet.id)
     ranges = [parsed_range(text) for text in subnet.device_addresses]
@@ -53,7 +55,7 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
             if any(each.holds(parsed_address(address)) for each in ranges) is forbidden:
                 what = "a load balancer has it" if forbidden else "a device has it"
                 raise Conflict(f"Subnet {subnet.id}, device_addresses: address {address} is in use: {what}.")
-    record_operator_action(
+    record_operator_action_event(
         connection,
         kind="subnet_changed",
         done=f"the addresses for devices of subnet {name_and_id(subnet.name, subnet.id)} were set",
@@ -71,4 +73,4 @@ def delete_subnet(connection: Connection, subnet_id: str) -> None:
         raise Conflict(f"Subnet {subnet_id} is in use by a load balancer.")
     if connection.execute(delete(_table).where(_table.c.id == subnet_id)).rowcount == 0:
         raise NotFound("Subnet", subnet_id)
-    record_operator_action(connection, kind="subnet_deleted", done=f"subnet {subnet_id} was deleted")
+    record_operator_action_event(connection, kind="subnet_deleted", done=f"subnet {subnet_id} was deleted")

@@ -26,7 +26,7 @@ from evenkeel.store.networks.attaching import free_route_domain, read_attachment
 from evenkeel.store.networks.common import read_common_networks_of_shard
 from evenkeel.store.networks.places import ShardLocation
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of
+from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_from_row
 
 _attached, _domain, _shard, _root = schema.attached_network, schema.route_domain, schema.shard, schema.load_balancer
 
@@ -159,7 +159,7 @@ def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict
     found: dict[str, list[KnownSubnet]] = {}
     statement = select(*SUBNET_COLUMNS).where(is_in_list(schema.subnet.c.network_id, network_ids))
     for row in connection.execute(statement):
-        one = KnownSubnet(subnet=subnet_of(row), network=None)
+        one = KnownSubnet(subnet=subnet_from_row(row), network=None)
         found.setdefault(one.subnet.network_id, []).append(one)
     return dict(found)
 

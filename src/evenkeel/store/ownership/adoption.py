@@ -36,7 +36,7 @@ from evenkeel.store.networks.attaching import (
 )
 from evenkeel.store.networks.claims import claim_from_row, store_adopted_port_claim
 from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import port_for_device_address
+from evenkeel.store.networks.taking import device_address_port
 from evenkeel.store.ownership.adopted_domains import RouteDomainsToAdopt
 from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
@@ -242,6 +242,6 @@ def _taken_addresses(
     for each in addresses:
         claim = rows[each.subnet_id, *each.wanted, each.address]
         if claim is not None and claim.port_id:
-            port = port_for_device_address(place, known[each.subnet_id], *each.wanted)
+            port = device_address_port(place, known[each.subnet_id], *each.wanted)
             found.append(DeviceAddressPort(port=port, address=each.address, port_id=claim.port_id, claim=claim))
     return tuple(found)

@@ -41,11 +41,11 @@ from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
 """Seconds for which a report may be in transit: its capacity figures may be so much older than it states."""
-JUMP_SECONDS = 2.0
+CLOCK_JUMP_SECONDS = 2.0
 """Maximum change, between two reports, of the difference between the database's clock and an agent's; a larger one is
 a jump, or a late report.
 """
-UNLIMITED = "{}"
+UNLIMITED_CAPACITY = "{}"
 """Value of ``device_group.capacity`` for a group whose agents have no capacity policy."""
 
 _agent = schema.agent
@@ -69,7 +69,7 @@ class ReportClock(Wire):
         passed = later.stored_at_seconds - self.stored_at_seconds
         return (
             self.session_id == later.session_id
-            and abs(passed - (later.sent_at_seconds - self.sent_at_seconds)) <= JUMP_SECONDS
+            and abs(passed - (later.sent_at_seconds - self.sent_at_seconds)) <= CLOCK_JUMP_SECONDS
         )
 
 
@@ -101,18 +101,18 @@ class GroupCapacity(Wire):
         return replace(self, reserved=reserved)
 
 
-_decoder = msgspec.json.Decoder(GroupCapacity)
-_amounts = msgspec.json.Decoder(dict[str, float])
+_group_capacity_decoder = msgspec.json.Decoder(GroupCapacity)
+_amounts_decoder = msgspec.json.Decoder(dict[str, float])
 
 
 def decode_group_capacity(text: str) -> GroupCapacity:
     """Decode the JSON text of the column ``device_group.capacity``."""
-    return _decoder.decode(text)
+    return _group_capacity_decoder.decode(text)
 
 
 def has_capacity_policy(environment: Any, number: Any) -> ColumnElement[bool]:
     """Return the SQL condition that the device group has a capacity policy."""
-    return exists().where(*_is_this_group(environment, number), _group.c.capacity != UNLIMITED)
+    return exists().where(*_is_this_group(environment, number), _group.c.capacity != UNLIMITED_CAPACITY)
 
 
 def _is_this_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -123,7 +123,7 @@ def _is_this_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], 
 
 _LIMITED_LOCKED = (
     select(_group.c.capacity)
-    .where(*_is_this_group(bindparam("b_environment"), bindparam("b_group")), _group.c.capacity != UNLIMITED)
+    .where(*_is_this_group(bindparam("b_environment"), bindparam("b_group")), _group.c.capacity != UNLIMITED_CAPACITY)
     .with_for_update()
 )
 
@@ -191,7 +191,7 @@ def store_figures_of_registration(connection: Connection, call: Register) -> Non
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
         update(_group)
-        .where(*_is_this_group(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
+        .where(*_is_this_group(call.environment, call.group_number), _group.c.capacity == UNLIMITED_CAPACITY)
         .values(capacity=json_text(known), capacity_score=known.score)
     )
 
@@ -222,7 +222,7 @@ def _store_capacity(connection: Connection, environment: str, number: int, repor
     if known.reserved:
         now = _drop_included_reservations(connection, now, report, here, float(group.now))
     for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
-        now = now.with_reservations(_amounts.decode(text))
+        now = now.with_reservations(_amounts_decoder.decode(text))
     # An unchanged group is not written: every agent of the group reports the same devices.
     if known != now:
         _write_capacity(connection, environment, number, now)
@@ -273,10 +273,10 @@ def _clear_capacity(connection: Connection, environment: str, number: int) -> No
         .where(
             *_is_this_group(environment, number),
             # While agents are restarted with a new policy, those that have one decide.
-            ~exists().where(living, _agent.c.capacity != UNLIMITED),
-            or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED),
+            ~exists().where(living, _agent.c.capacity != UNLIMITED_CAPACITY),
+            or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED_CAPACITY),
         )
-        .values(capacity=UNLIMITED, capacity_score=fullest)
+        .values(capacity=UNLIMITED_CAPACITY, capacity_score=fullest)
     )
     if changed.rowcount:
         connection.execute(

@@ -13,7 +13,7 @@ DeviceTitles = Mapping[str, str]
 """{address: title of the device, with its own name and address}. Devices whose own name is unknown are missing."""
 
 _agent = schema.agent
-_devices = msgspec.json.Decoder(tuple[DeviceState, ...])
+_device_states_decoder = msgspec.json.Decoder(tuple[DeviceState, ...])
 
 
 def read_device_titles(connection: Connection, environment: str, group_number: int) -> DeviceTitles:
@@ -36,5 +36,5 @@ def read_titles_by_group(
     found: dict[tuple[str, int], dict[str, str]] = {group: {} for group in groups}
     for environment, number, text in reported:
         if (titles := found.get((environment, number))) is not None:
-            titles.update({state.name: state.title for state in _devices.decode(text) if state.own_name})
+            titles.update({state.name: state.title for state in _device_states_decoder.decode(text) if state.own_name})
     return found

@@ -21,12 +21,12 @@ from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
-CONTRADICTION = "contradiction"
+CONTRADICTION_CODE = "contradiction"
 
 _agent, _group, _shard = schema.agent, schema.device_group, schema.shard
 _root = schema.load_balancer
-_endpoints = msgspec.json.Decoder(tuple[str, ...])
-_identities = msgspec.json.Decoder(dict[str, str])
+_endpoints_decoder = msgspec.json.Decoder(tuple[str, ...])
+_identities_decoder = msgspec.json.Decoder(dict[str, str])
 
 
 def check_registered_devices(connection: Connection, call: Register) -> None:
@@ -44,12 +44,14 @@ def check_registered_devices(connection: Connection, call: Register) -> None:
         )
     )
     for row in others.all():
-        common = _shared_device_text(call, _endpoints.decode(row.endpoints), _identities.decode(row.identities))
+        common = _shared_device_text(
+            call, _endpoints_decoder.decode(row.endpoints), _identities_decoder.decode(row.identities)
+        )
         if not common:
             continue
         if _is_group_in_use(connection, call.environment, row.number):
             raise CallRefused(
-                CONTRADICTION,
+                CONTRADICTION_CODE,
                 f"{common}: agent {call.agent_id} of device group {call.environment}/{call.group_number} names a device"
                 f" of device group {call.environment}/{row.number}, which is in use; a device belongs to one group of"
                 " an environment",
@@ -63,7 +65,7 @@ def _check_no_device_twice(call: Register) -> None:
         # An identity is empty if the device could not be reached; several such are no contradiction.
         if identity and identity in seen:
             raise CallRefused(
-                CONTRADICTION,
+                CONTRADICTION_CODE,
                 f"endpoints: agent {call.agent_id} reaches one device, {identity!r}, by {seen[identity]} and by"
                 f" {endpoint}; each endpoint of a group is to be a device of its own",
             )
@@ -127,7 +129,7 @@ def merge_identities(connection: Connection, call: Register, group: Any) -> str:
     and return them as JSON text for its column; endpoints that the agent does not name are dropped.
     Records an event for a replaced device.
     """
-    known = {} if group is None else _identities.decode(group.identities)
+    known = {} if group is None else _identities_decoder.decode(group.identities)
     # Identities of endpoints that no agent names any more are dropped, so that their devices are free.
     kept = {endpoint: known[endpoint] for endpoint in call.endpoints if endpoint in known}
     for endpoint, identity in sorted(call.identities.items()):

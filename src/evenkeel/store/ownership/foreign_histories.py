@@ -23,18 +23,18 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
-from evenkeel.store.records.removal_halt import UNKNOWN
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
+from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.events import record_event
 
-FORMER = "former"
+FORMER_HISTORY = "former"
 """Kind of a stored history: this database had it."""
-ACCEPTED = "accepted"
+ACCEPTED_HISTORY = "accepted"
 """Kind of a stored history: another database had it, and an operator has confirmed that this database is the
 right one.
 """
 
-UNKNOWN_MAX = 20
+UNKNOWN_HISTORIES_MAX = 20
 """Maximum number of recorded unknown histories, so that an agent with invented ids fills no table."""
 ID_CHARACTERS_MAX = 36
 
@@ -64,11 +64,13 @@ class AnsweredKeepalive(Protocol):
 
 def store_former_history(connection: Connection, history_id: str) -> None:
     """Record that the database had this history, in the transaction that begins the next history."""
-    insert_if_absent(connection, _other, {"id": history_id, "kind": FORMER, "noted_at": db_now(), "agent_id": None})
+    insert_if_absent(
+        connection, _other, {"id": history_id, "kind": FORMER_HISTORY, "noted_at": db_now(), "agent_id": None}
+    )
 
 
 def record_unknown_histories(connection: Connection, answered: Sequence[AnsweredKeepalive]) -> None:
-    """Record histories that agents saw and this database never had, at most :data:`UNKNOWN_MAX`, with an
+    """Record histories that agents saw and this database never had, at most :data:`UNKNOWN_HISTORIES_MAX`, with an
     event for each new one. No statement if all agents saw the current history.
     """
     named: dict[str, AgentId] = {}
@@ -83,9 +85,11 @@ def record_unknown_histories(connection: Connection, answered: Sequence[Answered
     if not new:
         return
     # Counted only when a new id was named, which is rare; keepalives come every second.
-    room = UNKNOWN_MAX - (connection.scalar(select(func.count()).where(_other.c.kind == UNKNOWN)) or 0)
+    room = UNKNOWN_HISTORIES_MAX - (
+        connection.scalar(select(func.count()).where(_other.c.kind == UNKNOWN_HISTORY)) or 0
+    )
     for id_, agent_id in list(new.items())[: max(0, room)]:
-        row = {"id": id_, "kind": UNKNOWN, "noted_at": db_now(), "agent_id": agent_id}
+        row = {"id": id_, "kind": UNKNOWN_HISTORY, "noted_at": db_now(), "agent_id": agent_id}
         # Several controllers may see the same id at once; only the one that stores it records the event.
         if insert_if_absent(connection, _other, row):
             record_event(
@@ -107,7 +111,7 @@ def read_unknown_histories(connection: Connection) -> tuple[UnknownHistory, ...]
     rows = connection.execute(
         select(_other, schema.agent.c.host)
         .select_from(_other.outerjoin(schema.agent, schema.agent.c.id == _other.c.agent_id))
-        .where(_other.c.kind == UNKNOWN)
+        .where(_other.c.kind == UNKNOWN_HISTORY)
         .order_by(_other.c.noted_at, _other.c.id)
     )
     return tuple(
@@ -122,14 +126,16 @@ def accept_history(connection: Connection, history_id: str) -> None:
     accepted one.
     """
     here = _other.c.id == history_id
-    changed = connection.execute(update(_other).where(here, _other.c.kind == UNKNOWN).values(kind=ACCEPTED)).rowcount
+    changed = connection.execute(
+        update(_other).where(here, _other.c.kind == UNKNOWN_HISTORY).values(kind=ACCEPTED_HISTORY)
+    ).rowcount
     if changed:
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind="history_accepted",
             done=f"history {history_id}, which this database never had, was accepted",
             details=": it is the right database",
         )
     # A repeated request, whose first answer was lost, finds the history accepted and succeeds.
-    elif connection.scalar(select(_other.c.kind).where(here)) != ACCEPTED:
+    elif connection.scalar(select(_other.c.kind).where(here)) != ACCEPTED_HISTORY:
         raise NotFound("Unknown history", history_id)

@@ -11,7 +11,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
-KEPT_MAX = 10_000
+FORMER_AGENTS_MAX = 10_000
 """Maximum number of deleted agents whose keepalive counts are stored; the oldest counts are removed first. If an agent
 registers again after its count was removed, the database begins a new history, and all agents check everything.
 """
@@ -22,7 +22,7 @@ _former = schema.former_agent
 
 def store_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
     """Store the number of keepalives that was confirmed to an agent, in the transaction that deletes the
-    agent's row; the oldest counts beyond :data:`KEPT_MAX` are deleted. No effect if the agent does not
+    agent's row; the oldest counts beyond :data:`FORMER_AGENTS_MAX` are deleted. No effect if the agent does not
     exist.
     """
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
@@ -32,7 +32,7 @@ def store_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
     connection.execute(delete(_former).where(_former.c.id == agent_id))
     insert_if_absent(connection, _former, {"id": agent_id, "keepalives": keepalives, "deleted_at": db_now()})
     oldest = connection.scalar(
-        select(_former.c.deleted_at).order_by(_former.c.deleted_at.desc()).limit(1).offset(KEPT_MAX)
+        select(_former.c.deleted_at).order_by(_former.c.deleted_at.desc()).limit(1).offset(FORMER_AGENTS_MAX)
     )
     if oldest is not None:
         connection.execute(delete(_former).where(_former.c.deleted_at <= oldest))

@@ -47,7 +47,7 @@ HISTORY_RENEWED_REASON = "the database has lost changes: its device is being loo
 again.
 """
 
-SPACING_SECONDS = 60.0
+RENEWAL_SPACING_SECONDS = 60.0
 """Minimum interval between new histories that agents cause, so that a faulty agent does not keep all others busy."""
 
 _history = schema.history
@@ -64,14 +64,16 @@ class Histories:
 
     async def begin_history(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
         """Begin a new history of the database in a transaction of its own, unless the current one is another
-        or younger than :data:`SPACING_SECONDS`; return the current id. ``seen_id``: history in which the
+        or younger than :data:`RENEWAL_SPACING_SECONDS`; return the current id. ``seen_id``: history in which the
         loss was noticed; ``lost``: the agent's proof that commits were lost.
         """
 
         def begin(connection: Connection) -> str:
             host = connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
             reason = f"agent {name_and_id(host, agent_id)}: {lost}"
-            return begin_history(connection, seen_id, reason, self._deadline_seconds, spacing_seconds=SPACING_SECONDS)
+            return begin_history(
+                connection, seen_id, reason, self._deadline_seconds, spacing_seconds=RENEWAL_SPACING_SECONDS
+            )
 
         return await self._db.write(begin)
 

@@ -21,11 +21,11 @@ from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_chan
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
-RESTORING_SECONDS = 600.0
+RESTORATION_WINDOW_SECONDS = 600.0
 """Time after the start of a history in which lost shards are restored."""
-RESTORED_MAX = 500
+RESTORED_SHARDS_MAX = 500
 """Maximum number of shards restored by one call."""
-RESTORED_TOTAL_MAX = 5_000
+RESTORED_SHARDS_TOTAL_MAX = 5_000
 """Maximum number of shards restored for one agent in one history, as many as an agent remembers. All shards created for
 the agent since the history began count.
 """
@@ -40,9 +40,9 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Create those of the first :data:`RESTORED_MAX` shards of ``served`` that are missing, with higher
+    """Create those of the first :data:`RESTORED_SHARDS_MAX` shards of ``served`` that are missing, with higher
     epochs than they had, and assign them to the agent, which then requests its shards. False: the history
-    began more than :data:`RESTORING_SECONDS` ago, so nothing was checked.
+    began more than :data:`RESTORATION_WINDOW_SECONDS` ago, so nothing was checked.
 
     Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too
     many.
@@ -56,21 +56,21 @@ def restore_shards(
         raise session_lost_error(agent_id)
     age = connection.scalar(select(db_now() - _history.c.begun_at).where(_history.c.number == 1))
     # A negative age is that of a history begun before the database's clock was set back.
-    if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
+    if age is None or not -RESTORATION_WINDOW_SECONDS < age < RESTORATION_WINDOW_SECONDS:
         return False
-    may_make = RESTORED_TOTAL_MAX - _count_shards_restored_since(connection, agent_id)
+    may_make = RESTORED_SHARDS_TOTAL_MAX - _count_shards_restored_since(connection, agent_id)
     made: dict[ShardId, ProjectId] = {}
     # Sorted, because rows of one table are inserted in one order by all: two agents may name the same projects.
-    for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
+    for lost in sorted(served[:RESTORED_SHARDS_MAX], key=lambda each: each.project_id):
         if len(made) < may_make and lost.project_id != COMMON_PROJECT and is_epoch_in_range(lost.epoch):
             made |= _restore_shard(connection, agent_id, agent, lost)
     if not made:
         return True
     mark_assignments_changed(connection, [agent_id])  # from here on, its other calls wait for this one
     # Counted again under the lock of the agent's row: concurrent calls have each counted without the others' shards.
-    if _count_shards_restored_since(connection, agent_id) > RESTORED_TOTAL_MAX:
+    if _count_shards_restored_since(connection, agent_id) > RESTORED_SHARDS_TOTAL_MAX:
         raise ConcurrentUpdate
-    _record_restored(connection, agent_id, agent, made)
+    _record_restored_shards(connection, agent_id, agent, made)
     return True
 
 
@@ -99,7 +99,9 @@ def _restore_shard(
     return {shard_id: lost.project_id} if insert_if_absent(connection, _shard, row) else {}
 
 
-def _record_restored(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, ProjectId]) -> None:
+def _record_restored_shards(
+    connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, ProjectId]
+) -> None:
     named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:SHARDS_NAMED_MAX])
     more = f" and {len(made) - SHARDS_NAMED_MAX} more" if len(made) > SHARDS_NAMED_MAX else ""
     record_event(

@@ -15,7 +15,7 @@ from evenkeel.store.records import schema
 _shard, _agent, _common = schema.shard, schema.agent, schema.common_network
 _due = _common.c.applied_revision < _common.c.revision
 
-DUE_MAX = 1_000
+DUE_NETWORKS_MAX = 1_000
 
 
 def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
@@ -30,7 +30,7 @@ def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> 
 def read_changed_networks(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
 ) -> tuple[Change, ...]:
-    """Return at most :data:`DUE_MAX` unconfirmed changes of shared networks in the shard's device group, for
+    """Return at most :data:`DUE_NETWORKS_MAX` unconfirmed changes of shared networks in the shard's device group, for
     hints to the owner of its common shard; empty without an owner. ``network_ids`` None: of all networks.
     One query.
     """
@@ -43,7 +43,7 @@ def read_changed_networks(
         .join(user, beside)
         .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(user.c.id == shard_id, _due)
-        .limit(DUE_MAX)
+        .limit(DUE_NETWORKS_MAX)
     )
     if network_ids is not None:
         statement = statement.where(is_in_list(_common.c.network_id, network_ids))

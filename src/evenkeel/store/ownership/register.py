@@ -30,7 +30,7 @@ from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.ownership.capacity import store_figures_of_registration
-from evenkeel.store.ownership.devices import CONTRADICTION, check_registered_devices, merge_identities
+from evenkeel.store.ownership.devices import CONTRADICTION_CODE, check_registered_devices, merge_identities
 from evenkeel.store.ownership.former_agents import store_keepalive_count, take_keepalive_count
 from evenkeel.store.ownership.renewing import (
     CONFIRMED_COLUMNS,
@@ -44,9 +44,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.vips.port_changes import make_group_ports_due_for_binding
 from evenkeel.store.writing.events import record_event
 
-UNKNOWN_ENVIRONMENT = "unknown_environment"
-DUPLICATE = "duplicate"
-BAD_SEALING_KEY = "bad_sealing_key"
+UNKNOWN_ENVIRONMENT_CODE = "unknown_environment"
+DUPLICATE_CODE = "duplicate"
+BAD_SEALING_KEY_CODE = "bad_sealing_key"
 SEALING_KEY_BYTES_MAX = 64
 
 _agent = schema.agent
@@ -98,7 +98,7 @@ def open_session(connection: Connection, call: Register, ttl_seconds: float) -> 
 def _check_sealing_key(call: Register) -> None:
     if len(call.sealing_key) > SEALING_KEY_BYTES_MAX:
         text = f"sealing_key: {len(call.sealing_key)} bytes; there may be {SEALING_KEY_BYTES_MAX}"
-        raise CallRefused(BAD_SEALING_KEY, text)
+        raise CallRefused(BAD_SEALING_KEY_CODE, text)
 
 
 def _check_environment(connection: Connection, call: Register) -> None:
@@ -109,7 +109,7 @@ def _check_environment(connection: Connection, call: Register) -> None:
     connection.execute(update(environment).where(here).values(registrations=environment.c.registrations + 1))
     driver = connection.scalar(select(environment.c.device_driver).where(here))
     if driver is None:
-        raise CallRefused(UNKNOWN_ENVIRONMENT, f"environment {call.environment} does not exist")
+        raise CallRefused(UNKNOWN_ENVIRONMENT_CODE, f"environment {call.environment} does not exist")
     if driver != call.device_driver:
         raise _contradicting_setting(
             call, "device_driver", call.device_driver, driver, f"environment {call.environment}"
@@ -201,7 +201,7 @@ def _check_duplicates(call: Register, rows: list[Any]) -> None:
     for row in rows:
         if row.live and row.session_id != call.session_id:
             raise CallRefused(
-                DUPLICATE,
+                DUPLICATE_CODE,
                 f"agent {row.id} on {row.host} of device group {row.environment}/{row.group_number} has a live"
                 f" session, which ends in {row.remaining_seconds:.1f} s unless it is kept alive",
                 retry_after_seconds=max(0.0, row.remaining_seconds),
@@ -235,7 +235,7 @@ def _replace_predecessor(connection: Connection, call: Register, rows: list[Any]
         shards = _count_shards(connection, row.id)
         if shards:
             raise CallRefused(
-                CONTRADICTION,
+                CONTRADICTION_CODE,
                 f"agent_id: {call.host} of device group {call.environment}/{call.group_number} was agent {row.id},"
                 f" which {count_with_noun(shards, 'shard is', 'shards are')} bound to, and this process says"
                 f" {call.agent_id}; start it with the former agent id, or delete that agent",
@@ -256,11 +256,11 @@ def _count_shards(connection: Connection, agent_id: AgentId) -> int:
 
 
 def _contradicting_setting(call: Register, field: str, value: str, expected: str, where: str) -> CallRefused:
-    return CallRefused(CONTRADICTION, f"{field}: agent {call.agent_id} says {value!r}, {where} says {expected!r}")
+    return CallRefused(CONTRADICTION_CODE, f"{field}: agent {call.agent_id} says {value!r}, {where} says {expected!r}")
 
 
 def _duplicate_session(call: Register) -> CallRefused:
-    return CallRefused(DUPLICATE, f"another session of agent {call.agent_id} on {call.host} was opened meanwhile")
+    return CallRefused(DUPLICATE_CODE, f"another session of agent {call.agent_id} on {call.host} was opened meanwhile")
 
 
 # -- effects

@@ -129,7 +129,7 @@ def _renew_rows(
             "b_waits": [each.waited_seconds for each in arrived],
             "b_ttl": float(ttl_seconds),
         }
-        return {(row.id, row.session_id): row for row in connection.execute(_RENEW_ALL, parameters)}
+        return {(row.id, row.session_id): row for row in connection.execute(_RENEW_SESSIONS, parameters)}
     rows = {}
     for each in arrived:
         call = each.call
@@ -223,7 +223,7 @@ _renewable = (
     .with_for_update(of=_free, skip_locked=True)
     .subquery("renewable")
 )
-_RENEW_ALL = _renewing_update(
+_RENEW_SESSIONS = _renewing_update(
     update(_agent).where(
         _agent.c.id == _renewable.c.id,
         _agent.c.session_id == _renewable.c.session_id,

@@ -44,7 +44,7 @@ from evenkeel.store.networks.places import ShardLocation, shard_location_from_ro
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.records.moves import move_of
+from evenkeel.store.records.moves import move_from_row
 from evenkeel.store.records.standby import has_silent_load_balancers, is_move_open, is_silent_on_shard
 
 MAX_SERVICES_PER_PAGE = 1_000
@@ -239,7 +239,7 @@ def _definitions_page(
 
 def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
     rows = connection.execute(select(_move).where(is_move_open(), is_silent_on_shard(shard_id)))
-    return {row.load_balancer_id: move_of(row) for row in rows}
+    return {row.load_balancer_id: move_from_row(row) for row in rows}
 
 
 class _MissingServiceInputs(NamedTuple):
@@ -322,11 +322,11 @@ def _service_certificate(reference: str, kind: str, sha256: str, facts: str | No
     known = ServiceCertificate(reference=reference, kind=CertificateKind(kind), sha256=sha256)
     if known.kind is not CertificateKind.CERTIFICATE or facts is None:
         return known
-    decoded = _facts.decode(facts)
+    decoded = _certificate_facts_decoder.decode(facts)
     return replace(known, key_type=decoded.key_type, names_sha256=decoded.names_sha256)
 
 
-_facts = msgspec.json.Decoder(CertificateFacts)
+_certificate_facts_decoder = msgspec.json.Decoder(CertificateFacts)
 
 
 _READ_REFERENCES = (

@@ -8,7 +8,7 @@ from evenkeel.core.control.shards import OwnershipTerm, ShardWithCapacity
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.store.networks.places import decode_layout
-from evenkeel.store.ownership.capacity import UNLIMITED
+from evenkeel.store.ownership.capacity import UNLIMITED_CAPACITY
 from evenkeel.store.ownership.histories import history_id_expression
 from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
@@ -39,7 +39,7 @@ def shards_with_capacity_query(*more: ColumnElement[Any]) -> Select[Any]:
     )
     has_room = group.c.number.is_not(None)
     # the scheduler places into groups with a policy, because it reserves capacity
-    shard_id = case((group.c.capacity == UNLIMITED, shard.c.id)).label("id")
+    shard_id = case((group.c.capacity == UNLIMITED_CAPACITY, shard.c.id)).label("id")
     # joined one by one: with a nested join SQLite would scan all shards
     sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
     owner = (shard.c.group_number, shard.c.epoch, group.c.network_layout, agent.c.host, agent.c.session_id)
@@ -73,7 +73,7 @@ def _ownership_term(row: Any) -> OwnershipTerm | None:
     return OwnershipTerm(session_id=row.session_id, epoch=row.epoch, history=row.history)
 
 
-_SHARDS = shards_with_capacity_query()
+_READ_SHARDS_WITH_CAPACITY = shards_with_capacity_query()
 
 
 def read_shard_with_capacity(
@@ -81,5 +81,5 @@ def read_shard_with_capacity(
 ) -> ShardWithCapacity | None:
     """Read the tenant's shard that a new load balancer may join; None if there is none. One query."""
     bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
-    row = connection.execute(_SHARDS, bound).first()
+    row = connection.execute(_READ_SHARDS_WITH_CAPACITY, bound).first()
     return None if row is None else shard_with_capacity_from_row(row)

@@ -33,7 +33,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import event_row, record_events
 
-EPOCHS_USED_UP = "epochs_used_up"
+EPOCHS_USED_UP_EVENT = "epochs_used_up"
 """Kind of the event that no epoch is left."""
 
 
@@ -154,7 +154,7 @@ def record_epochs_used_up(connection: Connection, shards: Iterable[Any]) -> None
     """Record an event that these shards cannot get another owner, because no epoch is left: once per shard."""
     event, rows = schema.event, list(shards)
     said = select(event.c.shard_id).where(
-        event.c.kind == EPOCHS_USED_UP, is_in_list(event.c.shard_id, [shard.id for shard in rows])
+        event.c.kind == EPOCHS_USED_UP_EVENT, is_in_list(event.c.shard_id, [shard.id for shard in rows])
     )
     known = set(connection.scalars(said))
     text = "no epoch is left above {epoch}; the shard cannot change owner until an operator resets it"
@@ -162,7 +162,7 @@ def record_epochs_used_up(connection: Connection, shards: Iterable[Any]) -> None
         connection,
         [
             event_row(
-                kind=EPOCHS_USED_UP,
+                kind=EPOCHS_USED_UP_EVENT,
                 text=f"{shard_title(shard.project_id)}: {text.format(epoch=shard.epoch)}",
                 environment=shard.environment,
                 shard_id=shard.id,

@@ -36,7 +36,7 @@ from evenkeel.store.ownership.renewing import OpenedSession, renew_sessions
 from evenkeel.store.ownership.sql import ConcurrentUpdate
 
 NO_PROBLEMS: Mapping[LoadBalancerId, str] = MappingProxyType({})
-NOT_ALLOCATED_PROBLEM = "its networks changed while addresses on the devices were allocated"
+ADDRESSES_NOT_ALLOCATED_PROBLEM = "its networks changed while addresses on the devices were allocated"
 
 
 class SqlOwnership:
@@ -184,7 +184,9 @@ class SqlOwnership:
             lacks = await self._db.write(partial(allocate_addresses, place=found.place, wanted=wanted))
             ports |= lacks.ports
             # Whatever could not be allocated gets a reason and is not tried again here, so the loop ends.
-            problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED_PROBLEM) | lacks.problems
+            problems |= (
+                dict.fromkeys(wanted.keys() - lacks.ports.keys(), ADDRESSES_NOT_ALLOCATED_PROBLEM) | lacks.problems
+            )
         lacking = {id_: each for id_, each in ports.items() if id_ in found.unallocated}
         awaited: tuple[Change, ...] = ()
         if found.awaited:

@@ -23,11 +23,11 @@ from evenkeel.store.records.rows import (
     POOL,
     RATE_LIMIT_POLICY,
     Kind,
-    load_balancer_of,
-    pool_of,
+    load_balancer_from_row,
+    pool_from_row,
 )
 
-_POLICY = schema.l7policy.c
+_L7_POLICY_TABLE_COLUMNS = schema.l7policy.c
 
 
 class _ChildLink(NamedTuple):
@@ -44,20 +44,26 @@ def _link_to_children(parent: Column[Any]) -> _ChildLink:
     return _ChildLink(parent, parent.table.c.id)
 
 
-_LINKS: dict[Kind, tuple[_ChildLink, ...]] = {
+_CHILD_LINKS_BY_KIND: dict[Kind, tuple[_ChildLink, ...]] = {
     LOAD_BALANCER: (
         _link_to_children(schema.listener.c.load_balancer_id),
         _link_to_children(schema.pool.c.load_balancer_id),
     ),
-    LISTENER: (_link_to_children(_POLICY.listener_id), _link_to_children(schema.rate_limit_policy.c.listener_id)),
+    LISTENER: (
+        _link_to_children(_L7_POLICY_TABLE_COLUMNS.listener_id),
+        _link_to_children(schema.rate_limit_policy.c.listener_id),
+    ),
     L7POLICY: (_link_to_children(schema.l7rule.c.l7policy_id),),
     RATE_LIMIT_POLICY: (_link_to_children(schema.rate_limit_rule.c.rate_limit_policy_id),),
     POOL: (
         _link_to_children(schema.listener.c.default_pool_id),
         _ChildLink(
-            _POLICY.redirect_pool_id,
-            _POLICY.listener_id,
-            and_(_POLICY.admin_state_up == true(), exists().where(schema.l7rule.c.l7policy_id == _POLICY.id)),
+            _L7_POLICY_TABLE_COLUMNS.redirect_pool_id,
+            _L7_POLICY_TABLE_COLUMNS.listener_id,
+            and_(
+                _L7_POLICY_TABLE_COLUMNS.admin_state_up == true(),
+                exists().where(schema.l7rule.c.l7policy_id == _L7_POLICY_TABLE_COLUMNS.id),
+            ),
         ),
         _link_to_children(schema.member.c.pool_id),
         _link_to_children(schema.health_monitor.c.pool_id),
@@ -66,15 +72,15 @@ _LINKS: dict[Kind, tuple[_ChildLink, ...]] = {
 
 
 @cache
-def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns that :func:`build_with_child_ids` needs to make values of the kind: the kind's own, then
+def columns_with_child_ids(kind: Kind) -> tuple[ColumnElement[Any], ...]:
+    """Return the columns that :func:`object_with_child_ids` needs to make values of the kind: the kind's own, then
     the ids of children.
     """
-    return (*kind.columns, *(_child_ids_expression(kind, link) for link in _LINKS.get(kind, ())))
+    return (*kind.columns, *(_child_ids_expression(kind, link) for link in _CHILD_LINKS_BY_KIND.get(kind, ())))
 
 
-def build_with_child_ids(kind: Kind, row: Any) -> Any:
-    """Build the value of a row of :func:`whole_columns`."""
+def object_with_child_ids(kind: Kind, row: Any) -> Any:
+    """Build the value of a row of :func:`columns_with_child_ids`."""
     if kind is LOAD_BALANCER:
         return _load_balancer_from_row(row)
     if kind is POOL:
@@ -83,21 +89,21 @@ def build_with_child_ids(kind: Kind, row: Any) -> Any:
     return kind.build(row[:own], *map(_split_ids, row[own:]))
 
 
-def build_and_read_child_ids(connection: Connection, kind: Kind, row: Any) -> Any:
+def object_with_queried_child_ids(connection: Connection, kind: Kind, row: Any) -> Any:
     """Build the value of a row that begins with the kind's columns; one query for the ids of children if the
     kind has any.
     """
     own = row[: len(kind.columns)]
-    if kind not in _LINKS:
+    if kind not in _CHILD_LINKS_BY_KIND:
         return kind.build(own)
-    return build_with_child_ids(kind, (*own, *connection.execute(_child_ids_query(kind), {"parent_id": row.id}).one()))
+    return object_with_child_ids(kind, (*own, *connection.execute(_child_ids_query(kind), {"parent_id": row.id}).one()))
 
 
 def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule]) -> dict[str, tuple[str, ...]]:
     """Return {pool id: ids of listeners that send to the pool by an enabled L7 policy with rules, in order of
     the policies' positions}; other pools are missing.
 
-    :func:`whole_columns` reads the same for one pool.
+    :func:`columns_with_child_ids` reads the same for one pool.
     """
     with_rules = {rule.l7policy_id for rule in rules}
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -109,14 +115,14 @@ def listeners_by_policies(policies: Iterable[L7Policy], rules: Iterable[L7Rule])
 
 def _load_balancer_from_row(row: Any) -> LoadBalancer:
     *own, listener_ids, pool_ids = row
-    return load_balancer_of(own, _split_ids(listener_ids), _split_ids(pool_ids))
+    return load_balancer_from_row(own, _split_ids(listener_ids), _split_ids(pool_ids))
 
 
 def _pool_from_row(row: Any) -> Pool:
     *own, listener_ids, l7_listener_ids, member_ids, monitor_ids = row
     # a listener may have several policies that send to the pool
     by_policies = tuple(dict.fromkeys(_split_ids(l7_listener_ids)))
-    return pool_of(
+    return pool_from_row(
         own, _split_ids(listener_ids), by_policies, _split_ids(member_ids), monitor_ids and _split_ids(monitor_ids)[-1]
     )
 
@@ -146,5 +152,5 @@ def _child_ids_expression(kind: Kind, link: _ChildLink) -> ColumnElement[str]:
 
 @cache
 def _child_ids_query(kind: Kind) -> Select[Any]:
-    ids: list[ColumnElement[Any]] = [_child_ids_expression(kind, link) for link in _LINKS[kind]]
+    ids: list[ColumnElement[Any]] = [_child_ids_expression(kind, link) for link in _CHILD_LINKS_BY_KIND[kind]]
     return select(*ids).select_from(kind.table).where(kind.table.c.id == bindparam("parent_id"))

@@ -11,7 +11,7 @@ from evenkeel.core.resources.attributes import LINK_ATTRIBUTES, AttributeShape, 
 
 ID = String(36)
 NAME = String(255)
-KEYWORD = String(16)
+KEYWORD_TYPE = String(16)
 JSON_TYPES = (inspect.VarTupleType, inspect.DictType, inspect.StructType)
 """Types of attributes that are stored as JSON text."""
 
@@ -55,6 +55,6 @@ _TYPES: tuple[tuple[Any, TypeEngine[Any]], ...] = (
     (inspect.BoolType, Boolean()),
     (inspect.IntType, Integer()),
     (inspect.FloatType, Double()),
-    (inspect.LiteralType, KEYWORD),
+    (inspect.LiteralType, KEYWORD_TYPE),
     (JSON_TYPES, Text()),
 )

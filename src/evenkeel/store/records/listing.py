@@ -31,14 +31,14 @@ from evenkeel.core.control.lists import ListQuery, Page
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_with_child_ids, whole_columns
-from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_LISTS, Kind
+from evenkeel.store.records.child_ids import columns_with_child_ids, object_with_child_ids
+from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_LIST_FIELDS, Kind
 from evenkeel.store.records.tag_filter import list_contains_any, rare_tag_conditions, tag_conditions
 
-_MOMENTS = frozenset({"created_at", "updated_at"})
+_TIME_COLUMNS = frozenset({"created_at", "updated_at"})
 """Attributes with times: filters compare them in whole seconds, as the APIs show them."""
-_TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
-_FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
+_TRUE_WORDS = frozenset({"true", "1", "yes", "on", "t", "y"})
+_FALSE_WORDS = frozenset({"false", "0", "no", "off", "f", "n"})
 
 
 class SortKey(NamedTuple):
@@ -78,9 +78,9 @@ def list_page(
     else:
         if parent is not None:
             conditions = (*conditions, parent == storable_text(parent_id or ""))
-        found = read_page_rows(connection, kind, query, select(*whole_columns(kind)), conditions)
+        found = read_page_rows(connection, kind, query, select(*columns_with_child_ids(kind)), conditions)
     return Page(
-        items=tuple([build_with_child_ids(kind, row) for row in found.rows]), before=found.before, after=found.after
+        items=tuple([object_with_child_ids(kind, row) for row in found.rows]), before=found.before, after=found.after
     )
 
 
@@ -142,7 +142,7 @@ def _is_plain_list(kind: Kind, query: ListQuery) -> bool:
         return False
     attributes = _filterable_columns(kind)
     return all(
-        len(values) == 1 and values[0] is not None and name in attributes and name not in _MOMENTS
+        len(values) == 1 and values[0] is not None and name in attributes and name not in _TIME_COLUMNS
         for name, values in query.filters.items()
     )
 
@@ -186,7 +186,7 @@ def _plain_statement(
     unknown name in ``sort``.
     """
     attributes = _filterable_columns(kind)
-    statement = select(*whole_columns(kind)).where(
+    statement = select(*columns_with_child_ids(kind)).where(
         *(attributes[name] == bindparam(f"only_{name}", type_=attributes[name].type) for name in names)
     )
     if in_project:
@@ -213,7 +213,7 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
     unknown attribute or a value of the wrong type.
     """
     attributes = _filterable_columns(kind)
-    lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
+    lists = {column.name: column for column in kind.columns if column.name in TEXT_LIST_FIELDS}
     conditions: list[ColumnElement[bool]] = []
     if query.project_id is not None:
         conditions.append(kind.table.c.project_id == storable_text(query.project_id))
@@ -250,7 +250,7 @@ def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
 def _is_one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
     given = list(dict.fromkeys(_convert_filter_value(column, value) for value in values if value is not None))
     conditions: list[ColumnElement[bool]] = []
-    if column.name in _MOMENTS:
+    if column.name in _TIME_COLUMNS:
         # Clients filter by the times that they were shown, which have no fractions.
         conditions += [and_(column >= second, column < second + 1) for second in given]
     elif len(given) == 1:
@@ -285,9 +285,9 @@ def _filter_value_converter(column: Column[Any]) -> Callable[[Any], Any]:
 
 def _parse_boolean(value: Any) -> bool:
     text = str(value).lower()
-    if text not in _TRUE | _FALSE:
+    if text not in _TRUE_WORDS | _FALSE_WORDS:
         raise ValueError(text)
-    return text in _TRUE
+    return text in _TRUE_WORDS
 
 
 def _parse_integer(value: Any, bits: int) -> int:

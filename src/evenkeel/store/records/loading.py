@@ -31,15 +31,15 @@ from evenkeel.store.records.rows import (
     RATE_LIMIT_POLICY,
     RATE_LIMIT_RULE,
     Kind,
-    health_monitor_of,
-    l7policy_of,
-    l7rule_of,
-    listener_of,
-    load_balancer_of,
-    member_of,
-    pool_of,
-    rate_limit_policy_of,
-    rate_limit_rule_of,
+    health_monitor_from_row,
+    l7policy_from_row,
+    l7rule_from_row,
+    listener_from_row,
+    load_balancer_from_row,
+    member_from_row,
+    pool_from_row,
+    rate_limit_policy_from_row,
+    rate_limit_rule_from_row,
 )
 from evenkeel.store.records.status_rows import STATUS_ROWS
 
@@ -75,24 +75,24 @@ def load_trees(
         return {}
     # Without repetitions, but in the caller's order.
     wanted = list(dict.fromkeys(load_balancer_ids))
-    roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
+    roots = {row[0]: row for row in connection.execute(_LOAD_BALANCERS_QUERY, {"wanted": wanted})}
     below = {id_: _ChildRows([], [], [], [], {}, [], {}, []) for id_ in roots}
     for row in _read_children(connection, LISTENER, wanted, brief):
         below[row.load_balancer_id].listener_rows.append(row)
     for row in _read_children(connection, POOL, wanted, brief):
         below[row.load_balancer_id].pool_rows.append(row)
-    build_member = STATUS_ROWS[MEMBER].build if brief else member_of
+    build_member = STATUS_ROWS[MEMBER].build if brief else member_from_row
     for row in _read_children(connection, MEMBER, wanted, brief):
         member = build_member(row)
         below[member.load_balancer_id].members.append(member)
     for row in _read_children(connection, HEALTH_MONITOR, wanted, brief):
-        monitor = health_monitor_of(row)
+        monitor = health_monitor_from_row(row)
         below[monitor.load_balancer_id].monitors.append(monitor)
     _add_policies(connection, wanted, below, brief)
     return {id_: _build_tree(roots[id_], below[id_], brief) for id_ in wanted if id_ in roots}
 
 
-_ROOTS = select(*LOAD_BALANCER.columns).where(is_in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
+_LOAD_BALANCERS_QUERY = select(*LOAD_BALANCER.columns).where(is_in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
 
 
 def _read_children(
@@ -109,7 +109,7 @@ def _children_query(kind: Kind, brief: bool) -> Select[Any]:
     return select(*_selected_columns(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
 
 
-_LEFT_OUT = {"tags": "'[]'", "description": "''"}
+_BRIEF_READ_LITERALS = {"tags": "'[]'", "description": "''"}
 
 
 def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
@@ -120,7 +120,9 @@ def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
     """
     if brief and kind in STATUS_ROWS:
         return list(STATUS_ROWS[kind].columns)
-    left_out = {name: text for name, text in _LEFT_OUT.items() if brief and (kind is not LISTENER or name != "tags")}
+    left_out = {
+        name: text for name, text in _BRIEF_READ_LITERALS.items() if brief and (kind is not LISTENER or name != "tags")
+    }
     return [
         literal_column(left_out[column.name]).label(column.name) if column.name in left_out else column
         for column in kind.columns
@@ -136,10 +138,10 @@ def _add_policies(
     wanted = {"wanted": load_balancer_ids}
     for row in connection.execute(_policies_with_rules_query(brief), wanted).fetchall():
         into = below[row.load_balancer_id]
-        _add_with_rule(row, _POLICY_COLUMNS, into.policy_rows, into.rules, l7rule_of)
+        _add_with_rule(row, _L7_POLICY_COLUMN_COUNT, into.policy_rows, into.rules, l7rule_from_row)
     for row in connection.execute(_limits_with_rules_query(brief), wanted).fetchall():
         into = below[row.load_balancer_id]
-        _add_with_rule(row, _LIMIT_COLUMNS, into.limit_rows, into.limit_rules, rate_limit_rule_of)
+        _add_with_rule(row, _RATE_LIMIT_COLUMN_COUNT, into.limit_rows, into.limit_rules, rate_limit_rule_from_row)
 
 
 def _add_with_rule(
@@ -154,8 +156,8 @@ def _add_with_rule(
         rules.append(rule_of(rule))
 
 
-_POLICY_COLUMNS = len(L7POLICY.columns)
-_LIMIT_COLUMNS = len(RATE_LIMIT_POLICY.columns)
+_L7_POLICY_COLUMN_COUNT = len(L7POLICY.columns)
+_RATE_LIMIT_COLUMN_COUNT = len(RATE_LIMIT_POLICY.columns)
 
 
 @cache
@@ -189,7 +191,7 @@ def _build_tree(root: Any, below: _ChildRows, brief: bool) -> LoadBalancerTree:
     build_pool = STATUS_ROWS[POOL].build
     pools = tuple(map(build_pool, below.pool_rows)) if brief else _build_pools(below, listeners, policies)
     return LoadBalancerTree(
-        load_balancer=load_balancer_of(
+        load_balancer=load_balancer_from_row(
             root, tuple(listener.id for listener in listeners), tuple(pool.id for pool in pools)
         ),
         listeners=listeners,
@@ -205,12 +207,12 @@ def _build_tree(root: Any, below: _ChildRows, brief: bool) -> LoadBalancerTree:
 
 def _build_policies(below: _ChildRows) -> tuple[L7Policy, ...]:
     rules = _ids_by_parent("l7policy_id", below.rules)
-    return tuple(l7policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.policy_rows.items())
+    return tuple(l7policy_from_row(row, tuple(rules.get(id_, ()))) for id_, row in below.policy_rows.items())
 
 
 def _build_rate_limits(below: _ChildRows) -> tuple[RateLimitPolicy, ...]:
     rules = _ids_by_parent("rate_limit_policy_id", below.limit_rules)
-    return tuple(rate_limit_policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.limit_rows.items())
+    return tuple(rate_limit_policy_from_row(row, tuple(rules.get(id_, ()))) for id_, row in below.limit_rows.items())
 
 
 def _build_listeners(
@@ -218,7 +220,8 @@ def _build_listeners(
 ) -> tuple[Listener, ...]:
     own, of_limits = _ids_by_parent("listener_id", policies), _ids_by_parent("listener_id", limits)
     return tuple(
-        listener_of(row, tuple(own.get(row.id, ())), tuple(of_limits.get(row.id, ()))) for row in below.listener_rows
+        listener_from_row(row, tuple(own.get(row.id, ())), tuple(of_limits.get(row.id, ())))
+        for row in below.listener_rows
     )
 
 
@@ -230,7 +233,7 @@ def _build_pools(below: _ChildRows, senders: tuple[Listener, ...], policies: tup
     monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
     monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
     return tuple(
-        pool_of(
+        pool_from_row(
             row,
             tuple(listeners.get(row.id, ())),
             by_policies.get(row.id, ()),

@@ -10,7 +10,7 @@ from evenkeel.store.records import schema
 _move = schema.load_balancer_move
 
 
-def move_of(row: Any) -> Move:
+def move_from_row(row: Any) -> Move:
     """Build the move from a row with all columns of its table."""
     values: dict[str, Any] = {name: getattr(row, name) for name in Move.__struct_fields__}
     values["step"] = MoveStep(row.step)

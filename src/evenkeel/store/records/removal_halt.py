@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, exists, select
 
 from evenkeel.store.records import schema
 
-UNKNOWN = "unknown"
+UNKNOWN_HISTORY = "unknown"
 """Kind of a stored history: another database had it, and no operator has accepted it."""
 
 _other = schema.other_history
@@ -16,7 +16,7 @@ def is_removal_halted() -> ColumnElement[bool]:
     """Return the SQL condition that an unknown history is not accepted yet, so neither objects on devices nor ports may
     be removed.
     """
-    return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN))
+    return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN_HISTORY))
 
 
 def read_removal_halted(connection: Connection) -> bool:

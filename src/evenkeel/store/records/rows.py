@@ -47,12 +47,12 @@ Columns = tuple[Column[Any], ...]
 PROVISIONING_STATUSES = {status.value: status for status in ProvisioningStatus}
 OPERATING_STATUSES = {status.value: status for status in OperatingStatus}
 """Statuses by their stored texts, as in :data:`PROVISIONING_STATUSES`: a lookup is cheaper than a call of the enum."""
-_texts = msgspec.json.Decoder(tuple[str, ...])
-_text_map = msgspec.json.Decoder(dict[str, str])
-_devices = msgspec.json.Decoder(tuple[DeviceState, ...])
-_vips = msgspec.json.Decoder(tuple[Vip, ...])
-_serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
-_capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
+_text_list_decoder = msgspec.json.Decoder(tuple[str, ...])
+_text_map_decoder = msgspec.json.Decoder(dict[str, str])
+_device_states_decoder = msgspec.json.Decoder(tuple[DeviceState, ...])
+_vips_decoder = msgspec.json.Decoder(tuple[Vip, ...])
+_shard_epochs_decoder = msgspec.json.Decoder(tuple[ShardEpoch, ...])
+_capacity_figures_decoder = msgspec.json.Decoder(dict[str, CapacityFigure])
 
 _TENANT_CLASSES: tuple[type[Any], ...] = tuple(LINK_ATTRIBUTES)
 _VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
@@ -70,20 +70,20 @@ def _json_shapes() -> dict[str, AttributeShape]:
     return {name: shape for name, shape in shapes.items() if isinstance(shape.node, JSON_TYPES)}
 
 
-_JSON = _json_shapes()
-JSON_FIELDS = frozenset(_JSON)
+_JSON_ATTRIBUTE_SHAPES = _json_shapes()
+JSON_FIELDS = frozenset(_JSON_ATTRIBUTE_SHAPES)
 """Attributes stored as JSON text: lists cannot be sorted by them."""
-TEXT_LISTS = frozenset(
+TEXT_LIST_FIELDS = frozenset(
     name
-    for name, (node, _) in _JSON.items()
+    for name, (node, _) in _JSON_ATTRIBUTE_SHAPES.items()
     if isinstance(node, inspect.VarTupleType)
     and isinstance(node.item_type, inspect.StrType | inspect.LiteralType)
     and name != "tags"
 )
 """Attributes with lists of texts that can be filtered by element; tags have filters of their own."""
-_STORED_NONE = {
+_STORED_VALUES_OF_NONE = {
     name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
-    for name, (node, optional) in _JSON.items()
+    for name, (node, optional) in _JSON_ATTRIBUTE_SHAPES.items()
 }
 """{attribute: text stored for None}, for attributes stored as JSON; None if the column can be NULL."""
 
@@ -112,7 +112,7 @@ def _value_builder(cls: type[T]) -> Callable[..., T]:
     provisioning, operating = own.index("provisioning_status"), own.index("operating_status")
     decoders = [
         (own.index(name), node, msgspec.json.Decoder(fields_of(cls)[name].type).decode)
-        for name, (node, _) in _JSON.items()
+        for name, (node, _) in _JSON_ATTRIBUTE_SHAPES.items()
         if name in own
     ]
     lists = tuple((at, decode) for at, node, decode in decoders if isinstance(node, inspect.VarTupleType))
@@ -133,51 +133,51 @@ def _value_builder(cls: type[T]) -> Callable[..., T]:
     return build
 
 
-listener_of = _value_builder(Listener)
+listener_from_row = _value_builder(Listener)
 """Build the listener from its row, and the ids of its L7 policies and rate limit policies."""
-pool_of = _value_builder(Pool)
+pool_from_row = _value_builder(Pool)
 """Build the pool from its row, the ids of the listeners that send to it (by default, by L7 policies), the ids of its
 members, and the id of its monitor.
 """
-member_of = _value_builder(Member)
-health_monitor_of = _value_builder(HealthMonitor)
-l7policy_of = _value_builder(L7Policy)
+member_from_row = _value_builder(Member)
+health_monitor_from_row = _value_builder(HealthMonitor)
+l7policy_from_row = _value_builder(L7Policy)
 """Build the L7 policy from its row and the ids of its rules."""
-l7rule_of = _value_builder(L7Rule)
-rate_limit_policy_of = _value_builder(RateLimitPolicy)
+l7rule_from_row = _value_builder(L7Rule)
+rate_limit_policy_from_row = _value_builder(RateLimitPolicy)
 """Build the rate limit policy from its row and the ids of its rules."""
-rate_limit_rule_of = _value_builder(RateLimitRule)
-_with_vip = _value_builder(LoadBalancer)
-_VIP_AT = _own_fields(LoadBalancer).index("vip")
+rate_limit_rule_from_row = _value_builder(RateLimitRule)
+_build_load_balancer_with_vip = _value_builder(LoadBalancer)
+_VIP_FIELD_INDEX = _own_fields(LoadBalancer).index("vip")
 
 
-def load_balancer_of(row: Iterable[Any], *links: tuple[str, ...]) -> LoadBalancer:
+def load_balancer_from_row(row: Iterable[Any], *links: tuple[str, ...]) -> LoadBalancer:
     """Build the load balancer from its row; ``links``: ids of its listeners, and of its pools."""
     *stored, address, subnet_id, network_id, port_id = row
-    stored.insert(_VIP_AT, vip_of(address, subnet_id, network_id, port_id))
-    return _with_vip(stored, *links)
+    stored.insert(_VIP_FIELD_INDEX, vip_from_columns(address, subnet_id, network_id, port_id))
+    return _build_load_balancer_with_vip(stored, *links)
 
 
-NO_NETWORK = ""
+NO_NETWORK_ID = ""
 
 
-def vip_of(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip | None:
+def vip_from_columns(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip | None:
     """Build the VIP from the values of its columns; None if they stand for no VIP: see :func:`vip_columns`."""
-    if network_id == NO_NETWORK:
+    if network_id == NO_NETWORK_ID:
         return None
     return Vip(address=address, subnet_id=subnet_id, network_id=network_id, port_id=port_id)
 
 
 def decode_vips(text: str) -> tuple[Vip, ...]:
     """Decode the column of additional VIPs."""
-    return () if text == "[]" else _vips.decode(text)
+    return () if text == "[]" else _vips_decoder.decode(text)
 
 
 def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, str]:
     """Return {column: value} for the VIP. No VIP (None) is stored as a placeholder that is unique, because
     (network, address) is unique.
     """
-    vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
+    vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK_ID, port_id="")
     return {
         "vip_address": vip.address,
         "vip_subnet_id": vip.subnet_id,
@@ -209,19 +209,21 @@ def _tenant_kind(
     return Kind(title, table, _tenant_columns(cls, table), build, parent)
 
 
-LOAD_BALANCER = _tenant_kind(LoadBalancer, "Load Balancer", schema.load_balancer, load_balancer_of)
-LISTENER = _tenant_kind(Listener, "Listener", schema.listener, listener_of)
-POOL = _tenant_kind(Pool, "Pool", schema.pool, pool_of)
-MEMBER = _tenant_kind(Member, "Member", schema.member, member_of, schema.member.c.pool_id)
-HEALTH_MONITOR = _tenant_kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_of)
-L7POLICY = _tenant_kind(L7Policy, "L7 Policy", schema.l7policy, l7policy_of)
-L7RULE = _tenant_kind(L7Rule, "L7 Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
-RATE_LIMIT_POLICY = _tenant_kind(RateLimitPolicy, "Rate Limit Policy", schema.rate_limit_policy, rate_limit_policy_of)
+LOAD_BALANCER = _tenant_kind(LoadBalancer, "Load Balancer", schema.load_balancer, load_balancer_from_row)
+LISTENER = _tenant_kind(Listener, "Listener", schema.listener, listener_from_row)
+POOL = _tenant_kind(Pool, "Pool", schema.pool, pool_from_row)
+MEMBER = _tenant_kind(Member, "Member", schema.member, member_from_row, schema.member.c.pool_id)
+HEALTH_MONITOR = _tenant_kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_from_row)
+L7POLICY = _tenant_kind(L7Policy, "L7 Policy", schema.l7policy, l7policy_from_row)
+L7RULE = _tenant_kind(L7Rule, "L7 Rule", schema.l7rule, l7rule_from_row, schema.l7rule.c.l7policy_id)
+RATE_LIMIT_POLICY = _tenant_kind(
+    RateLimitPolicy, "Rate Limit Policy", schema.rate_limit_policy, rate_limit_policy_from_row
+)
 RATE_LIMIT_RULE = _tenant_kind(
     RateLimitRule,
     "Rate Limit Rule",
     schema.rate_limit_rule,
-    rate_limit_rule_of,
+    rate_limit_rule_from_row,
     schema.rate_limit_rule.c.rate_limit_policy_id,
 )
 
@@ -254,7 +256,7 @@ _PLAIN_AND_ENCODED_COLUMNS = {
 """``{class: (attributes stored as they are, attributes stored as JSON)}``."""
 
 
-def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def columns_from_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert {attribute: value} of a tenant's object to {column: value}. ``vip`` is not accepted: see
     :func:`vip_columns`.
     """
@@ -265,11 +267,11 @@ def _encode_value(name: str, value: Any) -> Any:
     if name not in JSON_FIELDS:
         return value
     if value is None:
-        return _STORED_NONE[name]
+        return _STORED_VALUES_OF_NONE[name]
     return msgspec.json.encode(value).decode()
 
 
-def row_of(value: Resource) -> dict[str, Any]:
+def row_from_resource(value: Resource) -> dict[str, Any]:
     """Return {column: value} for all columns of the row of a tenant's object."""
     plain, encoded = _PLAIN_AND_ENCODED_COLUMNS[type(value)]
     row = {name: getattr(value, name) for name in plain}
@@ -278,11 +280,11 @@ def row_of(value: Resource) -> dict[str, Any]:
         row.update(vip_columns(value.id, value.vip))
     row["provisioning_status"] = value.provisioning_status.value
     row["operating_status"] = value.operating_status.value
-    row["live_key"] = live_key_of(value)
+    row["live_key"] = live_key_from_resource(value)
     return row
 
 
-def live_key_of(value: Resource) -> str:
+def live_key_from_resource(value: Resource) -> str:
     """Return the value of ``live_key``, a part of unique constraints that separates rows: the id for a
     deleted row, the protocol for a live listener of UDP or SCTP, which have port spaces of their own, else
     an empty text.
@@ -324,14 +326,14 @@ AGENT_COLUMNS = _named_columns(
 )
 
 
-def environment_of(row: Sequence[Any]) -> Environment:
+def environment_from_row(row: Sequence[Any]) -> Environment:
     """Build the environment from a row of ``ENVIRONMENT_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(ENVIRONMENT_COLUMNS, row, strict=True)}
-    lists = {name: _texts.decode(values[name]) for name in _ENVIRONMENT_LISTS}
+    lists = {name: _text_list_decoder.decode(values[name]) for name in _ENVIRONMENT_LISTS}
     return Environment(**values | lists | {"failback": FailbackMode(values["failback"])})
 
 
-def environment_column(value: Any) -> Any:
+def environment_column_value(value: Any) -> Any:
     """Convert an environment's attribute to the value of its column: a list to JSON, a member of an
     enumeration to its value; others are unchanged.
     """
@@ -340,32 +342,32 @@ def environment_column(value: Any) -> Any:
     return getattr(value, "value", value)
 
 
-def shard_of(row: Sequence[Any]) -> Shard:
+def shard_from_row(row: Sequence[Any]) -> Shard:
     """Build the shard from a row of ``SHARD_COLUMNS``."""
     return Shard(**{column.name: value for column, value in zip(SHARD_COLUMNS, row, strict=True)})
 
 
-def subnet_of(row: Sequence[Any]) -> Subnet:
+def subnet_from_row(row: Sequence[Any]) -> Subnet:
     """Build the subnet from a row of ``SUBNET_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(SUBNET_COLUMNS, row, strict=True)}
-    lists = {name: _texts.decode(values[name]) for name in _SUBNET_LISTS}
+    lists = {name: _text_list_decoder.decode(values[name]) for name in _SUBNET_LISTS}
     return Subnet(**values | lists)
 
 
-def subnet_row(subnet: Subnet) -> dict[str, Any]:
+def row_from_subnet(subnet: Subnet) -> dict[str, Any]:
     """Return {column: value} for all columns of the row of a subnet."""
     values: dict[str, Any] = {column.name: getattr(subnet, column.name) for column in SUBNET_COLUMNS}
     return values | {name: msgspec.json.encode(values[name]).decode() for name in _SUBNET_LISTS}
 
 
-def network_of(row: Sequence[Any]) -> DeclaredNetwork:
+def network_from_row(row: Sequence[Any]) -> DeclaredNetwork:
     """Build the network from a row of ``NETWORK_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(NETWORK_COLUMNS, row, strict=True)}
     values["network_type"] = NetworkType(values["network_type"])
-    return DeclaredNetwork(**values | {"vteps": _texts.decode(values["vteps"])})
+    return DeclaredNetwork(**values | {"vteps": _text_list_decoder.decode(values["vteps"])})
 
 
-def network_row(network: DeclaredNetwork) -> dict[str, Any]:
+def row_from_network(network: DeclaredNetwork) -> dict[str, Any]:
     """Return {column: value} for the columns of the row of a network, except the time at which it was read."""
     values: dict[str, Any] = {column.name: getattr(network, column.name) for column in NETWORK_COLUMNS}
     segment = (network.network_type.value, network.physical_network or "", str(network.segmentation_id or ""))
@@ -377,19 +379,19 @@ def network_row(network: DeclaredNetwork) -> dict[str, Any]:
     }
 
 
-def event_of(row: Sequence[Any]) -> Event:
+def event_from_row(row: Sequence[Any]) -> Event:
     """Build the event from a row of ``EVENT_COLUMNS``."""
     return Event(**{column.name: value for column, value in zip(EVENT_COLUMNS, row, strict=True)})
 
 
-def agent_of(row: Sequence[Any], **found: Any) -> Agent:
+def agent_from_row(row: Sequence[Any], **found: Any) -> Agent:
     """Build the agent from a row of ``AGENT_COLUMNS``. ``found``: further attributes by name, such as the
     agent's load.
     """
     values: dict[str, Any] = {column.name: value for column, value in zip(AGENT_COLUMNS, row, strict=True)}
-    values["endpoints"] = _texts.decode(values["endpoints"])
-    values["configurations"] = _text_map.decode(values["configurations"])
-    values["devices"] = _devices.decode(values["devices"])
-    values["serving"] = _serving.decode(values["serving"])
-    values["capacity"] = _capacity.decode(values["capacity"])
+    values["endpoints"] = _text_list_decoder.decode(values["endpoints"])
+    values["configurations"] = _text_map_decoder.decode(values["configurations"])
+    values["devices"] = _device_states_decoder.decode(values["devices"])
+    values["serving"] = _shard_epochs_decoder.decode(values["serving"])
+    values["capacity"] = _capacity_figures_decoder.decode(values["capacity"])
     return Agent(**values, **found)

@@ -37,7 +37,7 @@ from evenkeel.core.resources.model import (
     RateLimitPolicy,
     RateLimitRule,
 )
-from evenkeel.store.records.columns import ID, KEYWORD, NAME, columns_for
+from evenkeel.store.records.columns import ID, KEYWORD_TYPE, NAME, columns_for
 
 metadata = MetaData(
     naming_convention={
@@ -199,7 +199,7 @@ network = Table(  # declared by operators, for the built-in network service, or 
     metadata,
     Column("id", ID, primary_key=True),
     Column("name", NAME, nullable=False, unique=True),
-    Column("network_type", KEYWORD, nullable=False),
+    Column("network_type", KEYWORD_TYPE, nullable=False),
     Column("physical_network", NAME),
     Column("segmentation_id", BigInteger),
     Column("mtu", Integer),
@@ -247,7 +247,7 @@ device_address = Table(  # addresses that devices have in subnets
     metadata,
     Column("shard_id", ID, primary_key=True),
     Column("subnet_id", ID, primary_key=True, index=True),
-    Column("purpose", KEYWORD, primary_key=True),
+    Column("purpose", KEYWORD_TYPE, primary_key=True),
     Column("owner", String(128), primary_key=True),  # the device or traffic group
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("network_id", ID, nullable=False),
@@ -423,7 +423,7 @@ notification = Table(
     "notification",
     metadata,
     Column("id", BIG_ID, primary_key=True, autoincrement=True),
-    Column("event", KEYWORD, nullable=False),
+    Column("event", KEYWORD_TYPE, nullable=False),
     Column("at", Double, nullable=False),
     Column("load_balancer_id", ID, nullable=False),
     Column("project_id", NAME, nullable=False),
@@ -431,8 +431,8 @@ notification = Table(
     Column("description", NAME, nullable=False),
     Column("admin_state_up", Boolean, nullable=False),
     Column("provider", String(64), nullable=False),
-    Column("provisioning_status", KEYWORD, nullable=False),
-    Column("operating_status", KEYWORD, nullable=False),
+    Column("provisioning_status", KEYWORD_TYPE, nullable=False),
+    Column("operating_status", KEYWORD_TYPE, nullable=False),
     Column("vip_address", String(64), nullable=False),
     Column("vip_subnet_id", ID, nullable=False),
     Column("vip_network_id", ID, nullable=False),  # empty: no VIP
@@ -449,7 +449,7 @@ notification = Table(
 notification_lease = Table(  # which controller sends notifications
     "notification_lease",
     metadata,
-    Column("name", KEYWORD, primary_key=True),
+    Column("name", KEYWORD_TYPE, primary_key=True),
     Column("holder", NAME, nullable=False),
     Column("expires_at", Double, nullable=False),
 )
@@ -654,7 +654,7 @@ rate_limit_policy = Table(
         RateLimitPolicy,
         *_stateless_columns(),
         Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), nullable=False, index=True),
-        Column("action", KEYWORD, nullable=False),
+        Column("action", KEYWORD_TYPE, nullable=False),
     ),
     Index("ix_rate_limit_policy_project_created", "project_id", "created_at", "id"),
 )
@@ -672,7 +672,7 @@ rate_limit_rule = Table(
             nullable=False,
             index=True,
         ),
-        Column("metric", KEYWORD, nullable=False),
+        Column("metric", KEYWORD_TYPE, nullable=False),
         Column("threshold", Integer, nullable=False),
     ),
     Index("ix_rate_limit_rule_project_created", "project_id", "created_at", "id"),
@@ -696,7 +696,7 @@ certificate = Table(  # what a project's reference names in the key manager, as 
     Column("id", ID, primary_key=True),  # follows from what it is of: see store/writing/certificates
     Column("project_id", NAME, nullable=False),
     Column("reference", NAME, nullable=False),
-    Column("kind", KEYWORD, nullable=False),
+    Column("kind", KEYWORD_TYPE, nullable=False),
     Column("sha256", String(64), nullable=False),
     # the content that all load balancers which use it have a revision for; not sha256: they are to get one
     Column("announced_sha256", String(64), nullable=False),
@@ -727,8 +727,8 @@ acme_certificate = Table(  # certificates requested by names: see store/acme; no
     Column("authority", String(32), nullable=False, server_default="default"),
     Column("reference", NAME, nullable=False, server_default=""),  # of listeners, which made the request
     Column("referenced_at", Double, nullable=False, server_default="0"),  # when a listener was about to refer to it
-    Column("step", KEYWORD, nullable=False),
-    Column("state", KEYWORD, nullable=False),
+    Column("step", KEYWORD_TYPE, nullable=False),
+    Column("state", KEYWORD_TYPE, nullable=False),
     Column("problem", Text, nullable=False),
     Column("order_url", Text, nullable=False),
     Column("order_until", Double, nullable=False),
@@ -803,7 +803,7 @@ load_balancer_move = Table(  # the last move of a load balancer to another shard
     Column("source_shard_id", ID, nullable=False, index=True),
     Column("target_shard_id", ID, nullable=False, index=True),
     Column("standby_shard_id", ID, nullable=False, index=True),
-    Column("step", KEYWORD, nullable=False, index=True),
+    Column("step", KEYWORD_TYPE, nullable=False, index=True),
     Column("source_listens", Boolean, nullable=False),
     Column("target_listens", Boolean, nullable=False),
     Column("by_operator", Boolean, nullable=False),
@@ -932,7 +932,7 @@ event = Table(
 shared_count = Table(  # what one controller counted for all: see records/shared_counts.py
     "shared_count",
     metadata,
-    Column("name", KEYWORD, primary_key=True),
+    Column("name", KEYWORD_TYPE, primary_key=True),
     Column("content", LONGER_TEXT, nullable=False),  # JSON
     Column("counted_at", Double, nullable=False),
     Column("kept_seconds", Double, nullable=False),  # time for which it is not counted again

@@ -5,8 +5,8 @@ writes do not update counts, and without requests nothing is counted.
 
 A result is valid for a time that grows with its cost, up to :data:`KEPT_SECONDS_MAX`; for few load balancers it is not
 stored at all, and then there is no row. After that time the process that claims the row counts again. Meanwhile others
-use the old result, for at most :data:`GRACE_SECONDS`, and then wait. A process that dies while it counts holds the
-claim for :data:`CLAIM_SECONDS`.
+use the old result, for at most :data:`OUTDATED_RESULT_SECONDS`, and then wait. A process that dies while it counts
+holds the claim for :data:`CLAIM_SECONDS`.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ FAST_COUNT_MAX = 2_000
 COUNTED_PER_KEPT_SECOND = 20_000
 """Load balancers per second for which counts are kept: counting so many takes some 4 ms."""
 KEPT_SECONDS_MAX = 5.0
-GRACE_SECONDS = 3.0
+OUTDATED_RESULT_SECONDS = 3.0
 """Time for which an outdated result is still used while a process counts."""
 CLAIM_SECONDS = 10.0
 WAIT_SECONDS = 20.0
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 
 _table = schema.shared_count
 
@@ -45,7 +45,7 @@ def kept_seconds(load_balancers: int) -> float:
     return 0.0 if load_balancers < FAST_COUNT_MAX else min(KEPT_SECONDS_MAX, load_balancers / COUNTED_PER_KEPT_SECOND)
 
 
-class Counted(NamedTuple, Generic[T]):
+class CountWithAge(NamedTuple, Generic[T]):
     """A result of counting, with its age."""
 
     content: T
@@ -73,7 +73,7 @@ class SharedCount(Generic[T]):
         self._count = count
         self._kept = kept
 
-    async def get(self) -> Counted[T]:
+    async def get(self) -> CountWithAge[T]:
         """Return stored or new counts, with their age. Waits while another process counts and the stored
         result is too old. Raises :class:`StoreUnavailable`, also if that takes more than
         :data:`WAIT_SECONDS`.
@@ -90,35 +90,35 @@ class SharedCount(Generic[T]):
                 return found
             if not row.is_claimed and await self._claim(row.counted_at):
                 return await self._count_again(known=True)
-            if 0.0 <= row.age_seconds < row.kept_seconds + GRACE_SECONDS:
+            if 0.0 <= row.age_seconds < row.kept_seconds + OUTDATED_RESULT_SECONDS:
                 return found
             if time.monotonic() > give_up_at:
                 raise StoreUnavailable(f"{self._name}: another controller has been counting for {WAIT_SECONDS:g} s")
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
-    def _decode_row(self, row: Row[Any]) -> Counted[T] | None:
+    def _decode_row(self, row: Row[Any]) -> CountWithAge[T] | None:
         """Return the stored counts with their age; None if a controller of another version wrote another format."""
         try:
-            return Counted(msgspec.json.decode(row.content, type=self._kind), row.age_seconds)
+            return CountWithAge(msgspec.json.decode(row.content, type=self._kind), row.age_seconds)
         except msgspec.MsgspecError:
             return None
 
     async def _claim(self, counted_at: float) -> bool:
         return await self._db.write(lambda connection: _claim_count(connection, self._name, counted_at))
 
-    async def _count_again(self, *, known: bool) -> Counted[T]:
+    async def _count_again(self, *, known: bool) -> CountWithAge[T]:
         """Count, store the result, and return it. ``known``: whether there is a row."""
         began = time.monotonic()
         # In a read transaction, without the claim's lock: counting may take long.
         found = await self._db.read(self._count)
         kept = self._kept(found)
         if kept:
-            await self._keep(found, kept, time.monotonic() - began)
+            await self._store_result(found, kept, time.monotonic() - began)
         elif known:
             await self._db.write(lambda connection: _delete_count(connection, self._name))
-        return Counted(found, 0.0)
+        return CountWithAge(found, 0.0)
 
-    async def _keep(self, found: T, kept: float, elapsed_seconds: float) -> None:
+    async def _store_result(self, found: T, kept: float, elapsed_seconds: float) -> None:
         values = {
             "content": msgspec.json.encode(found).decode(),
             # as old as when the count began

@@ -74,10 +74,10 @@ def _build_pool(
     )
 
 
-_COMMON = "id name provisioning_status operating_status admin_state_up project_id load_balancer_id"
+_COMMON_COLUMNS = "id name provisioning_status operating_status admin_state_up project_id load_balancer_id"
 
 STATUS_ROWS: dict[Kind, StatusRows] = {
-    MEMBER: _status_rows(MEMBER, f"{_COMMON} pool_id address protocol_port given_address", _build_member),
-    POOL: _status_rows(POOL, f"{_COMMON} protocol lb_algorithm", _build_pool),
+    MEMBER: _status_rows(MEMBER, f"{_COMMON_COLUMNS} pool_id address protocol_port given_address", _build_member),
+    POOL: _status_rows(POOL, f"{_COMMON_COLUMNS} protocol lb_algorithm", _build_pool),
 }
 """Kinds of which a status tree reads some attributes; it reads the others whole."""

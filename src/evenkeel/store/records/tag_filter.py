@@ -37,7 +37,7 @@ from evenkeel.store.records import schema
 
 _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
-EMPTY = "[]"
+EMPTY_TAG_LIST = "[]"
 RARE_TAG_MAX = 5_000
 """Number of load balancers up to which a tag counts as rare: so many are read and sorted in some 12 ms. If more of a
 million load balancers have the tag, a scan in the order of the list fills a page in the same time.
@@ -88,7 +88,8 @@ def list_contains_any(column: Column[Any], values: Iterable[str]) -> ColumnEleme
     Raises :class:`Invalid` like :func:`tag_conditions`.
     """
     return or_(
-        false(), *(column == literal(EMPTY, Text()) if value == "" else _has_tag(column, value) for value in values)
+        false(),
+        *(column == literal(EMPTY_TAG_LIST, Text()) if value == "" else _has_tag(column, value) for value in values),
     )
 
 

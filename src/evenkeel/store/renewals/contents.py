@@ -16,7 +16,7 @@ from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.writing.certificates import content_columns
+from evenkeel.store.writing.certificates import certificate_content_columns
 from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, read_changes, revision_assignments
@@ -106,7 +106,7 @@ def record_content(
         return ()
     if is_new:
         _raise_revisions(connection, ids, options)
-    values = {**content_columns(found), "announced_sha256": found.sha256, "checked_at": db_now()}
+    values = {**certificate_content_columns(found), "announced_sha256": found.sha256, "checked_at": db_now()}
     if is_new:
         values["expiry_told_days"] = None
     connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))

@@ -184,7 +184,7 @@ def _lock_reported_shards(
     """Lock all shards of the reports. Return two dictionaries by the report's position in ``sent``: final
     answers (stale, or of a common shard), and reports to be recorded.
     """
-    rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
+    rows = connection.execute(_LOCK_REPORTED_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}
     answers: dict[int, RecordedReport] = {}
     taken: dict[int, _AcceptedReport] = {}
@@ -217,7 +217,7 @@ def _record_batch(connection: Connection, batch: Sequence[_ReportedOutcome], not
     by_key = {(each.taken.report.shard_id, each.applied.load_balancer_id): each for each in batch}
     ids = {"b_ids": sorted({id_ for _, id_ in by_key}), "b_shards": sorted({shard_id for shard_id, _ in by_key})}
     # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
-    rows = [row for row in connection.execute(_REPORTED, ids) if (row.shard_id, row.id) in by_key]
+    rows = [row for row in connection.execute(_READ_REPORTED_STATES, ids) if (row.shard_id, row.id) in by_key]
     changes: list[tuple[StatusChange, _AcceptedReport]] = []
     moving = _moving_load_balancers(connection, by_key.values())
     for row in rows:
@@ -231,7 +231,7 @@ def _record_batch(connection: Connection, batch: Sequence[_ReportedOutcome], not
         # A deleted one that moves stays until the other devices have removed their copy; then it is reported again.
         if change is not None and not (change.removed and row.id in moving):
             changes.append((change, taken))
-            taken.settled |= _settled_change(change, outcome)
+            taken.settled |= _settled_change_texts(change, outcome)
             if _became_active(change):
                 taken.seconds.append(float(row.waited_seconds))
     events = _lifecycle_events([change for change, _ in changes]) if notifies else {}
@@ -305,7 +305,7 @@ def _reported_shards_query() -> Select[Any]:
     )
 
 
-_SHARDS = _reported_shards_query()
+_LOCK_REPORTED_SHARDS = _reported_shards_query()
 
 
 def _repair_events(connection: Connection, taken: _AcceptedReport) -> list[EventRow]:
@@ -362,7 +362,7 @@ def _reported_states_query() -> Select[Any]:
     return statement.where(is_in_bound_list(_root.c.id, "b_ids"), is_in_bound_list(_root.c.shard_id, "b_shards"))
 
 
-_REPORTED = _reported_states_query()
+_READ_REPORTED_STATES = _reported_states_query()
 
 
 def state_from_row(row: Any) -> LoadBalancerState:
@@ -386,7 +386,7 @@ def _became_active(change: StatusChange) -> bool:
     )
 
 
-def _settled_change(change: StatusChange, outcome: Applied) -> dict[str, str]:
+def _settled_change_texts(change: StatusChange, outcome: Applied) -> dict[str, str]:
     moved = change.removed or change.was.provisioning_status != change.now.provisioning_status
     return {outcome.change_id: change.was.id} if moved and outcome.change_id else {}
 
@@ -449,7 +449,7 @@ def write_status_changes(
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
     settling = [
-        StatementWithRows(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
+        StatementWithRows(_RESET_UNMONITORED_MEMBERS, confirmed if unwatched else ()),
         *(
             StatementWithRows(statement, rows if (table.name, deleted) in unconfirmed else ())
             for table in CHILD_TABLES
@@ -488,11 +488,11 @@ def _unconfirmed_children(connection: Connection, load_balancer_ids: list[LoadBa
     """
     if not load_balancer_ids:
         return set()
-    rows = connection.execute(_UNCONFIRMED, {"b_ids": load_balancer_ids})
+    rows = connection.execute(_READ_UNCONFIRMED_CHILDREN, {"b_ids": load_balancer_ids})
     return {(row.kind, bool(row.deleted)) for row in rows}
 
 
-_UNCONFIRMED = union_all(
+_READ_UNCONFIRMED_CHILDREN = union_all(
     *(
         select(literal(table.name).label("kind"), table.c.deleted)
         .where(is_in_bound_list(table.c.load_balancer_id, "b_ids"), table.c.provisioning_status != ACTIVE)
@@ -661,7 +661,7 @@ _CONFIRM_HELD = {
     )
     for table in CHILD_TABLES
 }
-_UNWATCH_MEMBERS = RowsStatement(
+_RESET_UNMONITORED_MEMBERS = RowsStatement(
     schema.member.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, _reset_unmonitored_members_statement
 )
 _REMOVE_CHILDREN = {

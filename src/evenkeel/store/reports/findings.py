@@ -22,7 +22,7 @@ from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import NO_NETWORK
+from evenkeel.store.records.rows import NO_NETWORK_ID
 from evenkeel.store.reports.observed import lock_observed_group, read_observed_group
 from evenkeel.store.reports.operating import set_operating_statuses, updated_at_expression
 from evenkeel.store.writing.events import EventRow, event_row, record_events
@@ -46,7 +46,7 @@ def _expected_conditions() -> tuple[ColumnElement[bool], ...]:
         or_(_root.c.root_pool_id.is_(None), _root.c.revision == _root.c.applied_revision),
         _root.c.applied_revision > 0,
         _root.c.deleted == false(),
-        _root.c.vip_network_id != NO_NETWORK,
+        _root.c.vip_network_id != NO_NETWORK_ID,
         _root.c.vip_leaving_revision.is_(None),
     )
 

@@ -16,7 +16,7 @@ from evenkeel.store.writing.revision_lock import read_changes
 _shard = schema.shard
 _root = schema.load_balancer
 
-WAITING_MAX = 1_000
+WAITING_LOAD_BALANCERS_MAX = 1_000
 """Maximum number of load balancers notified at once that a network is ready; all others continue at their next
 retry.
 """
@@ -24,7 +24,7 @@ retry.
 
 def record_network_outcomes(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:
     """Write the outcomes of shared networks; return the changes of unconfirmed load balancers on these
-    networks, at most :data:`WAITING_MAX`, which may have waited for them. None: the report's agent does
+    networks, at most :data:`WAITING_LOAD_BALANCERS_MAX`, which may have waited for them. None: the report's agent does
     not own the common shard.
     """
     lock_group_of_shard(connection, report.shard_id)
@@ -55,6 +55,6 @@ def record_network_outcomes(connection: Connection, report: ReportApplied) -> tu
             _root.c.shard_id.in_(select(_shard.c.id).where(*here)),
             _root.c.provisioning_status.in_(UNCONFIRMED_STATUSES),
         )
-        waiting += connection.scalars(users.limit(WAITING_MAX - len(waiting)))
+        waiting += connection.scalars(users.limit(WAITING_LOAD_BALANCERS_MAX - len(waiting)))
     these: ColumnElement[bool] = is_in_list(_root.c.id, waiting)
     return read_changes(connection, these) if waiting else ()

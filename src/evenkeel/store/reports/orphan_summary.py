@@ -10,8 +10,8 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.foreign_histories import read_unknown_histories
 from evenkeel.store.records import schema
-from evenkeel.store.reports.orphaned_load_balancers import WHOLE_PARTITION
-from evenkeel.store.reports.orphans import SEEN_SECONDS
+from evenkeel.store.reports.orphaned_load_balancers import WHOLE_PARTITION_ID
+from evenkeel.store.reports.orphans import ORPHAN_SEEN_SECONDS
 
 _load_balancer = schema.orphaned_load_balancer
 _partition = schema.orphaned_partition
@@ -27,7 +27,8 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
     halted = bool(unknown)
     found = connection.execute(
         select(func.count(), func.min(_load_balancer.c.remove_at) - db_now()).where(
-            _load_balancer.c.load_balancer_id != WHOLE_PARTITION, _load_balancer.c.seen_at > db_now() - SEEN_SECONDS
+            _load_balancer.c.load_balancer_id != WHOLE_PARTITION_ID,
+            _load_balancer.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
         )
     ).one()
     groups = connection.execute(
@@ -37,7 +38,7 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
             func.count().label("orphans"),
             (db_now() - func.min(_partition.c.found_at)).label("seconds"),
         )
-        .where(_partition.c.seen_at > db_now() - SEEN_SECONDS)
+        .where(_partition.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS)
         .group_by(_partition.c.environment, _partition.c.group_number)
     ).all()
     return OrphanSummary(

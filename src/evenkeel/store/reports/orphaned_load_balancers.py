@@ -22,18 +22,18 @@ from evenkeel.store.ownership.histories import cap_history_start_at_now
 from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
-from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, decide_orphaned_networks
-from evenkeel.store.reports.orphans import SEEN_SECONDS
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.reports.orphaned_networks import REMOVAL_PAUSE_SECONDS, decide_orphaned_networks
+from evenkeel.store.reports.orphans import ORPHAN_SEEN_SECONDS
+from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
-WHOLE_PARTITION = ""
+WHOLE_PARTITION_ID = ""
 """Stored in place of a load balancer's id where the time concerns everything in the partition."""
 ID_CHARACTERS_MAX = 36
 """Maximum length of a load balancer's id: an object on a device whose mark names a longer one is left unchanged,
 because it is not ours.
 """
-AGAIN_SECONDS_MAX = SEEN_SECONDS / 2
+REPEAT_SECONDS_MAX = ORPHAN_SEEN_SECONDS / 2
 
 _orphan = schema.orphaned_load_balancer
 _removed = schema.removed_load_balancer
@@ -82,7 +82,7 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
         return OrphanVerdict(remove=(*let_go, *remove), kept=kept, again_seconds=orphans.seconds_until_next_request())
     kept |= dict.fromkeys(let_go)
     # a short interval, so that they go soon after an operator has accepted the history
-    return OrphanVerdict(remove=tuple(remove), kept=kept, again_seconds=PAUSE_SECONDS if kept else None)
+    return OrphanVerdict(remove=tuple(remove), kept=kept, again_seconds=REMOVAL_PAUSE_SECONDS if kept else None)
 
 
 class _ReportedOrphans:
@@ -104,13 +104,13 @@ class _ReportedOrphans:
         rows = connection.execute(
             select(_orphan.c.load_balancer_id, _orphan.c.found_at, _orphan.c.removal).where(
                 _orphan.c.shard_id == shard_id,
-                is_in_list(_orphan.c.load_balancer_id, [WHOLE_PARTITION, *ids]),
-                _orphan.c.seen_at > self._now - SEEN_SECONDS,
+                is_in_list(_orphan.c.load_balancer_id, [WHOLE_PARTITION_ID, *ids]),
+                _orphan.c.seen_at > self._now - ORPHAN_SEEN_SECONDS,
             )
         ).all()
         before = {row.load_balancer_id: float(row.found_at) for row in rows}
         # A partition that waited as a whole has waited for all of its objects.
-        first = before.get(WHOLE_PARTITION, self._now)
+        first = before.get(WHOLE_PARTITION_ID, self._now)
         self._known = before.keys() & set(ids)
         # the clock may have been set back since
         self._found_at = {one: min(before.get(one, first), self._now) for one in ids}
@@ -142,10 +142,10 @@ class _ReportedOrphans:
 
     def record(self, *, environment: str, agent_id: AgentId) -> None:
         """Store the reported orphans with the times of their removal, forget those not reported for
-        :data:`SEEN_SECONDS`, and record events: one for all new ones, one for each whose removal begins.
+        :data:`ORPHAN_SEEN_SECONDS`, and record events: one for all new ones, one for each whose removal begins.
         """
         here = _orphan.c.shard_id == self._shard_id
-        self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - SEEN_SECONDS))
+        self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - ORPHAN_SEEN_SECONDS))
         rows = [
             {
                 "shard_id": self._shard_id,
@@ -196,9 +196,9 @@ class _ReportedOrphans:
         if not kept:
             return None
         if self._more:
-            return PAUSE_SECONDS
+            return REMOVAL_PAUSE_SECONDS
         # At the latest before an orphan that was not reported again would be forgotten.
-        return min([AGAIN_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None)])
+        return min([REPEAT_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None)])
 
 
 def record_partition_age(connection: Connection, shard_id: ShardId, found_at: float) -> None:
@@ -207,7 +207,7 @@ def record_partition_age(connection: Connection, shard_id: ShardId, found_at: fl
     """
     row = {
         "shard_id": shard_id,
-        "load_balancer_id": WHOLE_PARTITION,
+        "load_balancer_id": WHOLE_PARTITION_ID,
         "found_at": found_at,
         "seen_at": db_now(),
         "removal": False,
@@ -231,8 +231,8 @@ def read_orphaned_load_balancers(
         .where(
             _shard.c.environment == environment,
             _shard.c.group_number == group_number,
-            _orphan.c.load_balancer_id != WHOLE_PARTITION,
-            _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+            _orphan.c.load_balancer_id != WHOLE_PARTITION_ID,
+            _orphan.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
         )
         .order_by(_orphan.c.found_at, _orphan.c.load_balancer_id)
         .limit(ORPHANS_PER_CALL)
@@ -254,8 +254,8 @@ def request_orphan_removal(connection: Connection, load_balancer_id: LoadBalance
     """
     here = (
         _orphan.c.load_balancer_id == load_balancer_id,
-        _orphan.c.load_balancer_id != WHOLE_PARTITION,
-        _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+        _orphan.c.load_balancer_id != WHOLE_PARTITION_ID,
+        _orphan.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
     )
     changed = connection.execute(update(_orphan).where(*here).values(removal=True, remove_at=db_now())).rowcount
     if not changed:
@@ -274,7 +274,7 @@ def request_orphan_removal(connection: Connection, load_balancer_id: LoadBalance
     # also if no agent acts for its shard now: the next owner removes it
     places = [(owner.environment, owner.shard_id) for owner in owners] or [("", ShardId(""))]
     for environment, shard_id in places:
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind="orphan_removed",
             done="the removal of a load balancer that the database does not know was requested",

@@ -12,7 +12,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
 
-PAUSE_SECONDS = 60.0
+REMOVAL_PAUSE_SECONDS = 60.0
 """Interval of an agent's requests for a decision on orphans, while some are being removed or removals are halted."""
 
 _common = schema.common_network
@@ -27,5 +27,5 @@ def decide_orphaned_networks(connection: Connection, call: JudgeOrphans) -> Orph
     known = set(connection.scalars(select(_common.c.network_id).where(*here)))
     orphans = tuple(one for one in found if one not in known)
     if orphans and read_removal_halted(connection):
-        return OrphanVerdict(kept=dict.fromkeys(orphans), again_seconds=PAUSE_SECONDS)
+        return OrphanVerdict(kept=dict.fromkeys(orphans), again_seconds=REMOVAL_PAUSE_SECONDS)
     return OrphanVerdict(remove=orphans)

@@ -19,7 +19,7 @@ from evenkeel.store.engine.statements import insert_if_absent, split_into_batche
 from evenkeel.store.records import schema
 from evenkeel.store.reports.observed import lock_observed_group
 
-SEEN_SECONDS = 3600.0
+ORPHAN_SEEN_SECONDS = 3600.0
 """Time after which an orphan that was not reported again counts as gone."""
 ORPHANS_MAX = 1000
 """Maximum number of recorded orphaned partitions of a device group; others are recorded once some of these are gone."""
@@ -30,7 +30,7 @@ _shard = schema.shard
 
 def record_orphaned_tenants(connection: Connection, report: ReportStatus) -> None:
     """Record the report's tenants without a shard as orphaned partitions, and delete orphans whose tenants
-    have a shard again or that were not reported for :data:`SEEN_SECONDS`. Nothing happens if the sender
+    have a shard again or that were not reported for :data:`ORPHAN_SEEN_SECONDS`. Nothing happens if the sender
     does not observe the group any more. Raises :class:`CallRefused` for a report that arrives after a
     newer one.
     """
@@ -38,7 +38,7 @@ def record_orphaned_tenants(connection: Connection, report: ReportStatus) -> Non
     if group is None:
         return
     here = (_orphan.c.environment == group.environment, _orphan.c.group_number == group.group_number)
-    connection.execute(delete(_orphan).where(*here, _orphan.c.seen_at < db_now() - SEEN_SECONDS))
+    connection.execute(delete(_orphan).where(*here, _orphan.c.seen_at < db_now() - ORPHAN_SEEN_SECONDS))
     # Names of partitions come from devices, so their number has to be limited.
     count = connection.scalar(select(func.count()).select_from(_orphan).where(*here)) or 0
     for batch in split_into_batches(sorted(set(report.tenants))):

@@ -41,10 +41,10 @@ _root = schema.load_balancer
 _shard = schema.shard
 _statistics = schema.listener_statistics
 
-KEPT_SECONDS = 60.0
+COUNT_KEPT_SECONDS = 60.0
 """Time for which a large number of load balancers with totals is kept before it is counted again."""
 _COUNTERS = ListenerStatistics.__struct_fields__
-_TAKES_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.value)
+_STATUSES_WITH_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.value)
 
 
 def read_traffic(connection: Connection, limit: int) -> TrafficReading:
@@ -69,7 +69,11 @@ def shared_count_with_totals(database: Database) -> SharedCount[int]:
     its result.
     """
     return SharedCount(
-        database, "with_totals", int, _count_load_balancers, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0
+        database,
+        "with_totals",
+        int,
+        _count_load_balancers,
+        lambda count: COUNT_KEPT_SECONDS if kept_seconds(count) else 0.0,
     )
 
 
@@ -119,7 +123,7 @@ def _members_query() -> Select[Any]:
     that take connections, number of members. Few of these load balancers have no totals.
     """
     created_at, id_ = bindparam("created_at", type_=Double), bindparam("id", type_=String)
-    online = case((_member.c.operating_status.in_(_TAKES_CONNECTIONS), 1), else_=0)
+    online = case((_member.c.operating_status.in_(_STATUSES_WITH_CONNECTIONS), 1), else_=0)
     return (
         select(_root.c.id, func.sum(online), func.count())
         .join(_member, and_(_member.c.load_balancer_id == _root.c.id, _member.c.deleted.is_(False)))

@@ -36,7 +36,7 @@ def read_due_work(
     if not agents:
         return DueSchedulingWork(now_seconds=now)
     rules, breakers = read_group_rules(connection, agents)
-    due = connection.execute(_DUE_GROUPS[homes], candidate_parameters(each.group for each in rules.values()))
+    due = connection.execute(_READ_DUE_GROUPS[homes], candidate_parameters(each.group for each in rules.values()))
     groups = tuple((row.environment, row.group_number) for row in due)
     silence = has_unrecorded_silence(connection, agents, breakers, breaker_window_seconds, homes=homes)
     return DueSchedulingWork(
@@ -82,7 +82,7 @@ shards whose handover must be cancelled. ``homes`` True adds shards to hand back
 home and shards whose agents were deleted, by a scan of the index of all shards.
 """
 
-_DUE_GROUPS = {
+_READ_DUE_GROUPS = {
     homes: select(_shard.c.environment, _shard.c.group_number)
     .where(due)
     .distinct()

@@ -17,14 +17,14 @@ from evenkeel.store.ownership.sql import mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_removal_halted
 from evenkeel.store.reports.orphaned_load_balancers import record_partition_age
-from evenkeel.store.reports.orphans import SEEN_SECONDS
+from evenkeel.store.reports.orphans import ORPHAN_SEEN_SECONDS
 from evenkeel.store.writing.events import record_event
 
 _history = schema.history
 _orphan = schema.orphaned_partition
 _shard = schema.shard
 
-_FOUND_LATER = _orphan.c.found_at > db_now()
+_IS_FOUND_IN_FUTURE = _orphan.c.found_at > db_now()
 
 
 def read_due_partitions(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
@@ -37,7 +37,7 @@ def read_due_partitions(connection: Connection, grace_seconds: float, limit: int
         select(_orphan.c.environment, _orphan.c.group_number, _orphan.c.project_id)
         .where(
             _orphan.c.found_at < db_now() - grace_seconds,
-            _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+            _orphan.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
             # After lost commits the agents need time to restore shards that only look like orphans.
             func.coalesce(begun_at, 0.0) < db_now() - grace_seconds,
             ~is_removal_halted(),
@@ -53,7 +53,7 @@ def is_clock_set_back(connection: Connection) -> bool:
     shows that the database's clock was set back. One query.
     """
     later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
-    return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))
+    return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_IS_FOUND_IN_FUTURE).exists())))
 
 
 def cap_orphan_times_at_now(connection: Connection) -> None:
@@ -62,7 +62,7 @@ def cap_orphan_times_at_now(connection: Connection) -> None:
     Grace times would otherwise begin only when the clock has caught up.
     """
     histories.cap_history_start_at_now(connection)
-    connection.execute(update(_orphan).where(_FOUND_LATER).values(found_at=db_now(), seen_at=db_now()))
+    connection.execute(update(_orphan).where(_IS_FOUND_IN_FUTURE).values(found_at=db_now(), seen_at=db_now()))
 
 
 def assign_orphaned_partition(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:

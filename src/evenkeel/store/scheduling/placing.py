@@ -80,7 +80,9 @@ def place_on_shard(
     _assign_shard(connection, load_balancer_id, shard, deadline_seconds)
     if made and connection.execute(_MARK_HOME, _home_parameters(shard)).rowcount == 0:
         raise ConcurrentUpdate  # the agent was deleted meanwhile, or is of another group
-    there = connection.execute(_READ_PLACED, {"b_id": load_balancer_id, "b_agent": shard.acting_agent_id}).one()
+    there = connection.execute(
+        _READ_PLACED_LOAD_BALANCER, {"b_id": load_balancer_id, "b_agent": shard.acting_agent_id}
+    ).one()
     # As late as possible, because it locks the group's row, for which all placements of the group wait.
     reserve_capacity(connection, load_balancer_id, shard)
     if there.has_port:
@@ -93,7 +95,7 @@ def place_on_shard(
 
 def _build_created_shard(shard: "NewShardRow", there: Any) -> CreatedShard | None:
     """Return what the owner has to know of its new shard; None if it has no session. ``there``: the row of
-    ``_READ_PLACED``.
+    ``_READ_PLACED_LOAD_BALANCER``.
     """
     if not there.session_id or not there.history:
         return None
@@ -127,8 +129,8 @@ def assign_load_balancers_to_shard(
     }
     # Compare-and-set on the load balancers: those placed or deleted meanwhile are left out, and the query below shows
     # which.
-    connection.execute(_PLACE_MANY, given)
-    rows = connection.execute(_READ_JOINED, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
+    connection.execute(_SET_SHARD_OF_LOAD_BALANCERS, given)
+    rows = connection.execute(_READ_ADDED_LOAD_BALANCERS, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
     for row in rows:
         if row.has_port:
             make_port_due_for_binding(connection, row.id)
@@ -168,10 +170,10 @@ def find_or_create_shard(
     shard, made = _find_or_insert_shard(connection, environment, project_id, group_number, home_agent_id)
     if not made:
         return shard, False
-    if connection.execute(_HOME, _home_parameters(shard)).first() is None:
+    if connection.execute(_LOCK_HOME_AGENT, _home_parameters(shard)).first() is None:
         raise ConcurrentUpdate
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
-    return connection.execute(_TENANTS_SHARD, place).one(), True
+    return connection.execute(_READ_SHARD_OF_PROJECT, place).one(), True
 
 
 def _find_or_insert_shard(
@@ -181,7 +183,7 @@ def _find_or_insert_shard(
     of a new one. Raises :class:`ConcurrentUpdate` without a shard and a home.
     """
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
-    found = connection.execute(_TENANTS_SHARD, place).first()
+    found = connection.execute(_READ_SHARD_OF_PROJECT, place).first()
     if found is not None:
         return found, False
     if home_agent_id is None:
@@ -191,10 +193,10 @@ def _find_or_insert_shard(
     if insert_if_absent(connection, _shard, {**row._asdict(), "created_at": db_now()}):
         return row, True
     # Another controller has created it since; then its shard is used.
-    return connection.execute(_TENANTS_SHARD, place).one(), False
+    return connection.execute(_READ_SHARD_OF_PROJECT, place).one(), False
 
 
-_TENANTS_SHARD = select(_shard).where(
+_READ_SHARD_OF_PROJECT = select(_shard).where(
     _shard.c.environment == bindparam("b_environment"),
     _shard.c.project_id == bindparam("b_project"),
     _shard.c.group_number == bindparam("b_group"),
@@ -215,7 +217,7 @@ def _assign_shard(
         "b_group": shard.group_number,
         "b_seconds": float(deadline_seconds),
     }
-    bound = connection.execute(_PLACE_ONE, place)
+    bound = connection.execute(_SET_SHARD_OF_LOAD_BALANCER, place)
     if bound.rowcount == 0:
         raise ConcurrentUpdate
 
@@ -224,11 +226,11 @@ def _home_parameters(shard: NewShardRow) -> dict[str, Any]:
     return {"b_agent": shard.home_agent_id, "b_environment": shard.environment, "b_group": shard.group_number}
 
 
-_IS_OF_GROUP = _agent.c.environment == bindparam("b_environment"), _agent.c.group_number == bindparam("b_group")
-_HOME = select(_agent.c.id).where(_agent.c.id == bindparam("b_agent"), *_IS_OF_GROUP)
+_IS_AGENT_OF_GROUP = _agent.c.environment == bindparam("b_environment"), _agent.c.group_number == bindparam("b_group")
+_LOCK_HOME_AGENT = select(_agent.c.id).where(_agent.c.id == bindparam("b_agent"), *_IS_AGENT_OF_GROUP)
 # Locks the agent's row: it waits for a keepalive that is being written, and the next statement sees its result.
-_MARK_HOME = MARK_ASSIGNMENTS_CHANGED.where(*_IS_OF_GROUP)
-_READ_PLACED = (
+_MARK_HOME = MARK_ASSIGNMENTS_CHANGED.where(*_IS_AGENT_OF_GROUP)
+_READ_PLACED_LOAD_BALANCER = (
     select(
         _root.c.revision,
         exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"),
@@ -247,30 +249,30 @@ _READ_PLACED = (
     )
     .where(_root.c.id == bindparam("b_id"))
 )
-_IS_WAITING = (
+_IS_UNPLACED = (
     _root.c.shard_id.is_(None),
     _root.c.deleted == false(),
     _root.c.provider == bindparam("b_environment"),
     _root.c.project_id == bindparam("b_project"),
 )
-_GIVE_SHARD = update(_root).values(
+_SET_SHARD = update(_root).values(
     shard_id=bindparam("b_shard"),
     status_reason="",
     pending_deadline=db_now() + bindparam("b_seconds", type_=Double()),
 )
-_PLACE_ONE = _GIVE_SHARD.where(
+_SET_SHARD_OF_LOAD_BALANCER = _SET_SHARD.where(
     _root.c.id == bindparam("b_id"),
-    *_IS_WAITING,
+    *_IS_UNPLACED,
     # Checked again here, because the decision was made on a snapshot.
     or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == bindparam("b_group")),
 )
-_IS_THERE = exists().where(
+_SHARD_EXISTS = exists().where(
     _shard.c.id == bindparam("b_shard"),
     _shard.c.environment == _root.c.provider,
     _shard.c.project_id == _root.c.project_id,
 )
-_PLACE_MANY = _GIVE_SHARD.where(is_in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
-_READ_JOINED = (
+_SET_SHARD_OF_LOAD_BALANCERS = _SET_SHARD.where(is_in_bound_list(_root.c.id, "b_ids"), *_IS_UNPLACED, _SHARD_EXISTS)
+_READ_ADDED_LOAD_BALANCERS = (
     select(
         _root.c.id,
         _root.c.revision,
@@ -338,7 +340,7 @@ def assign_shards(connection: Connection, steps: Sequence[AssignStep]) -> tuple[
     ]
     if not taken:
         return ()
-    connection.execute(_TAKE, [_taking_values(step, shard) for step, shard in taken])
+    connection.execute(_TAKE_OVER_SHARD, [_takeover_values(step, shard) for step, shard in taken])
     for step, shard in taken:
         if step.rebind:
             make_shard_ports_due_for_binding(connection, shard.id)
@@ -349,7 +351,7 @@ def assign_shards(connection: Connection, steps: Sequence[AssignStep]) -> tuple[
     return tuple(owner_from_row(shard, hosts[step.agent_id]) for step, shard in taken)
 
 
-_TAKE = (
+_TAKE_OVER_SHARD = (
     update(_shard)
     .where(_shard.c.id == bindparam("b_id"), _shard.c.epoch == bindparam("b_epoch"))
     .values(
@@ -362,7 +364,7 @@ _TAKE = (
 )
 
 
-def _taking_values(step: AssignStep, shard: Any) -> dict[str, Any]:
+def _takeover_values(step: AssignStep, shard: Any) -> dict[str, Any]:
     home = step.agent_id if step.rebind else shard.home_agent_id
     return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
 

@@ -27,7 +27,7 @@ from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
 
-OFFLINE = OperatingStatus.OFFLINE
+OFFLINE_STATUS = OperatingStatus.OFFLINE
 
 
 def record_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
@@ -48,7 +48,7 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
         return None
     place = f"{environment}/{number}"
     if found.kind is not known.kind:  # load balancers are locked before groups
-        _update_load_balancers(connection, environment, number, known.reason(place), found)
+        _update_load_balancers_of_group(connection, environment, number, known.reason(place), found)
     again = found.kind is ReachabilityKind.REACHED and known.kind is not ReachabilityKind.REACHED
     changed = connection.execute(
         update(_group)
@@ -67,7 +67,7 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     return _observing_owner(connection, environment, number) if found.kind is ReachabilityKind.REACHED else None
 
 
-def _update_load_balancers(
+def _update_load_balancers_of_group(
     connection: Connection, environment: str, number: int, former_reason: str, found: Reachability
 ) -> None:
     shards = connection.scalars(
@@ -117,7 +117,7 @@ def _case_conditions(table: Mapping[OperatingStatus, OperatingStatus]) -> list[t
 
 
 def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
-    differs = or_(_root.c.operating_status != OFFLINE.value, _root.c.operating_reason != reason)
+    differs = or_(_root.c.operating_status != OFFLINE_STATUS.value, _root.c.operating_reason != reason)
     ids = connection.scalars(
         select(_root.c.id)
         .where(is_in_list(_root.c.shard_id, shard_ids), differs)
@@ -126,7 +126,7 @@ def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reaso
         .with_for_update(key_share=True)
     ).all()
     for some in split_into_batches(ids):
-        set_operating_statuses(connection, some, OFFLINE, reason)
+        set_operating_statuses(connection, some, OFFLINE_STATUS, reason)
 
 
 def _reach_events(

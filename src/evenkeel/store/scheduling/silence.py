@@ -23,7 +23,7 @@ FALTERING_SHARE_OF_TTL = 0.5
 silent.
 """
 
-LATE_SHARE_OF_TTL = 0.6
+LATE_KEEPALIVE_SHARE_OF_TTL = 0.6
 """Share of the TTL; an agent with less time left has missed at least one keepalive: agents send three in a TTL, or
 more.
 """
@@ -32,9 +32,11 @@ _agent = schema.agent
 _shard = schema.shard
 _environment = schema.environment
 
-LATE = (_agent.c.session_expires_at - db_now()) < LATE_SHARE_OF_TTL * _agent.c.session_ttl_seconds
-_SESSIONS = (
-    select(_agent.c.id, _agent.c.session_id, _agent.c.environment, case((LATE, 1), else_=0).label("late"))
+_IS_KEEPALIVE_LATE = (
+    _agent.c.session_expires_at - db_now()
+) < LATE_KEEPALIVE_SHARE_OF_TTL * _agent.c.session_ttl_seconds
+_READ_LIVE_SESSIONS = (
+    select(_agent.c.id, _agent.c.session_id, _agent.c.environment, case((_IS_KEEPALIVE_LATE, 1), else_=0).label("late"))
     .where(is_live())
     .order_by(_agent.c.id)
 )
@@ -183,7 +185,7 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
 
 def read_live_sessions(connection: Connection) -> tuple[SessionRef, ...]:
     """Return the live sessions, sorted by agent id. One query."""
-    rows = connection.execute(_SESSIONS).all()
+    rows = connection.execute(_READ_LIVE_SESSIONS).all()
     return tuple(
         SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment, late=bool(row.late))
         for row in rows

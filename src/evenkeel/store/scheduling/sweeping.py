@@ -24,9 +24,9 @@ REMOVED_KEPT_SECONDS = 30 * 86_400.0
 """Time for which ids of deleted load balancers are kept. On a device that comes back after a longer absence, a deleted
 load balancer counts as unknown.
 """
-CERTIFICATES_PER_LOOK = 5_000
+CERTIFICATES_PER_READ = 5_000
 """Number of certificates read at a time, which takes some milliseconds."""
-UNUSED_SECONDS = 3600.0
+CERTIFICATE_UNUSED_SECONDS = 3600.0
 """Time for which an unused certificate's row stays after it was read: a request that will refer to it may be in
 progress.
 """
@@ -98,19 +98,19 @@ def trim_events(connection: Connection, keep: int, limit: int) -> int:
 
 _IS_UNUSED = (
     ~exists().where(_use.c.certificate_id == _certificate.c.id),
-    _certificate.c.checked_at < db_now() - UNUSED_SECONDS,
+    _certificate.c.checked_at < db_now() - CERTIFICATE_UNUSED_SECONDS,
 )
 
 
 def read_unused_certificates(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
-    """Return at most ``limit`` ids of unused certificates among the next :data:`CERTIFICATES_PER_LOOK` after the id
+    """Return at most ``limit`` ids of unused certificates among the next :data:`CERTIFICATES_PER_READ` after the id
     ``after``, and the id after which to continue.
 
     An empty id means to continue from the beginning. Two queries, which read no more, however many certificates are in
     use.
     """
     looked_at = select(_certificate.c.id).where(_certificate.c.id > after).order_by(_certificate.c.id)
-    last = connection.scalar(looked_at.offset(CERTIFICATES_PER_LOOK - 1).limit(1))
+    last = connection.scalar(looked_at.offset(CERTIFICATES_PER_READ - 1).limit(1))
     up_to = () if last is None else (_certificate.c.id <= last,)
     ids = list(connection.scalars(looked_at.where(*up_to, *_IS_UNUSED).limit(limit)))
     # A full answer may have left some of this range: the next sweep continues after the last one returned.

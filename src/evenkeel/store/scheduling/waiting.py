@@ -28,7 +28,7 @@ def read_owners_with_waiting_work(
     # a short deadline leaves no time to wait so long
     left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)
     rows = list(connection.execute(_READ_WAITING_OWNERS, {"b_left": left_seconds, "b_limit": limit}))
-    rows += connection.execute(_OF_NETWORKS, {"b_limit": limit})
+    rows += connection.execute(_READ_OWNERS_OF_DUE_NETWORKS, {"b_limit": limit})
     groups = {(row.environment, row.group_number) for row in rows}
     if groups:  # what they wait for may be a network that the common shard serves
         environments = sorted({environment for environment, _ in groups})
@@ -38,7 +38,7 @@ def read_owners_with_waiting_work(
     return tuple({row.agent_id: owner_from_row(row, row.host) for row in rows}.values())
 
 
-_longest = (
+_longest_pending_query = (
     select(_root.c.shard_id)
     .where(
         _root.c.pending_deadline < db_now() + bindparam("b_left", type_=Double()),
@@ -49,15 +49,15 @@ _longest = (
     .limit(bindparam("b_limit", type_=Integer()))
     .subquery("longest")
 )
-_served = select(_longest.c.shard_id).distinct().subquery("served")
+_served_shards_query = select(_longest_pending_query.c.shard_id).distinct().subquery("served")
 _READ_WAITING_OWNERS = (
     select(*_OWNER_COLUMNS)
-    .select_from(_served)
-    .join(_shard, _shard.c.id == _served.c.shard_id)
+    .select_from(_served_shards_query)
+    .join(_shard, _shard.c.id == _served_shards_query.c.shard_id)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .order_by(_shard.c.id)
 )
-_OF_NETWORKS = (
+_READ_OWNERS_OF_DUE_NETWORKS = (
     select(*_OWNER_COLUMNS)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .where(

@@ -17,7 +17,7 @@ from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 
-TURNS = 4096
+LOCK_TURNS = 4096
 """Number of rows that transactions lock by address to wait for each other."""
 
 _root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
@@ -59,7 +59,7 @@ def _lock_address_rows(connection: Connection, query: ChainQuery) -> None:
     if connection.dialect.name == "sqlite":
         return
     addresses = (each.address for each in (*query.members, *query.vips))
-    numbers = sorted({crc32(address.encode()) % TURNS for address in addresses})
+    numbers = sorted({crc32(address.encode()) % LOCK_TURNS for address in addresses})
     # Always another value: Galera finds two transactions of different servers by the rows that they change.
     turn = uuid4().hex
     upsert_rows(connection, schema.address_turn, ("turn",), [{"number": number, "turn": turn} for number in numbers])

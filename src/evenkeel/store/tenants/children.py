@@ -22,7 +22,7 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
+from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_from_resource
 from evenkeel.store.vips.leaving import check_has_vip
 from evenkeel.store.writing.certificates import add_certificate_uses
 from evenkeel.store.writing.conflicts import (
@@ -78,11 +78,15 @@ def add_listener(
         listener = replace(
             with_pending_create_status(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies)
         )
-        insert_rows(connection, schema.listener, [row_of(listener)])
+        insert_rows(connection, schema.listener, [row_from_resource(listener)])
         insert_rows(
-            connection, schema.l7policy, [row_of(with_pending_create_status(policy, locked)) for policy in l7policies]
+            connection,
+            schema.l7policy,
+            [row_from_resource(with_pending_create_status(policy, locked)) for policy in l7policies],
         )
-        insert_rows(connection, schema.l7rule, [row_of(with_pending_create_status(rule, locked)) for rule in l7rules])
+        insert_rows(
+            connection, schema.l7rule, [row_from_resource(with_pending_create_status(rule, locked)) for rule in l7rules]
+        )
         made = insert_pools(connection, [linked_default_pool(new, row) for new in new_pools], locked)
         add_certificate_uses(
             connection, writes.options, locked, (listener, *(new.pool for new in new_pools)), certificates
@@ -161,7 +165,7 @@ def _add_to_pool(
     mark_pool_pending(connection, pool_id, locked)
     writes.check_quota(connection, locked, *rows)
     stored = tuple(with_pending_create_status(row, locked) for row in rows)
-    insert_rows(connection, kind.table, [row_of(row) for row in stored])
+    insert_rows(connection, kind.table, [row_from_resource(row) for row in stored])
     return build_change(connection, locked.row, stored)
 
 
@@ -194,9 +198,9 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
         )
         for new in new_pools
     ]
-    insert_rows(connection, schema.pool, [row_of(row) for row in pools])
-    insert_rows(connection, schema.member, [row_of(row) for row in members])
-    insert_rows(connection, schema.health_monitor, [row_of(row) for row in monitors])
+    insert_rows(connection, schema.pool, [row_from_resource(row) for row in pools])
+    insert_rows(connection, schema.member, [row_from_resource(row) for row in members])
+    insert_rows(connection, schema.health_monitor, [row_from_resource(row) for row in monitors])
     return [*pools, *members, *monitors]
 
 

@@ -32,8 +32,8 @@ from evenkeel.store.ownership.shard_with_capacity import (
 )
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import listeners_by_policies
-from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
-from evenkeel.store.vips.addresses import ALLOCATED_OF_SOME, address_rows
+from evenkeel.store.records.rows import KINDS, NO_NETWORK_ID, row_from_resource
+from evenkeel.store.vips.addresses import ALLOCATED_AMONG_CANDIDATES, address_rows
 from evenkeel.store.vips.port_changes import store_pending_change
 from evenkeel.store.vips.selection import candidate_addresses, choose_free_address
 from evenkeel.store.writing.certificates import add_certificate_uses
@@ -109,7 +109,7 @@ def _create_tree(
         check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_allocate_vip(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _tree_as_stored(tree, vips, shard_id, now)
-    row = row_of(stored.load_balancer) | {
+    row = row_from_resource(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds,
         "mirrored": mirrored,
     }
@@ -122,7 +122,7 @@ def _create_tree(
     # The unique constraint on addresses decides here; whoever loses tries another address in a new transaction.
     insert_into_tables(connection, [*about, *_child_rows(stored)])
     # After the rows, because a claim's foreign key names the load balancer.
-    tell_network = False if plan is None else _hold_port_claim(connection, stored.load_balancer, plan)
+    tell_network = False if plan is None else _set_port_claim_holder(connection, stored.load_balancer, plan)
     locked = LockedLoadBalancer(root.id, root.project_id, 1, shard_id is not None, now)
     add_certificate_uses(connection, options, locked, (*stored.listeners, *stored.pools), certificates)
     return Change(
@@ -144,10 +144,10 @@ def _child_rows(stored: LoadBalancerTree) -> Iterator[TableRows]:
     limits: tuple[tuple[Child, ...], ...] = (stored.rate_limit_policies, stored.rate_limit_rules)
     for values in (*children, stored.l7policies, stored.l7rules, *limits):
         if values:
-            yield TableRows(KINDS[type(values[0])].table, [row_of(value) for value in values])
+            yield TableRows(KINDS[type(values[0])].table, [row_from_resource(value) for value in values])
 
 
-def _hold_port_claim(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
+def _set_port_claim_holder(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
     """Let the load balancer hold the claim on its VIP's port: created for it, the tenant's own, or another
     program's. Return whether the port has to be updated at the network service: it is bound now if the
     load balancer is placed, otherwise by the placement. Raises :class:`NetworkUnavailable` if deleting the
@@ -168,8 +168,8 @@ def _hold_port_claim(connection: Connection, root: LoadBalancer, plan: VipPlan) 
     return True
 
 
-_TAKEN_OF_SOME = ALLOCATED_OF_SOME.subquery()
-_TAKEN_ADDRESSES = select(join_values(_TAKEN_OF_SOME.c.address)).scalar_subquery()
+_TAKEN_ADDRESSES_QUERY = ALLOCATED_AMONG_CANDIDATES.subquery()
+_TAKEN_ADDRESSES = select(join_values(_TAKEN_ADDRESSES_QUERY.c.address)).scalar_subquery()
 
 
 _STATE_BEFORE_CREATION_QUERY = shards_with_capacity_query(
@@ -199,7 +199,7 @@ def _read_state_before_creation(
         "provider": root.provider,
         "project_id": root.project_id,
         "zone_group_number": root.zone_group_number,
-        "network_id": NO_NETWORK if plan is None else plan.network_id,
+        "network_id": NO_NETWORK_ID if plan is None else plan.network_id,
         "some": candidates,
     }
     row = connection.execute(_STATE_BEFORE_CREATION_QUERY, parameters).first()

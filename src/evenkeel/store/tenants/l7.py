@@ -12,7 +12,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
+from evenkeel.store.records.rows import L7POLICY, LISTENER, row_from_resource
 from evenkeel.store.tenants.children import insert_pools
 from evenkeel.store.tenants.l7_positions import make_room_at_position
 from evenkeel.store.tenants.updates import check_target_pool
@@ -63,8 +63,8 @@ def add_l7policy(
         if row.redirect_pool_id is not None:
             check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
         policy, stored = _policy_as_stored(connection, row, rules, locked)
-        insert_rows(connection, schema.l7policy, [row_of(policy)])
-        insert_rows(connection, _rules, [row_of(rule) for rule in stored])
+        insert_rows(connection, schema.l7policy, [row_from_resource(policy)])
+        insert_rows(connection, _rules, [row_from_resource(rule) for rule in stored])
         return build_change(connection, locked.row, (policy, *stored, *made))
 
     return run_transaction
@@ -83,7 +83,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
         _check_rule_limit(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
         rule = with_pending_create_status(row, locked)
-        insert_rows(connection, _rules, [row_of(rule)])
+        insert_rows(connection, _rules, [row_from_resource(rule)])
         return build_change(connection, locked.row, (rule,))
 
     return run_transaction

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, bindparam, false, func, select, update
 from evenkeel.store.records import schema
 
 _table = schema.l7policy
-_live = (_table.c.listener_id == bindparam("its_listener_id"), _table.c.deleted == false())
-_COUNT_POLICIES = select(func.count()).select_from(_table).where(*_live)
+_IS_LIVE_POLICY_OF_LISTENER = (_table.c.listener_id == bindparam("its_listener_id"), _table.c.deleted == false())
+_COUNT_POLICIES = select(func.count()).select_from(_table).where(*_IS_LIVE_POLICY_OF_LISTENER)
 _SHIFT_POSITIONS = (
     update(_table)
-    .where(*_live, _table.c.position.between(bindparam("first"), bindparam("last")))
+    .where(*_IS_LIVE_POLICY_OF_LISTENER, _table.c.position.between(bindparam("first"), bindparam("last")))
     .values(position=_table.c.position + bindparam("by"))
 )
 

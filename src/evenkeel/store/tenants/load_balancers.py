@@ -17,11 +17,11 @@ from evenkeel.core.tls.certificate_references import ChangedReferences
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_and_read_child_ids
-from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
+from evenkeel.store.records.child_ids import object_with_queried_child_ids
+from evenkeel.store.records.rows import LOAD_BALANCER, columns_from_attributes
 from evenkeel.store.tenants.updates import change_certificate_references
 from evenkeel.store.vips.port_changes import store_pending_change
-from evenkeel.store.writing.acts import record_operator_action
+from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revision_lock import (
@@ -58,7 +58,7 @@ def update_load_balancer(
     cannot be changed now.
     """
     check_changeable(changes, CHANGEABLE_ATTRIBUTES[LoadBalancer])
-    values = columns_of(changes)
+    values = columns_from_attributes(changes)
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
     def run_transaction(connection: Connection) -> Change:
@@ -70,7 +70,7 @@ def update_load_balancer(
         if tell_network:
             store_pending_change(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
         change = build_change(
-            connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
+            connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),)
         )
         return replace(change, tell_network=tell_network)
 
@@ -93,14 +93,16 @@ def resize_load_balancer(
     Raises :class:`NotFound`; :class:`Conflict` if a listener was changed meanwhile, or the load balancer
     cannot be changed now; :class:`ObjectLimitReached`; ``IntegrityError`` if the flavor was deleted.
     """
-    values = columns_of({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
+    values = columns_from_attributes({"flavor_id": flavor_id, "flavor_enhanced_services": enhanced_services})
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
     def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target, WriteKind.ITSELF, values=values)
         for changed in listeners:
             change_certificate_references(connection, writes, locked, changed, certificates)
-        return build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
+        return build_change(
+            connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),)
+        )
 
     return run_transaction
 
@@ -117,9 +119,9 @@ def fail_over_load_balancer(
     def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target, WriteKind.LEAVING, mirrored_too=True)
         change = build_change(
-            connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),)
+            connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),)
         )
-        record_operator_action(
+        record_operator_action_event(
             connection,
             kind="load_balancer_failover",
             done=f"a failover of load balancer {name_and_id(locked.row.name, load_balancer_id)} was requested",
@@ -148,7 +150,7 @@ def delete_load_balancer(
         locked = writes.try_lock(connection, target, WriteKind.LEAVING, values=marks)
         if locked is None:
             row = read_target_row(connection, target)
-            return build_change(connection, row, (build_and_read_child_ids(connection, LOAD_BALANCER, row),))
+            return build_change(connection, row, (object_with_queried_child_ids(connection, LOAD_BALANCER, row),))
         if not cascade and has_children(connection, load_balancer_id):
             raise Invalid(
                 f"Validation failure: Cannot delete Load Balancer {load_balancer_id} - it has children",
@@ -188,7 +190,7 @@ def delete_locked_load_balancer(
     if children:
         for kind in CHILD_KINDS:
             mark_objects_deleted(connection, kind, locked, kind.table.c.load_balancer_id == locked.id)
-    return build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
+    return build_change(connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),))
 
 
 def remove_unplaced_load_balancer(connection: Connection, locked: LockedLoadBalancer, *, notifies: bool) -> Change:
@@ -196,7 +198,9 @@ def remove_unplaced_load_balancer(connection: Connection, locked: LockedLoadBala
     them; record an event. ``notifies``: write the event to the outbox of notifications, too.
     """
     # Built before the rows go, because it reads the ids of the children.
-    change = build_change(connection, locked.row, (build_and_read_child_ids(connection, LOAD_BALANCER, locked.row),))
+    change = build_change(
+        connection, locked.row, (object_with_queried_child_ids(connection, LOAD_BALANCER, locked.row),)
+    )
     if notifies:
         record_notifications(connection, {LifecycleEvent.DELETE: [locked.id]})
     connection.execute(delete(_root).where(_root.c.id == locked.id))

@@ -15,7 +15,7 @@ from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
+from evenkeel.store.records.rows import MEMBER, POOL, member_from_row, row_from_resource
 from evenkeel.store.writing.conflicts import check_distinct_members
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer, WriteTarget, build_change, mark_pool_pending
 from evenkeel.store.writing.steps import mark_objects_deleted, with_pending_create_status
@@ -108,7 +108,7 @@ def _pending_member(before: Member, wanted: Member, locked: LockedLoadBalancer) 
 
 def _live_members(connection: Connection, pool_id: str) -> list[Member]:
     rows = connection.execute(select(*MEMBER.columns).where(_table.c.pool_id == pool_id, _table.c.deleted == false()))
-    return [member_of(row) for row in rows]
+    return [member_from_row(row) for row in rows]
 
 
 def _apply_plan(connection: Connection, plan: MemberPlan, locked: LockedLoadBalancer) -> None:
@@ -121,9 +121,9 @@ def _apply_plan(connection: Connection, plan: MemberPlan, locked: LockedLoadBala
             connection.execute(_table.delete().where(is_in_list(_table.c.id, ids)))
     if plan.changed:
         connection.execute(_UPDATE_MEMBER, [_member_parameters(member) for member in plan.changed])
-    insert_rows(connection, _table, [row_of(member) for member in plan.added])
+    insert_rows(connection, _table, [row_from_resource(member) for member in plan.added])
 
 
 def _member_parameters(member: Member) -> dict[str, Any]:
-    row = row_of(member)
+    row = row_from_resource(member)
     return {"member_id": member.id} | {f"new_{name}": row[name] for name in _REPLACED_COLUMNS}

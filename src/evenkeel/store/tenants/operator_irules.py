@@ -9,7 +9,7 @@ from evenkeel.core.resources.model import Listener
 from evenkeel.core.resources.operator_irules import irules_problem
 from evenkeel.store.engine.base import Op
 from evenkeel.store.ownership.services import check_shard_owner
-from evenkeel.store.records.rows import KINDS, LISTENER, columns_of
+from evenkeel.store.records.rows import KINDS, LISTENER, columns_from_attributes
 from evenkeel.store.tenants.updates import update_child_row
 from evenkeel.store.writing import revision_lock
 from evenkeel.store.writing.revision_lock import WriteTarget, build_change
@@ -39,8 +39,8 @@ def _store_irules(
         raise Conflict(f"listener {listener_id}: {problem}")
     target = WriteTarget(KINDS[Listener], listener_id, None)
     deadline = writes.options.pending_deadline_seconds
-    locked = revision_lock.try_lock(connection, target, deadline_seconds=deadline)
+    locked = revision_lock.try_lock_load_balancer(connection, target, deadline_seconds=deadline)
     if locked is None or locked.row.shard_id != call.shard_id:
         raise Conflict(f"listener {listener_id} is none of shard {call.shard_id}")
-    update_child_row(connection, LISTENER, listener_id, columns_of({"operator_irules": irules}), locked)
+    update_child_row(connection, LISTENER, listener_id, columns_from_attributes({"operator_irules": irules}), locked)
     return build_change(connection, locked.row, ())

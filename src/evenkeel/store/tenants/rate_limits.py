@@ -13,7 +13,7 @@ from evenkeel.core.resources.model import (
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_of
+from evenkeel.store.records.rows import LISTENER, RATE_LIMIT_POLICY, row_from_resource
 from evenkeel.store.writing.conflicts import too_many_rate_limit_policies_error, too_many_rate_limit_rules_error
 from evenkeel.store.writing.revision_lock import WriteTarget, build_change, mark_listener_pending, mark_policy_pending
 from evenkeel.store.writing.steps import with_pending_create_status
@@ -37,7 +37,7 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
             raise too_many_rate_limit_policies_error(row.listener_id)
         writes.check_quota(connection, locked, row)
         policy = with_pending_create_status(row, locked)
-        insert_rows(connection, _policies, [row_of(policy)])
+        insert_rows(connection, _policies, [row_from_resource(policy)])
         return build_change(connection, locked.row, (policy,))
 
     return run_transaction
@@ -59,7 +59,7 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
             raise too_many_rate_limit_rules_error(policy_id)
         writes.check_quota(connection, locked, row)
         rule = with_pending_create_status(row, locked)
-        insert_rows(connection, _rules, [row_of(rule)])
+        insert_rows(connection, _rules, [row_from_resource(rule)])
         return build_change(connection, locked.row, (rule,))
 
     return run_transaction

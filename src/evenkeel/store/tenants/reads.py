@@ -77,7 +77,7 @@ def filter_pending_load_balancers(
     return frozenset(LoadBalancerId(row.id) for row in connection.execute(statement))
 
 
-_PARENTS = {MEMBER: POOL, L7RULE: L7POLICY, RATE_LIMIT_RULE: RATE_LIMIT_POLICY}
+_PARENT_KINDS = {MEMBER: POOL, L7RULE: L7POLICY, RATE_LIMIT_RULE: RATE_LIMIT_POLICY}
 """{kind: kind of the parent whose id is in the API's path}."""
 
 
@@ -92,7 +92,7 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_
     def run_transaction(connection: Connection) -> Page:
         page = list_page(connection, kind, query, parent_id=parent_id)
         if parent_id is not None and checks_parent and not page.items:
-            read_target_row(connection, WriteTarget(_PARENTS[kind], parent_id, query.project_id))
+            read_target_row(connection, WriteTarget(_PARENT_KINDS[kind], parent_id, query.project_id))
         return page
 
     return run_transaction

@@ -31,7 +31,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.engine.operations import query_operation, read_operation
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.records.child_ids import build_with_child_ids, whole_columns
+from evenkeel.store.records.child_ids import columns_with_child_ids, object_with_child_ids
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
 from evenkeel.store.tenants import (
@@ -248,8 +248,8 @@ class SqlTenants:
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
         target = WriteTarget(KINDS[kind], object_id, project_id, parent_id)
-        columns = whole_columns(target.kind)
-        return build_with_child_ids(
+        columns = columns_with_child_ids(target.kind)
+        return object_with_child_ids(
             target.kind, await self._db.query(lambda connection: read_target_row(connection, target, columns))
         )
 

@@ -17,7 +17,7 @@ from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.returning import UpdateReturning, update_returning
 from evenkeel.store.records import schema
-from evenkeel.store.records.child_ids import build_and_read_child_ids
+from evenkeel.store.records.child_ids import object_with_queried_child_ids
 from evenkeel.store.records.rows import (
     HEALTH_MONITOR,
     KINDS,
@@ -30,12 +30,16 @@ from evenkeel.store.records.rows import (
     RATE_LIMIT_POLICY,
     RATE_LIMIT_RULE,
     Kind,
-    columns_of,
+    columns_from_attributes,
 )
 from evenkeel.store.tenants.l7_positions import close_position_gap, move_policy
 from evenkeel.store.tenants.restrict_delete import check_restricted_delete
 from evenkeel.store.vips.leaving import begin_vip_release
-from evenkeel.store.writing.certificates import changes_references, delete_certificate_uses, update_certificate_uses
+from evenkeel.store.writing.certificates import (
+    changes_certificate_references,
+    delete_certificate_uses,
+    update_certificate_uses,
+)
 from evenkeel.store.writing.conflicts import pool_in_use_error
 from evenkeel.store.writing.revision_lock import (
     MAX_CACHED_STATEMENTS,
@@ -76,7 +80,7 @@ def update_child(
     """
     target = WriteTarget(KINDS[kind], child_id, project_id, parent_id)
     check_changeable(changes, STORABLE_ATTRIBUTES[kind])
-    values = columns_of(changes)
+    values = columns_from_attributes(changes)
 
     def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
@@ -86,8 +90,8 @@ def update_child(
         kept = _served_reference_columns(connection, target, certificates)
         row = update_child_row(connection, target.kind, child_id, values | placed | kept, locked)
         _mark_parents_pending(connection, target.kind, row, locked)
-        changed = build_and_read_child_ids(connection, target.kind, row)
-        if target.kind in (LISTENER, POOL) and changes_references(changes):
+        changed = object_with_queried_child_ids(connection, target.kind, row)
+        if target.kind in (LISTENER, POOL) and changes_certificate_references(changes):
             update_certificate_uses(connection, writes.options, locked, changed, certificates)
             if target.kind is LISTENER and changed.served_container_refs:
                 delete_served_references(connection, locked.project_id, [child_id])
@@ -130,7 +134,7 @@ def delete_child(
         _delete_children(connection, target.kind, row, locked)
         if target.kind is LISTENER:
             begin_vip_release(connection, locked)
-        gone = build_and_read_child_ids(connection, target.kind, read_target_row(connection, target))
+        gone = object_with_queried_child_ids(connection, target.kind, read_target_row(connection, target))
         if target.kind in (LISTENER, POOL):
             delete_certificate_uses(connection, gone)
         if not locked.placed:
@@ -148,8 +152,8 @@ def _served_reference_columns(
     """
     if target.kind is not LISTENER or not any(each.awaited for each in certificates):
         return {}
-    before = build_and_read_child_ids(connection, LISTENER, read_target_row(connection, target))
-    return columns_of({"served_container_refs": references_to_keep(connection, before)})
+    before = object_with_queried_child_ids(connection, LISTENER, read_target_row(connection, target))
+    return columns_from_attributes({"served_container_refs": references_to_keep(connection, before)})
 
 
 def change_certificate_references(
@@ -164,14 +168,16 @@ def change_certificate_references(
     marked deleted meanwhile, :class:`ObjectLimitReached` for too many references.
     """
     id_ = changed.listener_id
-    before = build_and_read_child_ids(
+    before = object_with_queried_child_ids(
         connection, LISTENER, read_target_row(connection, WriteTarget(LISTENER, id_, None))
     )
     if ListenerReferences.of(before) != changed.before:
         raise Conflict(f"Listener {id_} was changed meanwhile: repeat the request.")
     served = references_to_keep(connection, before)
-    values = columns_of(changed.after._asdict() | {"served_container_refs": served})
-    after = build_and_read_child_ids(connection, LISTENER, update_child_row(connection, LISTENER, id_, values, locked))
+    values = columns_from_attributes(changed.after._asdict() | {"served_container_refs": served})
+    after = object_with_queried_child_ids(
+        connection, LISTENER, update_child_row(connection, LISTENER, id_, values, locked)
+    )
     update_certificate_uses(connection, writes.options, locked, after, certificates)
     delete_served_references(connection, locked.project_id, [id_])
 
@@ -307,4 +313,4 @@ def mark_pool_children_deleted(connection: Connection, pool_id: str, locked: Loc
 def repeated_delete_result(connection: Connection, kind: Kind, row: Any) -> Change:
     """Return the result of a repeated delete: a change with the object as it is."""
     root = read_target_row(connection, WriteTarget(LOAD_BALANCER, row.load_balancer_id, None))
-    return build_change(connection, root, (build_and_read_child_ids(connection, kind, row),))
+    return build_change(connection, root, (object_with_queried_child_ids(connection, kind, row),))

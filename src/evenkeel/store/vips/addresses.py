@@ -27,7 +27,7 @@ _held = schema.vip_address
 
 ALLOCATED_ADDRESSES = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
 """Query of the allocated addresses of a network."""
-ALLOCATED_OF_SOME = ALLOCATED_ADDRESSES.where(is_in_bound_list(_held.c.address, "some"))
+ALLOCATED_AMONG_CANDIDATES = ALLOCATED_ADDRESSES.where(is_in_bound_list(_held.c.address, "some"))
 """Query of those addresses in the bound list ``some`` that are allocated in a network."""
 
 

@@ -12,22 +12,22 @@ from evenkeel.core.kit.errors import Conflict
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.networks.claims import release_claims_of_vips
 from evenkeel.store.records import schema
-from evenkeel.store.records.rows import NO_NETWORK
+from evenkeel.store.records.rows import NO_NETWORK_ID
 from evenkeel.store.vips.addresses import release_addresses
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 
 _root = schema.load_balancer
-_IS_IT = _root.c.id == bindparam("b_id")
+_HAS_WANTED_ID = _root.c.id == bindparam("b_id")
 
 _CLEAR_VIP = (
     update(_root)
-    .where(_IS_IT)
+    .where(_HAS_WANTED_ID)
     .values(
         # The column takes no NULL and is unique with the network: no other load balancer can have this id as an
         # address.
         vip_address=bindparam("b_id"),
         vip_subnet_id="",
-        vip_network_id=NO_NETWORK,
+        vip_network_id=NO_NETWORK_ID,
         vip_port_id="",
         vip_leaving_revision=null(),
     )
@@ -46,9 +46,9 @@ def remove_released_vips(connection: Connection, load_balancer_ids: Sequence[Loa
     release_claims_of_vips(connection, load_balancer_ids)
 
 
-_SET_LEAVING_REVISION = (
+_SET_VIP_LEAVING_REVISION = (
     update(_root)
-    .where(_IS_IT, _root.c.vip_leaving_revision.is_(None), _root.c.vip_network_id != NO_NETWORK)
+    .where(_HAS_WANTED_ID, _root.c.vip_leaving_revision.is_(None), _root.c.vip_network_id != NO_NETWORK_ID)
     .values(vip_leaving_revision=bindparam("b_revision"))
 )
 _live_listener = exists().where(
@@ -65,14 +65,14 @@ def begin_vip_release(connection: Connection, locked: LockedLoadBalancer) -> Non
     if not locked.placed:  # no device has it
         remove_released_vips(connection, [locked.id])
     else:
-        connection.execute(_SET_LEAVING_REVISION, {"b_id": locked.id, "b_revision": locked.revision})
+        connection.execute(_SET_VIP_LEAVING_REVISION, {"b_id": locked.id, "b_revision": locked.revision})
 
 
 def check_has_vip(locked: LockedLoadBalancer) -> None:
     """Check that the load balancer has a VIP that is not being released. Raises :class:`Conflict` if it has
     none.
     """
-    if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
+    if locked.row.vip_network_id == NO_NETWORK_ID or locked.row.vip_leaving_revision is not None:
         raise Conflict(
             f"Load Balancer {locked.id} was made for pool {locked.row.root_pool_id} of LBaaS v1 and has no VIP:"
             " a vip of that pool brings one.",

@@ -18,20 +18,22 @@ from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.operations import write_operation
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.networks.claims import AT_ONCE
+from evenkeel.store.networks.claims import NO_GRACE_SECONDS
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import event_row, record_events
 
-SEARCH = "vips"
-COMPLETE = ""
-REASON_CHARACTERS = 255
+VIP_SEARCH_NAME = "vips"
+SEARCH_COMPLETE = ""
+REASON_CHARACTERS_MAX = 255
 
 _search, _change, _claim = schema.port_search, schema.vip_port_change, schema.vip_claim
 _root = schema.load_balancer
 
 
-def _create_search(connection: Connection) -> None:
-    insert_if_absent(connection, _search, {"name": SEARCH, "reached": COMPLETE, "begun_at": AT_ONCE})
+def _create_search_row(connection: Connection) -> None:
+    insert_if_absent(
+        connection, _search, {"name": VIP_SEARCH_NAME, "reached": SEARCH_COMPLETE, "begun_at": NO_GRACE_SECONDS}
+    )
 
 
 # -- the search
@@ -51,10 +53,10 @@ def _take_next_ports(connection: Connection, found: Any, limit: int) -> tuple[Vi
         .limit(limit)
     ).fetchall()
     # A page that is not full was the last one of this search.
-    now_reached = rows[-1].held_by if len(rows) == limit else COMPLETE
-    begun_at = db_now() if found.reached == COMPLETE else found.begun_at
+    now_reached = rows[-1].held_by if len(rows) == limit else SEARCH_COMPLETE
+    begun_at = db_now() if found.reached == SEARCH_COMPLETE else found.begun_at
     unchanged = (
-        _search.c.name == SEARCH,
+        _search.c.name == VIP_SEARCH_NAME,
         _search.c.reached == found.reached,
         _search.c.begun_at == found.begun_at,
     )
@@ -103,7 +105,7 @@ def _store_lost_port(connection: Connection, row: Any) -> None:
     lost = {
         "lost_port_id": row.vip_port_id,
         "reason": _lost_port_text(row.vip_port_id),
-        "due_at": AT_ONCE,
+        "due_at": NO_GRACE_SECONDS,
         "attempts": 0,
         "binding": True,
         "security_groups": True,
@@ -153,7 +155,7 @@ def _mark_port_present(connection: Connection, load_balancer_id: LoadBalancerId)
     connection.execute(
         update(_change)
         .where(_change.c.load_balancer_id == load_balancer_id)
-        .values(lost_port_id=null(), reason="", due_at=AT_ONCE, attempts=0)
+        .values(lost_port_id=null(), reason="", due_at=NO_GRACE_SECONDS, attempts=0)
     )
 
 
@@ -201,11 +203,13 @@ class SqlLostPorts:
         self._db = database
 
     async def take_ports_to_check(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        due = (_search.c.reached != COMPLETE) | is_past(_search.c.begun_at, ago_seconds=older_seconds)
-        statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
+        due = (_search.c.reached != SEARCH_COMPLETE) | is_past(_search.c.begun_at, ago_seconds=older_seconds)
+        statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(
+            _search.c.name == VIP_SEARCH_NAME
+        )
         found = await self._db.query(lambda connection: connection.execute(statement).first())
         if found is None:
-            await self._db.write(_create_search)
+            await self._db.write(_create_search_row)
             return ()
         if not found.due:
             return ()
@@ -222,5 +226,5 @@ class SqlLostPorts:
 
     async def record_recreation_failure(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
         await self._db.write(
-            lambda connection: _record_failure(connection, load_balancer_id, reason[:REASON_CHARACTERS])
+            lambda connection: _record_failure(connection, load_balancer_id, reason[:REASON_CHARACTERS_MAX])
         )

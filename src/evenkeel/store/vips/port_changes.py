@@ -40,12 +40,12 @@ from evenkeel.core.networking.network import (
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.networks.bindings import make_device_ports_due_for_binding
-from evenkeel.store.networks.claims import AT_ONCE
+from evenkeel.store.networks.claims import NO_GRACE_SECONDS
 from evenkeel.store.networks.places import decode_layout
 from evenkeel.store.records import schema
 from evenkeel.store.writing.due import take_due_rows
 
-GRACE_SECONDS = 10.0
+UPDATE_GRACE_SECONDS = 10.0
 """Delay before other controllers take a pending change: the controller that accepted it updates the network service
 first.
 """
@@ -161,7 +161,7 @@ _UPDATE_CHANGE = (
         # A pending change keeps what it still has to set; the newer one adds to it.
         security_groups=or_(_change.c.security_groups, bindparam("groups", type_=Boolean())),
         binding=or_(_change.c.binding, bindparam("bound", type_=Boolean())),
-        due_at=db_now() + GRACE_SECONDS,
+        due_at=db_now() + UPDATE_GRACE_SECONDS,
         attempts=0,
     )
 )
@@ -171,7 +171,7 @@ _INSERT_CHANGE = insert(_change).from_select(
         bindparam("root_id", type_=_change.c.load_balancer_id.type),
         bindparam("new_revision", type_=BigInteger()),
         bindparam("groups", type_=Boolean()),
-        db_now() + GRACE_SECONDS,
+        db_now() + UPDATE_GRACE_SECONDS,
         literal(0),
         bindparam("bound", type_=Boolean()),
     ),
@@ -197,14 +197,14 @@ def store_pending_change(
         connection.execute(_INSERT_CHANGE, values)
 
 
-_BIND_TOO = (
+_SET_BINDING_PENDING = (
     update(_change)
     .where(_change.c.load_balancer_id == bindparam("root_id"))
-    .values(binding=True, due_at=AT_ONCE, attempts=0)
+    .values(binding=True, due_at=NO_GRACE_SECONDS, attempts=0)
 )
 _INSERT_BINDING_CHANGE = insert(_change).from_select(
     ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
-    select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
+    select(_root.c.id, _root.c.revision, false(), literal(NO_GRACE_SECONDS), literal(0), true())
     .join(_claim, _claim.c.held_by == _root.c.id)
     .where(_root.c.id == bindparam("root_id"), _root.c.held == false(), _claim.c.port_id.is_not(None)),
 )
@@ -217,7 +217,7 @@ def make_port_due_for_binding(connection: Connection, load_balancer_id: LoadBala
     Nothing happens without a port at the network service, or while the load balancer is held.
     """
     values = {"root_id": load_balancer_id}
-    if not connection.execute(_BIND_TOO, values).rowcount:
+    if not connection.execute(_SET_BINDING_PENDING, values).rowcount:
         connection.execute(_INSERT_BINDING_CHANGE, values)
 
 
@@ -238,9 +238,9 @@ def _make_ports_due_for_binding(connection: Connection, shards: Select[tuple[str
     mine = (_root.c.shard_id.in_(shards), _root.c.deleted == false(), _root.c.held == false())
     of_shards = select(_root.c.id).where(*mine)
     too = update(_change).where(_change.c.load_balancer_id.in_(of_shards))
-    connection.execute(too.values(binding=True, due_at=AT_ONCE, attempts=0))
+    connection.execute(too.values(binding=True, due_at=NO_GRACE_SECONDS, attempts=0))
     new = (
-        select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
+        select(_root.c.id, _root.c.revision, false(), literal(NO_GRACE_SECONDS), literal(0), true())
         .join(_claim, _claim.c.held_by == _root.c.id)
         .where(
             *mine,

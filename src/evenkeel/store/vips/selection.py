@@ -18,10 +18,10 @@ from evenkeel.core.networking.addresses import parsed_range
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.networking.vip_room import no_free_address_error
 from evenkeel.store.engine.base import Database, Op, T
-from evenkeel.store.vips.addresses import ALLOCATED_ADDRESSES, ALLOCATED_OF_SOME
+from evenkeel.store.vips.addresses import ALLOCATED_ADDRESSES, ALLOCATED_AMONG_CANDIDATES
 from evenkeel.store.writing.conflicts import violated_constraint_text
 
-CANDIDATES = 4
+CANDIDATES_PER_TRY = 4
 """Number of addresses that each create looks up; one of them is free unless the range is nearly full."""
 
 
@@ -61,10 +61,10 @@ def candidate_addresses(plan: VipPlan, random: Random) -> list[str]:
     without reserved addresses, so there may be none. Raises :class:`Invalid` if the range is empty.
     """
     found = _address_range(plan)
-    if found.size > CANDIDATES:
+    if found.size > CANDIDATES_PER_TRY:
         # not random.sample: it refuses ranges longer than a C integer
         # At random: controllers that count from the same end would all collide on the same address.
-        offsets = list({random.randrange(found.size) for _ in range(CANDIDATES)})
+        offsets = list({random.randrange(found.size) for _ in range(CANDIDATES_PER_TRY)})
     else:
         offsets = list(range(found.size))
         random.shuffle(offsets)
@@ -97,12 +97,12 @@ def random_free_address(plan: VipPlan, taken: Iterable[str], random: Random) -> 
     return found.address(chosen)
 
 
-_Span = tuple[int, int]
+_AddressSpan = tuple[int, int]
 """Offsets of the first and last address of a contiguous range."""
 
 
-def _reserved_spans(plan: VipPlan, found: _AddressRange) -> list[_Span]:
-    spans: list[_Span] = []
+def _reserved_spans(plan: VipPlan, found: _AddressRange) -> list[_AddressSpan]:
+    spans: list[_AddressSpan] = []
     for text in plan.reserved:
         first, last = parsed_range(text)
         start, end = max(int(first) - found.first, 0), min(int(last) - found.first, found.size - 1)
@@ -111,9 +111,9 @@ def _reserved_spans(plan: VipPlan, found: _AddressRange) -> list[_Span]:
     return spans
 
 
-def _merge_spans(spans: Iterable[_Span]) -> list[_Span]:
+def _merge_spans(spans: Iterable[_AddressSpan]) -> list[_AddressSpan]:
     """Return the spans sorted, with overlapping ones merged."""
-    joined: list[_Span] = []
+    joined: list[_AddressSpan] = []
     for first, last in sorted(spans):
         if joined and first <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(joined[-1][1], last))
@@ -178,7 +178,7 @@ async def _check_requested_addresses_free(database: Database, plan: VipPlan, err
     if not wanted:
         return
     asked = {"network_id": plan.network_id, "some": wanted}
-    taken = set(await database.query(lambda connection: connection.scalars(ALLOCATED_OF_SOME, asked).all()))
+    taken = set(await database.query(lambda connection: connection.scalars(ALLOCATED_AMONG_CANDIDATES, asked).all()))
     for each in (plan, *plan.additional):
         if each.address in taken:
             raise _vip_in_use_error(each) from error

@@ -9,7 +9,7 @@ from evenkeel.core.kit.request_context import requester
 from evenkeel.store.writing.events import record_event
 
 
-def record_operator_action(
+def record_operator_action_event(
     connection: Connection,
     *,
     kind: str,

@@ -88,7 +88,7 @@ def update_certificate_uses(
         _insert_uses(connection, options, locked, {(row.id, id_) for id_ in ids})
 
 
-def changes_references(changes: Iterable[str]) -> bool:
+def changes_certificate_references(changes: Iterable[str]) -> bool:
     """Whether one of the changed attributes is a reference to a key manager."""
     return any(name in REFERENCES for name in changes)
 
@@ -173,7 +173,7 @@ def _check_certificate_requested(connection: Connection, project_id: ProjectId, 
 _in_use = exists().where(_use.c.certificate_id == _certificate.c.id).label("in_use")
 
 
-def content_columns(found: CheckedCertificate) -> dict[str, Any]:
+def certificate_content_columns(found: CheckedCertificate) -> dict[str, Any]:
     """Return {column: value} of a reference's row for the content that was read, without a problem."""
     return {
         "sha256": found.sha256,
@@ -189,7 +189,7 @@ def _certificate_row(locked: LockedLoadBalancer, checked: CheckedCertificate, ne
         "project_id": locked.project_id,
         "reference": checked.reference,
         "kind": checked.kind.value,
-        **content_columns(checked),
+        **certificate_content_columns(checked),
         "announced_sha256": checked.sha256,
         "checked_at": locked.now,
         "next_check_at": next_check_at,

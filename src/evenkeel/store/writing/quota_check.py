@@ -65,9 +65,11 @@ KIND_BY_CLASS: dict[type[Any], str] = {
 in Octavia's specification; the load balancer's limits count them.
 """
 
-_IS_IT = _quota.c.project_id == bindparam("quota_project_id")
+_IS_QUOTA_OF_PROJECT = _quota.c.project_id == bindparam("quota_project_id")
 _LOCK_QUOTA = update_returning(
-    update(_quota).where(_IS_IT).values(checks=_quota.c.checks + 1), *(_quota.c[name] for name in TITLES), by=_IS_IT
+    update(_quota).where(_IS_QUOTA_OF_PROJECT).values(checks=_quota.c.checks + 1),
+    *(_quota.c[name] for name in TITLES),
+    by=_IS_QUOTA_OF_PROJECT,
 )
 
 

@@ -112,7 +112,7 @@ class WriteTarget(NamedTuple):
     """Required pool of a member, or policy of a rule; None: not checked."""
 
 
-def try_lock(
+def try_lock_load_balancer(
     connection: Connection,
     target: WriteTarget,
     *,
@@ -294,24 +294,27 @@ def pending_status(kind: Kind) -> ColumnElement[str]:
     return case((status.in_((PENDING_CREATE, PENDING_DELETE)), status), else_=PENDING_UPDATE)
 
 
-_TOUCH_POOL = (
+_MARK_POOL_PENDING = (
     update(schema.pool)
     .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
     .values(provisioning_status=pending_status(POOL), revision=bindparam("new_revision"), updated_at=db_now())
 )
-_senders = select(schema.l7policy.c.listener_id).where(
+_listeners_using_pool = select(schema.l7policy.c.listener_id).where(
     schema.l7policy.c.redirect_pool_id == bindparam("touched_id"), schema.l7policy.c.deleted == false()
 )
-_TOUCH_LISTENERS = (
+_MARK_LISTENERS_PENDING = (
     update(schema.listener)
     .where(
         schema.listener.c.load_balancer_id == bindparam("root_id"),  # the only condition with an index
-        or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
+        or_(
+            schema.listener.c.default_pool_id == bindparam("touched_id"),
+            schema.listener.c.id.in_(_listeners_using_pool),
+        ),
         schema.listener.c.deleted == false(),
     )
     .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
-_TOUCH_LISTENER = (
+_MARK_LISTENER_PENDING = (
     update(schema.listener)
     .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
     .values(provisioning_status=pending_status(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
@@ -336,7 +339,7 @@ def _mark_listener_of_policy_pending_statement(kind: Kind) -> Update:
     )
 
 
-_TOUCH_POLICY = {
+_MARK_POLICY_PENDING = {
     kind: (_mark_policy_pending_statement(kind), _mark_listener_of_policy_pending_statement(kind))
     for kind in (L7POLICY, RATE_LIMIT_POLICY)
 }
@@ -346,7 +349,7 @@ def mark_pool_pending(connection: Connection, pool_id: str, locked: LockedLoadBa
     """Mark the pool and its listeners PENDING_UPDATE (new ones stay PENDING_CREATE) after a change of its
     children. Two statements. Raises :class:`Conflict` if the pool was deleted before the lock was taken.
     """
-    touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
+    touched = connection.execute(_MARK_POOL_PENDING, {"touched_id": pool_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
         raise immutable_error(POOL, pool_id)
     mark_listeners_pending(connection, pool_id, locked)
@@ -357,14 +360,14 @@ def mark_listeners_pending(connection: Connection, pool_id: str, locked: LockedL
     PENDING_CREATE). One statement.
     """
     parameters = {"touched_id": pool_id, "new_revision": locked.revision, "root_id": locked.id}
-    connection.execute(_TOUCH_LISTENERS, parameters)
+    connection.execute(_MARK_LISTENERS_PENDING, parameters)
 
 
 def mark_listener_pending(connection: Connection, listener_id: str, locked: LockedLoadBalancer) -> None:
     """Mark the listener PENDING_UPDATE (a new one stays PENDING_CREATE) after a change of its policies.
     Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
-    touched = connection.execute(_TOUCH_LISTENER, {"touched_id": listener_id, "new_revision": locked.revision})
+    touched = connection.execute(_MARK_LISTENER_PENDING, {"touched_id": listener_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
         raise immutable_error(LISTENER, listener_id)
 
@@ -374,7 +377,7 @@ def mark_policy_pending(connection: Connection, kind: Kind, policy_id: str, lock
     PENDING_CREATE) after a change of its rules. Raises :class:`Conflict` if the policy was deleted before
     the lock was taken.
     """
-    policy, listener = _TOUCH_POLICY[kind]
+    policy, listener = _MARK_POLICY_PENDING[kind]
     touched = connection.execute(policy, {"touched_id": policy_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
         raise immutable_error(kind, policy_id)

@@ -26,7 +26,7 @@ from evenkeel.core.kit.request_context import requester
 from evenkeel.core.status.provisioning import StatusChange
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementWithRows
-from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.in_list import MARIADB_DIALECTS
 from evenkeel.store.engine.inserting import TableRows
 from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
@@ -81,7 +81,7 @@ def store_revision_requesters(connection: Connection, condition: ColumnElement[b
 
 
 def _insert_statement(dialect: str) -> Any:
-    if dialect in MARIADB:
+    if dialect in MARIADB_DIALECTS:
         return mysql.insert(_revision)
     return postgresql.insert(_revision) if dialect == "postgresql" else sqlite.insert(_revision)
 

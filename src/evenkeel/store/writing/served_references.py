@@ -17,9 +17,9 @@ from evenkeel.store.writing.certificates import certificate_id
 _certificate = schema.certificate
 _use = schema.certificate_use
 _listener = schema.listener
-_references = msgspec.json.Decoder(tuple[str, ...])
+_references_decoder = msgspec.json.Decoder(tuple[str, ...])
 
-NONE_SERVED = "[]"
+NO_SERVED_REFERENCES = "[]"
 
 
 def awaits_certificate(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -36,7 +36,7 @@ def awaits_certificate(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def has_served_references() -> ColumnElement[bool]:
     """Return the SQL condition that devices have a listener with former references if it waits for a certificate."""
-    return _listener.c.served_container_refs != NONE_SERVED
+    return _listener.c.served_container_refs != NO_SERVED_REFERENCES
 
 
 def references_to_keep(connection: Connection, before: Listener) -> tuple[str, ...]:
@@ -59,8 +59,10 @@ def delete_served_references(connection: Connection, project_id: ProjectId, list
     own = _listener.c.default_tls_container_ref, _listener.c.sni_container_refs
     ended = is_in_list(_listener.c.id, listener_ids), has_served_references(), ~awaits_certificate()
     for row in connection.execute(select(*columns, *own).where(*ended).order_by(_listener.c.id)).all():
-        kept = {row.default_tls_container_ref, *_references.decode(row.sni_container_refs)}
-        gone = {each for each in _references.decode(row.served_container_refs) if each} - kept
+        kept = {row.default_tls_container_ref, *_references_decoder.decode(row.sni_container_refs)}
+        gone = {each for each in _references_decoder.decode(row.served_container_refs) if each} - kept
         ids = [certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in sorted(gone)]
         connection.execute(delete(_use).where(_use.c.owner_id == row.id, is_in_list(_use.c.certificate_id, ids)))
-        connection.execute(update(_listener).where(_listener.c.id == row.id).values(served_container_refs=NONE_SERVED))
+        connection.execute(
+            update(_listener).where(_listener.c.id == row.id).values(served_container_refs=NO_SERVED_REFERENCES)
+        )

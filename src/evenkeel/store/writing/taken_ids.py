@@ -23,9 +23,9 @@ def check_ids_free(connection: Connection, ids: Iterable[str]) -> None:
     if wanted := list(ids):
         found = connection.execute(_READ_TAKEN_IDS, {"wanted": wanted}).first()
         if found is not None:
-            raise id_taken_error(f"{found.title} {found.id} exists")
+            raise id_in_use_error(f"{found.title} {found.id} exists")
 
 
-def id_taken_error(what: str) -> MirrorConflict:
+def id_in_use_error(what: str) -> MirrorConflict:
     """Return the error for an id, described by ``what``, that another object has."""
     return MirrorConflict(f"{what} already, and does not belong to this load balancer as such.", code=ID_TAKEN)

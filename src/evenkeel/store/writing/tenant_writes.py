@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from evenkeel.core.resources.model import Child
 from evenkeel.store.engine.base import Op
-from evenkeel.store.engine.operations import Method
+from evenkeel.store.engine.operations import StoreMethod
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
 from evenkeel.store.writing.conflicts import held_error, mirrored_error
@@ -42,7 +42,7 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> LockedLoadBalancer:
-        """Lock like :meth:`try_lock`, but raise :class:`NotFound` for an object that does not exist,
+        """Lock like :meth:`try_lock_load_balancer`, but raise :class:`NotFound` for an object that does not exist,
         :class:`Conflict` for one that is marked deleted, or whose load balancer is.
         """
         locked = self.try_lock(connection, target, write_kind, values=values, mirrored_too=mirrored_too)
@@ -57,7 +57,7 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> LockedLoadBalancer | None:
-        """Lock by :func:`evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options
+        """Lock by :func:`evenkeel.store.writing.revision_lock.try_lock_load_balancer`, in the statuses that the options
         accept; None if the object or its load balancer does not exist or is marked deleted.
 
         Raises :class:`Conflict` for a held load balancer, for one in another status where immutability is
@@ -66,7 +66,7 @@ class TenantWrites:
         """
         strict = AcceptedStatuses(write_kind, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
-        locked = revision_lock.try_lock(
+        locked = revision_lock.try_lock_load_balancer(
             connection,
             target,
             deadline_seconds=deadline,
@@ -103,7 +103,7 @@ class TenantWrites:
         )
 
 
-def tenant_write_operation(function: Callable[Concatenate[TenantWrites, P], Op[T]]) -> Method[P, T]:
+def tenant_write_operation(function: Callable[Concatenate[TenantWrites, P], Op[T]]) -> StoreMethod[P, T]:
     """Return a method of a store that runs the operation of a tenant's write in a write transaction.
 
     The method has the function's parameters after ``writes``, which is the store's own. The contract of the method is

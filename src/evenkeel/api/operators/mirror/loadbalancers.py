@@ -82,7 +82,9 @@ async def list_load_balancers(services: Services, call: Call) -> Answer:
     options = query_options(call, ("provider", "marker", "limit"))
     limit = parse_number_within("limit", options.get("limit", str(IDS_MAX)), 1, IDS_MAX)
     # one more shows whether there is another page
-    found = await services.mirrors.list_mirrored(parse_provider(options), marker=parse_marker(options), limit=limit + 1)
+    found = await services.mirrors.list_mirrored_load_balancers(
+        parse_provider(options), marker=parse_marker(options), limit=limit + 1
+    )
     page = found[:limit]
     return json_answer(EntryPage(loadbalancers=page, next=page[-1].id if len(found) > limit else None))
 
