@@ -1,6 +1,6 @@
 """Rates from counters read twice."""
 
-from evenkeel.devices.rates import WINDOW_MIN_SECONDS, RateMeter
+from evenkeel.devices.rates import SAMPLE_INTERVAL_MIN_SECONDS, RateMeter
 
 
 def test_the_first_reading_states_nothing() -> None:
@@ -24,7 +24,7 @@ def test_a_reading_too_soon_changes_nothing() -> None:
     meter = RateMeter()
     meter.rates(10.0, {"in": 0})
     known = meter.rates(11.0, {"in": 7})
-    assert meter.rates(11.0 + WINDOW_MIN_SECONDS / 2, {"in": 1_000}) == known == {"in": 7.0}
+    assert meter.rates(11.0 + SAMPLE_INTERVAL_MIN_SECONDS / 2, {"in": 1_000}) == known == {"in": 7.0}
     assert meter.rates(12.0, {"in": 8}) == {"in": 1.0}
 
 

@@ -66,7 +66,7 @@ class Rig:
 async def rig(folder: Path, fault: str = "") -> AsyncIterator[Rig]:
     """A rig whose hosts run. ``fault``: planted in the daemon with a history, and in the agents here."""
     async with contextlib.AsyncExitStack() as stack:
-        stack.enter_context(patch.object(challenges, "PORT", PORTS_FROM + challenges.PORT))
+        stack.enter_context(patch.object(challenges, "CHALLENGE_PORT", PORTS_FROM + challenges.CHALLENGE_PORT))
         if fault:
             stack.enter_context(FAULTS[fault].plant())
         found = []

@@ -9,7 +9,7 @@ from evenkeel.core.resources.http_challenges import CHALLENGE_PATH, is_valid_cha
 from evenkeel.core.resources.model import DATAGRAM_PROTOCOLS
 from evenkeel.devices.errors import Unrenderable
 
-PORT = 80
+CHALLENGE_PORT = 80
 """The port that authorities connect to (RFC 8555, 8.3)."""
 
 
@@ -18,15 +18,17 @@ def challenge_only_listener(service: ServiceDefinition, *, needed: bool) -> Serv
     None if it is not ``needed``, the load balancer is admin down, or a listener of another protocol than
     UDP and SCTP has port 80.
     """
-    taken = any(each.protocol_port == PORT and each.protocol not in DATAGRAM_PROTOCOLS for each in service.listeners)
+    taken = any(
+        each.protocol_port == CHALLENGE_PORT and each.protocol not in DATAGRAM_PROTOCOLS for each in service.listeners
+    )
     if not needed or not service.admin_state_up or taken:
         return None
-    return ServiceListener(id=service.load_balancer_id, protocol="HTTP", protocol_port=PORT)
+    return ServiceListener(id=service.load_balancer_id, protocol="HTTP", protocol_port=CHALLENGE_PORT)
 
 
 def answers_challenges(listener: ServiceListener) -> bool:
     """Whether certificate authorities would send their challenges to this listener: HTTP on port 80."""
-    return listener.protocol == "HTTP" and listener.protocol_port == PORT
+    return listener.protocol == "HTTP" and listener.protocol_port == CHALLENGE_PORT
 
 
 def challenge_responses(service: ServiceDefinition, listener: ServiceListener) -> dict[str, str]:

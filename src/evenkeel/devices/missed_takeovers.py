@@ -11,7 +11,7 @@ from evenkeel.core.devices.device import PartitionBatch
 from evenkeel.core.kit.errors import OwnershipGuardLost
 from evenkeel.core.kit.ids import SessionId
 
-Owner = tuple[int, SessionId]
+PartitionOwner = tuple[int, SessionId]
 """Owner of a partition: ``(epoch, session id)``."""
 
 
@@ -19,22 +19,22 @@ class MissedTakeovers:
     """Unfinished takeovers of one device: for each partition, the owner that began a takeover last."""
 
     def __init__(self) -> None:
-        self._owners: dict[str, Owner] = {}
+        self._owners: dict[str, PartitionOwner] = {}
 
-    def begin(self, partition: str, owner: Owner) -> None:
+    def begin(self, partition: str, owner: PartitionOwner) -> None:
         """Record that this owner begins a takeover of the partition. The takeover counts as missed until
         :meth:`end`, however it fails or is cancelled.
         """
         self._owners[partition] = owner
 
-    def end(self, partition: str, owner: Owner) -> None:
+    def end(self, partition: str, owner: PartitionOwner) -> None:
         """Record that the owner's guard is on the device. A takeover that another owner has begun meanwhile stays
         missed.
         """
         if self.has_begun(partition, owner):
             del self._owners[partition]
 
-    def has_begun(self, partition: str, owner: Owner) -> bool:
+    def has_begun(self, partition: str, owner: PartitionOwner) -> bool:
         """Whether this owner has begun a takeover of the partition and not ended it."""
         return self._owners.get(partition) == owner
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from evenkeel.core.kit.values import Value
 
-WINDOW_MIN_SECONDS = 1.0
+SAMPLE_INTERVAL_MIN_SECONDS = 1.0
 """Minimum time, in seconds, between two readings: a shorter one gives no meaningful rate."""
 
 
@@ -29,8 +29,8 @@ class RateMeter:
         of this reading.
 
         A counter read for the first time, or one that decreased (it was reset), has no rate. A reading of the
-        same counters within :data:`WINDOW_MIN_SECONDS`, or of any at the same time, is ignored, and returns the
-        previous rates.
+        same counters within :data:`SAMPLE_INTERVAL_MIN_SECONDS`, or of any at the same time, is ignored, and returns
+        the previous rates.
         """
         last = self._last
         if last is None:
@@ -38,7 +38,7 @@ class RateMeter:
         else:
             seconds = at_seconds - last.at_seconds
             # several readers in one round get the same rates
-            if seconds <= 0 or (last.counters.keys() == counters.keys() and seconds < WINDOW_MIN_SECONDS):
+            if seconds <= 0 or (last.counters.keys() == counters.keys() and seconds < SAMPLE_INTERVAL_MIN_SECONDS):
                 return last.rates
             rates = {
                 name: (value - last.counters[name]) / seconds

@@ -21,7 +21,7 @@ from evenkeel.devices.waiting import cancel_and_wait
 T = TypeVar("T")
 
 PROBE_SECONDS = 3.0
-QUIET_SECONDS = 1.0
+SILENCE_BEFORE_PROBE_SECONDS = 1.0
 """Seconds of silence after which a device is probed: while a request waits for it, and by the agent's watch."""
 LIVENESS_SECONDS = 2.0
 """Time-out, in seconds, of a liveness probe, a small request on its own connection, which a slow device answers."""
@@ -98,10 +98,10 @@ class DeviceReachability:
         task = asyncio.create_task(work)
         try:
             while True:
-                await asyncio.wait({task}, timeout=QUIET_SECONDS)
+                await asyncio.wait({task}, timeout=SILENCE_BEFORE_PROBE_SECONDS)
                 if task.done():
                     return task.result()
-                if self._client.seconds_since_answer >= QUIET_SECONDS:
+                if self._client.seconds_since_answer >= SILENCE_BEFORE_PROBE_SECONDS:
                     liveness = self._begin_liveness_probe()
                     await asyncio.wait({task, liveness}, return_when=asyncio.FIRST_COMPLETED)
                     if not task.done() and not liveness.result():
@@ -111,7 +111,7 @@ class DeviceReachability:
 
     async def silence_error(self) -> DeviceUnavailable | None:
         """Return the error if the device does not answer a probe now; None if it does, or if it is trusted
-        and has sent a response within the last :data:`QUIET_SECONDS`.
+        and has sent a response within the last :data:`SILENCE_BEFORE_PROBE_SECONDS`.
         """
         if self.doubt is not None:
             try:
@@ -119,7 +119,9 @@ class DeviceReachability:
             except DeviceUnavailable as error:
                 return error
             return None
-        if self._client.seconds_since_answer < QUIET_SECONDS or await asyncio.shield(self._begin_liveness_probe()):
+        if self._client.seconds_since_answer < SILENCE_BEFORE_PROBE_SECONDS or await asyncio.shield(
+            self._begin_liveness_probe()
+        ):
             return None
         return self._no_answer_error()
 
@@ -140,7 +142,10 @@ class DeviceReachability:
         return None
 
     def _no_answer_error(self) -> NoAnswer:
-        return NoAnswer(self._client.host, f"silent for {max(QUIET_SECONDS, self._client.seconds_since_answer):.0f} s")
+        return NoAnswer(
+            self._client.host,
+            f"silent for {max(SILENCE_BEFORE_PROBE_SECONDS, self._client.seconds_since_answer):.0f} s",
+        )
 
     def _begin_liveness_probe(self) -> asyncio.Task[bool]:
         """Return the current liveness probe, shared by all callers; begins one if none runs."""

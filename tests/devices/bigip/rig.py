@@ -7,7 +7,7 @@ from typing import Any
 from emulator_tests.admin import Admin, kept_connections
 from evenkeel.core.ports import Device
 from evenkeel.devices.bigip import open_group
-from evenkeel.devices.bigip.naming import GUARD
+from evenkeel.devices.bigip.naming import GUARD_PREFIX
 from icontrol_emulator import Emulator
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT
@@ -56,7 +56,7 @@ class Hands(Admin):
             f"{kind} {name}": item
             for kind in TYPES
             for name, item in (await self.items(kind, partition)).items()
-            if not name.startswith((GUARD, FOREIGN, "10.9.9.")) and FOREIGN not in str(item.get("description"))
+            if not name.startswith((GUARD_PREFIX, FOREIGN, "10.9.9.")) and FOREIGN not in str(item.get("description"))
         }
 
 

@@ -14,7 +14,7 @@ from tests.devices.services import PROJECT, batch, gone, listener, pool, service
 @pytest.fixture(autouse=True)
 def _no_busy_machine_is_a_silent_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drivers ask a device that has been silent for a second whether it lives, which would be a request more."""
-    monkeypatch.setattr(reach, "QUIET_SECONDS", 60.0)
+    monkeypatch.setattr(reach, "SILENCE_BEFORE_PROBE_SECONDS", 60.0)
 
 
 async def test_a_new_tenants_first_load_balancer_costs_at_most_10_requests(rig: BigIpRig) -> None:

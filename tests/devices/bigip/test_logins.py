@@ -8,7 +8,7 @@ import pytest
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import LoginLost
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.icontrol.login import LOGIN, PASSWORD_SECONDS, TOKENS
+from evenkeel.devices.bigip.icontrol.login import LOGIN_PATH, PASSWORD_USE_SECONDS, TOKENS_PATH
 from evenkeel.devices.bigip.options import parse_options
 from icontrol_emulator import Emulator, Fault
 from icontrol_emulator.rest.tokens import TOKENS_PER_USER_MAX, TokenBook
@@ -92,7 +92,7 @@ async def test_a_token_is_replaced_and_deleted_before_it_ends(site: Site) -> Non
 
 
 async def test_a_token_that_cannot_be_prolonged_is_replaced_earlier(site: Site) -> None:
-    site.emulator.faults.add(Fault(kind="refuse", method="PATCH", path=TOKENS))
+    site.emulator.faults.add(Fault(kind="refuse", method="PATCH", path=TOKENS_PATH))
     async with site.process() as icontrol:
         for _ in range(20):
             await icontrol.get(PATH)
@@ -104,7 +104,7 @@ async def test_a_token_that_cannot_be_prolonged_is_replaced_earlier(site: Site) 
 async def test_a_token_outlives_a_login_that_fails(site: Site) -> None:
     async with site.process() as icontrol:
         await icontrol.get(PATH)
-        site.emulator.faults.add(Fault(kind="busy", path=LOGIN, count=1))
+        site.emulator.faults.add(Fault(kind="busy", path=LOGIN_PATH, count=1))
         site.seconds += 9.5 * HOUR
         await icontrol.get(PATH)
         assert site.logins == 2
@@ -144,7 +144,7 @@ async def test_the_password_replaces_tokens_that_cannot_be_had(site: Site) -> No
         assert site.logins == asked
         assert not site.tokens.of(USER)
         site.emulator.faults.remove(limit)
-        site.seconds += PASSWORD_SECONDS
+        site.seconds += PASSWORD_USE_SECONDS
         await icontrol.get(PATH)
         assert len(site.tokens.of(USER)) == 1
 

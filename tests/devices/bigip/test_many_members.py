@@ -11,7 +11,7 @@ AT_ONCE = 8
 async def test_members_come_and_go_over_several_transactions_and_nothing_is_left(
     rig: BigIpRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.ONE_TRANSACTION_MAX", AT_ONCE)
+    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.OPERATIONS_PER_TRANSACTION_MAX", AT_ONCE)
     agent = rig.owner()
     await agent.apply(batch(service(1, members=1), complete=True))
     for revision, places in enumerate((range(1, 31), range(25, 45), range(40, 42)), start=2):
@@ -31,7 +31,7 @@ async def test_members_come_and_go_over_several_transactions_and_nothing_is_left
 async def test_a_member_that_is_refused_is_the_load_balancers_error(
     rig: BigIpRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.ONE_TRANSACTION_MAX", AT_ONCE)
+    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.OPERATIONS_PER_TRANSACTION_MAX", AT_ONCE)
     agent = rig.owner()
     await agent.apply(batch(service(1, members=1), complete=True))
     places = [member(1, place) for place in range(1, 31)]

@@ -12,7 +12,7 @@ from emulator_tests.client import Backend, Client, fetch, free_port
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.resources.model import SessionPersistence
-from evenkeel.devices.bigip.reconcile.beside import BESIDE
+from evenkeel.devices.bigip.reconcile.beside import ALTERNATIVE_NAME_SUFFIX
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig
 from tests.devices.bigip.test_detaching import refused
@@ -145,7 +145,7 @@ async def test_an_object_that_cannot_be_changed_in_place_is_replaced_beside(rig:
     successor = rig.owner()
     await successor.take_over(PROJECT, 2, session_of(2))
     assert not refused(await successor.apply(batch(wanted, epoch=2, complete=True)))
-    second = f"{first}{BESIDE}"
+    second = f"{first}{ALTERNATIVE_NAME_SUFFIX}"
     assert await names_of(rig, kind) == {second}
     assert await users_of(rig, second) == before
     assert (await successor.apply(batch(wanted, epoch=2, complete=True))).writes == 0
@@ -164,12 +164,12 @@ async def test_a_replacement_that_was_interrupted_is_ended_by_the_next_owner(rig
     rig.emulator.faults.add(Fault(kind="refuse", method="DELETE", path="monitor"))
     with pytest.raises(DeviceUnavailable):
         await agent.apply(batch(service(), complete=True))
-    assert await names_of(rig, MONITOR) == {first, f"{first}{BESIDE}"}
+    assert await names_of(rig, MONITOR) == {first, f"{first}{ALTERNATIVE_NAME_SUFFIX}"}
     rig.emulator.faults.clear()
     successor = rig.owner()
     await successor.take_over(PROJECT, 2, session_of(2))
     assert not refused(await successor.apply(batch(service(), epoch=2, complete=True)))
-    assert await names_of(rig, MONITOR) == {f"{first}{BESIDE}"}
+    assert await names_of(rig, MONITOR) == {f"{first}{ALTERNATIVE_NAME_SUFFIX}"}
 
 
 async def test_an_operators_monitor_of_another_type_under_our_name_stays(rig: BigIpRig) -> None:
@@ -177,7 +177,7 @@ async def test_an_operators_monitor_of_another_type_under_our_name_stays(rig: Bi
     await rig.owner().apply(batch())
     await rig.hands.call("POST", "ltm/monitor/tcp", {"name": name, "partition": PARTITION})
     assert not refused(await rig.owner().apply(batch(service(), complete=True)))
-    assert await names_of(rig, MONITOR) == {f"{name}{BESIDE}"}
+    assert await names_of(rig, MONITOR) == {f"{name}{ALTERNATIVE_NAME_SUFFIX}"}
     assert await names_of(rig, "ltm/monitor/tcp") == {name}
 
 

@@ -333,7 +333,7 @@ async def test_an_owner_that_was_taken_over_from_changes_nothing_and_leaves_no_k
 
 
 async def test_more_certificates_than_one_transaction_takes(rig: BigIpRig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.ONE_TRANSACTION_MAX", 20)
+    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.OPERATIONS_PER_TRANSACTION_MAX", 20)
     agent = rig.owner()
     many = {f"ref-{number}": certificate(f"{number}.example") for number in range(12)}
     wanted = tls_service(names={"ref-a": A, **many}, listeners=(tls_listener(sni_container_refs=tuple(many)),))

@@ -9,7 +9,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.networking.networks import NetworkType
 from evenkeel.devices.bigip.vcmp import guest as guests
-from evenkeel.devices.bigip.vcmp.host import MARK
+from evenkeel.devices.bigip.vcmp.host import VLAN_DESCRIPTION
 from icontrol_emulator import Emulator
 from icontrol_emulator.vcmp import deploy
 from tests.devices.bigip.network_world import balancer, hosts_of, network, subnet
@@ -85,7 +85,12 @@ async def test_vlans_are_made_at_each_host_and_given_to_its_guest_until_nobody_n
 
     for number, host in enumerate(chassis.vcmp, 1):
         (vlan,) = (await chassis.vlans(host)).values()
-        assert (vlan["name"], vlan["tag"], vlan["partition"], vlan["description"]) == ("vlan-101", 101, "Common", MARK)
+        assert (vlan["name"], vlan["tag"], vlan["partition"], vlan["description"]) == (
+            "vlan-101",
+            101,
+            "Common",
+            VLAN_DESCRIPTION,
+        )
         assert [item["name"] for item in vlan["interfacesReference"]["items"]] == ["1.1"]
         assert await chassis.given(host, f"bigip-{number}") == ["/Common/vlan-101"]
         hands = Hands(chassis.pair.emulator, f"bigip-{number}")
@@ -135,7 +140,7 @@ async def test_a_host_that_is_out_of_reach_keeps_only_new_vlans_from_its_guest(c
 async def test_a_vlan_that_does_not_appear_is_the_load_balancers_problem_and_tried_again(
     chassis: Chassis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guests, "APPEAR_SECONDS", 0.0)
+    monkeypatch.setattr(guests, "VLAN_WAIT_SECONDS", 0.0)
     chassis.vcmp["host-1"].delay_seconds = 3600.0
     owner = own(chassis.single, chassis)
     (refused,) = await errors_of(owner, on_vlan(chassis.single))
@@ -185,7 +190,7 @@ async def test_vlans_of_a_dead_agent_are_removed_and_lost_assignments_restored(
     owner = own(chassis.single, chassis)
     assert await errors_of(owner, on_vlan(chassis.single)) == [""]
     hands = chassis.hands["host-1"]
-    left = {"name": "vlan-150", "partition": "Common", "tag": 150, "description": MARK}
+    left = {"name": "vlan-150", "partition": "Common", "tag": 150, "description": VLAN_DESCRIPTION}
     await hands.call("POST", "net/vlan", left)
     # an agent of another group wrote the list that it had read before, and died before it took its own back
     await hands.call("PATCH", "vcmp/guest/alone", {"vlans": ["/Common/vlan-150"]})
@@ -194,7 +199,7 @@ async def test_vlans_of_a_dead_agent_are_removed_and_lost_assignments_restored(
     await owner.observe()
     assert sorted(await chassis.given("host-1", "alone")) == ["/Common/vlan-101", "/Common/vlan-150"]
     assert sorted(await chassis.vlans()) == ["vlan-101", "vlan-150"], "it may be in use in a moment"
-    monkeypatch.setattr(guests, "LEFTOVER_SECONDS", 0.0)
+    monkeypatch.setattr(guests, "UNUSED_VLAN_SECONDS", 0.0)
     await owner.observe()
     assert await chassis.given("host-1", "alone") == ["/Common/vlan-101"]
     assert list(await chassis.vlans()) == ["vlan-101"]
@@ -227,7 +232,7 @@ async def test_networks_that_projects_share_are_in_common_of_the_guest(
     again = own(chassis.pair, chassis)
     await again.take_over(COMMON_PROJECT, 2, session_of(2))
     monkeypatch.setattr(guests, "RECONCILE_SECONDS", 0.0)
-    monkeypatch.setattr(guests, "LEFTOVER_SECONDS", 0.0)
+    monkeypatch.setattr(guests, "UNUSED_VLAN_SECONDS", 0.0)
     await again.observe()
     assert errors(await again.apply(networks(definition, epoch=2, complete=True))) == {}
     assert await chassis.given("host-1", "bigip-1") == ["/Common/vlan-101"]

@@ -14,7 +14,7 @@ from evenkeel.config.problems import ConfigurationRefused
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.networks import NetworkLayout, NetworkType
 
-FOLDER = r"^[A-Za-z0-9_.-]{1,64}$"
+FOLDER_NAME_PATTERN = r"^[A-Za-z0-9_.-]{1,64}$"
 SNAT_ADDRESSES_MAX = 16
 ROUTE_DOMAINS_MAX = 256
 DEFAULT_TRAFFIC_GROUP = "/Common/traffic-group-1"
@@ -99,7 +99,12 @@ OPTIONS = [
         help="Host to which ports of VIPs, self IPs and SNAT addresses are bound at Neutron (binding:host_id), the "
         "same for all agents of the group. Empty: the host of the tenant's home agent.",
     ),
-    cfg.StrOpt("f5_vtep_folder", default="Common", regex=FOLDER, help="Partition of the self IP f5_vtep_selfip_name."),
+    cfg.StrOpt(
+        "f5_vtep_folder",
+        default="Common",
+        regex=FOLDER_NAME_PATTERN,
+        help="Partition of the self IP f5_vtep_selfip_name.",
+    ),
     cfg.StrOpt(
         "f5_vtep_selfip_name",
         default="",

@@ -68,8 +68,8 @@ from evenkeel.devices.bigip.reconcile.files import add_files
 from evenkeel.devices.bigip.reconcile.meanings import foreign_irules
 from evenkeel.devices.bigip.reconcile.nodes import member_moves_from_common, member_moves_to_common, member_node_name
 from evenkeel.devices.bigip.reconcile.partition_pass import (
+    AppliedChange,
     CachedPartition,
-    Change,
     FirstGuardRefused,
     PartitionPass,
     PassOutcome,
@@ -107,7 +107,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._options = options
         self._names = names
         self._views: dict[str, CachedPartition] = {}
-        self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
+        self._left: dict[str, tuple[Guard, dict[str, AppliedChange]]] = {}
         """Last change of each load balancer that this agent finished with, and the guard then held, by partition.
 
         While the guard is the same, no other agent can have written, so this record outlives the partition's cached
@@ -738,7 +738,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._next_sweep_seconds = now + self._options.full_read_interval_seconds
         return True
 
-    def _refused_changes_under_guard(self, partition: str, mine: Guard) -> dict[str, Change]:
+    def _refused_changes_under_guard(self, partition: str, mine: Guard) -> dict[str, AppliedChange]:
         held = self._left.get(partition)
         if held is None or held[0] != mine:
             held = self._left[partition] = (mine, {})

@@ -235,7 +235,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         # A device that was not reached may have other networks, which the adoption would then miss.
         if lost and layout.adjacent:
             raise next(iter(lost.values()))
-        return adoption.combined_findings(", ".join(self.facts.endpoints), found)
+        return adoption.combine_found_networks(", ".join(self.facts.endpoints), found)
 
     async def _run_on_reachable_devices(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
         """Run ``work`` on each reachable device; in sync mode last on the device from which the others are

@@ -40,7 +40,7 @@ COMMON_TYPES = (CLIENT_SSL, CERTIFICATE_FILE, KEY_FILE, CIPHER_GROUP, CIPHER_RUL
 """Types of F5's agent's objects in /Common in the order of removal: an object is removed before those it refers to."""
 USER_TYPES = (VIRTUAL, RULE, CLIENT_SSL, SERVER_SSL, "ltm/monitor/https", CIPHER_GROUP)
 """Types of objects that may refer to F5's objects in /Common. For other types the device itself refuses the removal."""
-RECORDED_MAX = 2000
+RECORDED_KEYS_MAX = 2000
 """Maximum number of F5's objects in /Common that one partition records."""
 _ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _ACL_GROUP = re.compile(rf"(?<![\w.-])(?:/{COMMON}/)?(acl_{_ID})(?![\w.-])")
@@ -154,10 +154,10 @@ def _common_path(key: Key) -> str:
 
 def key_records(keys: Iterable[Key]) -> list[dict[str, str]]:
     """Return records for a data group, sorted by name: the name of each object with its types. Only the first
-    :data:`RECORDED_MAX` keys are recorded.
+    :data:`RECORDED_KEYS_MAX` keys are recorded.
     """
     types: dict[str, list[str]] = {}
-    for key in sorted(keys, key=lambda key: (key.name, key.type))[:RECORDED_MAX]:
+    for key in sorted(keys, key=lambda key: (key.name, key.type))[:RECORDED_KEYS_MAX]:
         types.setdefault(key.name, []).append(key.type)
     return [{"name": name, "data": " ".join(found)} for name, found in types.items()]
 

@@ -18,8 +18,8 @@ from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.naming import COMMON, LOCAL_FOLDER, BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP
 
-CONTENT = "content"
-GUARD = "guard"
+CONTENT_CHANGE = "content"
+GUARD_CHANGE = "guard"
 """Two kinds of recorded changes: of tenants' objects, or only of a guard."""
 
 
@@ -62,7 +62,7 @@ class SyncJournal:
         """Return commands that record a change of tenants' objects, to be part of the change's transaction;
         empty while ``marking`` is off.
         """
-        return [self._record_change_command(CONTENT)] if self.marking else []
+        return [self._record_change_command(CONTENT_CHANGE)] if self.marking else []
 
     async def record_guard(self) -> None:
         """Record that the agent is about to write a guard, unless a journal has a record already or
@@ -72,7 +72,7 @@ class SyncJournal:
         if not self.marking or (await self.read()).any:
             return
         # outside of the transaction: the mark must be there before the device has a change to explain
-        command = self._record_change_command(GUARD)
+        command = self._record_change_command(GUARD_CHANGE)
         await self._device.write(command.method, command.path, command.body)
 
     def _record_change_command(self, kind: str) -> Command:
@@ -92,7 +92,7 @@ class SyncJournal:
         except DeviceRejected as error:
             raise DeviceUnavailable(self._device.host, f"journal of config-sync: {error.reason}") from error
         kinds = {kind for records in found.values() for kind in records}
-        return UnsyncedChanges(any=bool(kinds), content=CONTENT in kinds)
+        return UnsyncedChanges(any=bool(kinds), content=CONTENT_CHANGE in kinds)
 
     async def clear(self) -> None:
         """Empty the journals of all agents of the device group, because the device was seen in sync. Raises

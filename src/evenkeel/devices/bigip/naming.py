@@ -16,15 +16,15 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, Ses
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.networks import traffic_group_of
 
-GUARD = "evenkeel_guard"
+GUARD_PREFIX = "evenkeel_guard"
 """Prefix of guards, which record a partition's owner: ``evenkeel_guard_<epoch>_<digest of the owner's session>``.
 
 Without a suffix it is the name of the sentinel that exists beside any guard.
 """
-REPLACED = "evenkeel_replaced"
+REPLACED_OBJECTS_NAME = "evenkeel_replaced"
 """Name of the data group in an adopted partition that records objects of another program in /Common."""
-CLAIM = "evenkeel_owner"
-FLOOR = "evenkeel_floor"
+DEVICE_CLAIM_PREFIX = "evenkeel_owner"
+MINIMUM_EPOCH_PREFIX = "evenkeel_floor"
 COMMON = "Common"
 LOCAL_FOLDER = "evenkeel_local"
 """Folder in /Common that config-sync does not copy to other devices."""
@@ -33,9 +33,9 @@ _ENVIRONMENT_PATTERN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GROUP_PATTERN = re.compile(r"[0-9]{1,9}")
 CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
 """Suffixes of the names of files on a device."""
-_FILE_TAIL = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
+_FILE_SUFFIX_PATTERN = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
 _EXTERNAL_WORD = "external"
-_GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
+_GUARD_NAME_PATTERN = re.compile(rf"{GUARD_PREFIX}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
 
 
 class Mark(Value):
@@ -177,7 +177,7 @@ class BigIpNames(Value):
         """Whether the name has the form of Even Keel's files. No other program uses such names in a partition
         with Even Keel's guard.
         """
-        return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))
+        return name.startswith(f"{self.prefix}_") and bool(_FILE_SUFFIX_PATTERN.fullmatch(name[len(self.prefix) + 1 :]))
 
     def marked_description(
         self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = ""
@@ -199,23 +199,23 @@ class BigIpNames(Value):
     @property
     def device_claim_name(self) -> str:
         """Return the name of the data group in /Common that records which device group owns the device."""
-        return f"{CLAIM}_{self.environment}"
+        return f"{DEVICE_CLAIM_PREFIX}_{self.environment}"
 
     @property
     def minimum_epoch_sentinel(self) -> str:
         """Return the name of the data group in /Common that exists since a minimum epoch was first recorded."""
-        return f"{FLOOR}_{self.environment}"
+        return f"{MINIMUM_EPOCH_PREFIX}_{self.environment}"
 
     def minimum_epoch_guard_name(self, guard: "Guard") -> str:
         """Return the name of the data group in /Common for the newest guard that was removed with its partition."""
-        return f"{self.minimum_epoch_sentinel}{guard.name.removeprefix(GUARD)}"
+        return f"{self.minimum_epoch_sentinel}{guard.name.removeprefix(GUARD_PREFIX)}"
 
     def parse_minimum_epoch_guard_name(self, name: str) -> "Guard | None":
         """Parse a name made by :meth:`minimum_epoch_guard_name` into the guard; None if the name has another form. The
         guard's epoch may be out of range.
         """
         start = f"{self.minimum_epoch_sentinel}_"
-        return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
+        return parse_guard(f"{GUARD_PREFIX}_{name.removeprefix(start)}") if name.startswith(start) else None
 
     def is_own_mark(self, mark: Mark | None) -> bool:
         """Whether the mark is this device group's; False without a mark."""
@@ -283,7 +283,7 @@ class Guard(Value):
     @property
     def name(self) -> str:
         """Return the name of the guard's data group."""
-        return f"{GUARD}_{self.epoch}_{self.session}" if self.session else f"{GUARD}_{self.epoch}"
+        return f"{GUARD_PREFIX}_{self.epoch}_{self.session}" if self.session else f"{GUARD_PREFIX}_{self.epoch}"
 
 
 def build_guard(epoch: int, session_id: SessionId) -> Guard:
@@ -293,7 +293,7 @@ def build_guard(epoch: int, session_id: SessionId) -> Guard:
 
 def parse_guard(name: str) -> Guard | None:
     """Parse the guard in a data group's name; None if the name is no guard's. The epoch may be out of range."""
-    found = _GUARD_NAME.fullmatch(name)
+    found = _GUARD_NAME_PATTERN.fullmatch(name)
     return Guard(epoch=int(found[1]), session=found[2] or "") if found else None
 
 

@@ -23,7 +23,7 @@ from evenkeel.devices.options import https_client_options, required_credential
 DEFAULT_PORT = 443
 _NOT_IN_HOSTS = frozenset("/@ \t")
 DEVICES_MAX = 4
-FORCE_MAX = timedelta(hours=24)
+FORCED_SYNC_MAX = timedelta(hours=24)
 TRAFFIC_GROUP_PATH = r"^/Common/[A-Za-z0-9_.-]{1,64}$"
 PROFILE_PATH = r"^/[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){1,3}$"
 
@@ -284,7 +284,7 @@ def _parse_force_until(text: str, now: datetime) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         found = None
-    if found is None or found.tzinfo is None or found - now > FORCE_MAX:
+    if found is None or found.tzinfo is None or found - now > FORCED_SYNC_MAX:
         raise ValueError(f"sync_force_until: {text!r}: a time with its zone, at most 24 h ahead, is allowed")
     return found
 

@@ -16,8 +16,8 @@ from evenkeel.devices.waiting import cancel_and_wait
 
 log = structlog.get_logger(__name__)
 
-SAVE = "/mgmt/tm/sys/config"
-LAST_SAVE_SECONDS = 3.0
+SAVE_PATH = "/mgmt/tm/sys/config"
+CLOSING_SAVE_SECONDS = 3.0
 
 
 class ConfigSaver:
@@ -54,7 +54,7 @@ class ConfigSaver:
             self._task = asyncio.create_task(self._save_pending_changes())
 
     async def close(self) -> None:
-        """Save unsaved changes, with one attempt of at most ``LAST_SAVE_SECONDS``, and stop. A failure is
+        """Save unsaved changes, with one attempt of at most ``CLOSING_SAVE_SECONDS``, and stop. A failure is
         only logged.
         """
         if self._task is not None:
@@ -63,7 +63,7 @@ class ConfigSaver:
         if not self._dirty:
             return
         try:
-            async with asyncio.timeout(LAST_SAVE_SECONDS):
+            async with asyncio.timeout(CLOSING_SAVE_SECONDS):
                 await self._save_config()
         except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
             log.warning("configuration not saved at the end", device=self._device.host, reason=str(error))
@@ -81,7 +81,7 @@ class ConfigSaver:
     async def _save_config(self) -> None:
         self._dirty = False  # a change made meanwhile may be missing in what is saved
         try:
-            await self._device.write("POST", SAVE, {"command": "save"}, timeout_seconds=self._timeout_seconds)
+            await self._device.write("POST", SAVE_PATH, {"command": "save"}, timeout_seconds=self._timeout_seconds)
         # A save that is cancelled, too, leaves the change unsaved.
         except BaseException:
             self._dirty = True

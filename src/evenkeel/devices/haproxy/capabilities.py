@@ -107,7 +107,7 @@ _PROXY_CAPABILITIES = Capabilities(
     },
     availability_zone_metadata={},
 )
-KERNEL = replace(
+KERNEL_CAPABILITIES = replace(
     _PROXY_CAPABILITIES,
     protocol_pairs={
         **dict.fromkeys(("TCP", "HTTPS"), ("HTTPS", "TCP")),
@@ -138,4 +138,4 @@ KERNEL = replace(
     rate_limits=RateLimitSupport(),
 )
 """Features of load balancers with the data path "kernel", which forwards TCP; HAProxy only checks their members."""
-CAPABILITIES = replace(_PROXY_CAPABILITIES, data_paths={"kernel": KERNEL})
+CAPABILITIES = replace(_PROXY_CAPABILITIES, data_paths={"kernel": KERNEL_CAPABILITIES})

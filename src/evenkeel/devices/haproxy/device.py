@@ -31,7 +31,7 @@ from evenkeel.haproxyd import wire
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-RECENT_SECONDS = 5.0
+RECENT_STATUS_SECONDS = 5.0
 """Maximum age, in seconds, of the statuses of partitions without events in an observation made because of events."""
 GUARD_STEPS_MAX = 64
 """Maximum number of requests of a takeover; each raises the guard by at most the daemon's limit."""
@@ -121,7 +121,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         """
         # set again only by a complete observation: after a failed one the watch returns as soon as the daemon answers
         self.seen_event = self._last = None
-        within_seconds, self.has_events = RECENT_SECONDS if self.has_events else 0.0, False
+        within_seconds, self.has_events = RECENT_STATUS_SECONDS if self.has_events else 0.0, False
         async with self.require_reachable():
             about, seen = await self.daemon.read_about(), await self.daemon.read_observation(within_seconds)
         self.seen_event = seen.event
@@ -134,7 +134,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """Return the device's utilization, ``{metric: value}``, from an observation of the last
-        :data:`RECENT_SECONDS` or a new one; all partitions count, other owners' too.
+        :data:`RECENT_STATUS_SECONDS` or a new one; all partitions count, other owners' too.
 
         Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
@@ -145,7 +145,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return self._capacity.read(seen, metrics, time.monotonic())
 
     async def recent_reading(self) -> HaproxyReading:
-        """Return the last observation if it is less than :data:`RECENT_SECONDS` old and no batch was applied
+        """Return the last observation if it is less than :data:`RECENT_STATUS_SECONDS` old and no batch was applied
         since, else a new one. Raises :class:`DeviceUnavailable` or :class:`DeviceRejected`.
         """
         last = self._recent_reading()
@@ -153,7 +153,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
     def _recent_reading(self) -> "_LastReading | None":
         last = self._last
-        return last if last is not None and time.monotonic() - last.at_seconds < RECENT_SECONDS else None
+        return last if last is not None and time.monotonic() - last.at_seconds < RECENT_STATUS_SECONDS else None
 
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
         """Set the partition's guard on this device to this owner, in several requests if the guard is many
@@ -378,10 +378,12 @@ def describe_limitations(about: wire.About) -> str:
     return f"SCTP is refused: {about.sctp}" if about.sctp else ""
 
 
-Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
+ChangeHalf = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
 
 
-def _split_in_halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
+def _split_in_halves(
+    wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]
+) -> tuple[ChangeHalf, ChangeHalf]:
     """Split the changes into two non-empty halves, for more than one change: removals and additions, or each
     in the middle if there are only removals or only additions. Removals come first, because they free
     addresses.

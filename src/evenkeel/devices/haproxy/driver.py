@@ -138,7 +138,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Return when a daemon reports an event of this environment that the last :meth:`observe` does not
         include, or answers again after it failed.
         """
-        await watching.wait_for_change(self._devices, self._names)
+        await watching.wait_for_device_change(self._devices, self._names)
 
     def forget(self, project_id: ProjectId) -> None:
         """Do nothing: the driver caches no contents of partitions, and the daemon itself checks the incarnation under

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.devices.bigip.esd.device_objects import VERIFIED_SECONDS, DeviceObjects
+from evenkeel.devices.bigip.esd.device_objects import REVERIFY_SECONDS, DeviceObjects
 from evenkeel.devices.bigip.esd.verify import CommonPaths
 from evenkeel.devices.esd.catalogue import Catalogue
 from tests.devices.services import PROJECT, gone, listener, service
@@ -72,10 +72,10 @@ async def test_devices_are_asked_when_files_change_and_now_and_then(tmp_path: Pa
     assert await rig.problems() == {"web": ""}
     assert rig.asked == [("ltm/profile/tcp",)]
     rig.objects["ltm/profile/tcp"] = set()
-    rig.seconds += VERIFIED_SECONDS
+    rig.seconds += REVERIFY_SECONDS
     assert "has no ltm/profile/tcp" in (await rig.problems())["web"]
     rig.objects["ltm/profile/tcp"] = {"/Common/tcp"}
-    rig.seconds += VERIFIED_SECONDS
+    rig.seconds += REVERIFY_SECONDS
     assert await rig.problems() == {"web": ""}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.devices.bigip.icontrol import answers
-from evenkeel.devices.bigip.icontrol.answers import REMEMBERED_MAX, DecodedDocumentCache, parse_document
+from evenkeel.devices.bigip.icontrol.answers import CACHED_DOCUMENTS_MAX, DecodedDocumentCache, parse_document
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
 from tests.devices.bigip.rig import BigIpRig
@@ -48,9 +48,9 @@ def test_equal_bytes_of_a_target_are_one_document_and_others_are_decoded() -> No
 
 def test_no_more_documents_are_remembered_than_the_maximum() -> None:
     remembered = DecodedDocumentCache()
-    for number in range(3 * REMEMBERED_MAX):
+    for number in range(3 * CACHED_DOCUMENTS_MAX):
         assert remembered.document(f"/{number}", b"{}") == {}
-        assert len(remembered._last) <= REMEMBERED_MAX
+        assert len(remembered._last) <= CACHED_DOCUMENTS_MAX
 
 
 async def test_an_observation_of_a_device_at_rest_judges_nothing_and_sees_every_change(

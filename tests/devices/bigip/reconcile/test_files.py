@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.files import add_files, referenced_file_names
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, plan_operations, predict_observed
+from evenkeel.devices.bigip.reconcile.plan import NO_OWNER, Plan, plan_operations, predict_observed
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.certificates import authority, certificate, revocation_list, tls_listener, tls_service
 from tests.devices.services import gone, pool, service
@@ -133,7 +133,7 @@ def test_a_renewal_goes_with_the_old_files_and_touches_no_virtual_server() -> No
         (Verb.MODIFY, {"certKeyChain"})
     ]
     removed = {step.key.name for step in steps if step.verb is Verb.DELETE}
-    assert removed == whole(A) and {step.owner for step in steps if step.verb is Verb.DELETE} == {SHARED}
+    assert removed == whole(A) and {step.owner for step in steps if step.verb is Verb.DELETE} == {NO_OWNER}
     assert files(predict_observed(observed, steps)) == whole(B)
 
 

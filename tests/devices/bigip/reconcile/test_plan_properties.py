@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.nodes import assign_nodes
-from evenkeel.devices.bigip.reconcile.plan import SHARED, predict_observed
+from evenkeel.devices.bigip.reconcile.plan import NO_OWNER, predict_observed
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.bigip.definitions import tenants
 from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, nodes_of, planned
@@ -103,7 +103,7 @@ def test_a_partial_batch_leaves_other_load_balancers_alone(before: Services, wan
     ids = {one.load_balancer_id for one in batch}
     observed = in_its_own_words(made(*before))
     todo = planned(observed, *batch)
-    assert {step.owner for step in todo.operations} <= ids | {SHARED}
+    assert {step.owner for step in todo.operations} <= ids | {NO_OWNER}
     result = predict_observed(observed, todo.operations)
     for key, item in observed.items():
         if owner(item) not in ids and key.type != NODE:

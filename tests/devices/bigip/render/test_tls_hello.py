@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, encode_for_monitor_string
+from evenkeel.devices.bigip.render.tls_hello import EXPECTED_ANSWER, client_hello, encode_for_monitor_string
 from tests.certificates import put_files
 from tests.key_managers.authority import ROOT, Issued, ec_key
 
@@ -26,7 +26,7 @@ def answer(folder: Path, version: ssl.TLSVersion) -> bytes:
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_servers_answer_with_a_handshake(tmp_path: Path, version: ssl.TLSVersion) -> None:
-    expected = re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), RECEIVE).encode("latin-1")
+    expected = re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), EXPECTED_ANSWER).encode("latin-1")
     assert answer(tmp_path, version).startswith(expected)
 
 

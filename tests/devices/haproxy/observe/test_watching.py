@@ -118,7 +118,7 @@ async def test_watch_goes_on_while_events_concern_other_environments(daemon: Fak
 async def test_a_daemon_that_is_back_has_something_to_tell(
     daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
+    monkeypatch.setattr(watching, "POLL_RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
     script(daemon, "busy", "busy", wire.DaemonEvents(newest=10))
     await group.observe()
     async with asyncio.timeout(60):
@@ -129,7 +129,7 @@ async def test_a_daemon_that_is_back_has_something_to_tell(
 async def test_before_the_first_observation_there_is_something_to_see(
     daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
+    monkeypatch.setattr(watching, "POLL_RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
     script(daemon, wire.DaemonEvents(newest=10))
     async with asyncio.timeout(60):
         await group.changed()

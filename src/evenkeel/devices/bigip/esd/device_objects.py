@@ -1,6 +1,6 @@
 """Checks enhanced services against the objects in /Common of an agent's BIG-IPs.
 
-Devices are read when files changed and every :data:`VERIFIED_SECONDS`, because the operator may add or remove
+Devices are read when files changed and every :data:`REVERIFY_SECONDS`, because the operator may add or remove
 objects. For a device that does not answer the last reading counts; types of objects that were never read from
 it are checked when it is reachable again.
 """
@@ -20,7 +20,7 @@ from evenkeel.devices.esd.support import checked_definition
 
 log = structlog.get_logger(__name__)
 
-VERIFIED_SECONDS = 60.0
+REVERIFY_SECONDS = 60.0
 """Interval, in seconds, at which the devices' objects are read again."""
 
 ReadCommon = Callable[[tuple[str, ...]], Awaitable[Mapping[str, CommonPaths]]]
@@ -70,7 +70,7 @@ class DeviceObjects:
 
     async def _read_common_objects(self, types: tuple[str, ...]) -> None:
         verified_at = self._verified_at_seconds
-        if not types or (verified_at is not None and self._now() - verified_at < VERIFIED_SECONDS):
+        if not types or (verified_at is not None and self._now() - verified_at < REVERIFY_SECONDS):
             return
         try:
             # of devices out of reach the last reading stays

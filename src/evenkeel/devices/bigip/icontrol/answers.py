@@ -13,10 +13,10 @@ from typing import Any
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, EvenKeelError
 
 REASON_CHARACTERS_MAX = 500
-REMEMBERED_MAX = 200
+CACHED_DOCUMENTS_MAX = 200
 """Maximum number of documents remembered per device: the pages that one observation reads."""
-BUSY = 503
-RESTARTING = "wait for /available"
+BUSY_STATUS = 503
+RESTARTING_TEXT = "wait for /available"
 """Text in the 404 response of a REST daemon that is still starting and has not carried out the request."""
 
 
@@ -64,7 +64,7 @@ class DecodedDocumentCache:
         mark = hashlib.blake2b(body, digest_size=16).digest()
         last = self._last.get(target)
         if last is None or last[0] != mark:
-            if len(self._last) >= REMEMBERED_MAX:
+            if len(self._last) >= CACHED_DOCUMENTS_MAX:
                 self._last.clear()
             last = self._last[target] = mark, parse_document(body)
         return last[1]
@@ -84,9 +84,9 @@ def response_error(device: str, status: int, body: bytes, *, hidden: Iterable[by
     reason = message or f"answered {status}"
     if status == 401:
         return LoginLost(device, reason)
-    if status == BUSY:
+    if status == BUSY_STATUS:
         return DeviceBusy(device, reason)
-    if status == 404 and RESTARTING in str(found.get("message", "")):
+    if status == 404 and RESTARTING_TEXT in str(found.get("message", "")):
         return DeviceBusy(device, reason)
     if status == 404:
         return ObjectAbsent(device, reason) if _is_from_configuration(found) else DeviceUnavailable(device, reason)

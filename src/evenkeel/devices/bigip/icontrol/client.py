@@ -38,11 +38,11 @@ from evenkeel.devices.https import HttpsTransport
 T = TypeVar("T")
 UPLOAD_BYTES_MAX = 512 * 1024
 """Size in bytes of one upload request; devices accept at most 1 MiB."""
-RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
+REQUEST_RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
-ECHO = "/mgmt/shared/echo-query"
+ECHO_PATH = "/mgmt/shared/echo-query"
 """Path that the REST server answers itself, even while a long commit blocks the configuration."""
-PROBE = "/mgmt/tm/cm/device"
+PROBE_PATH = "/mgmt/tm/cm/device"
 PAGES_MAX = 1_000
 EXPANDED_ITEMS_MAX = 200
 """Items per page when subcollections are expanded. Devices need about 60 s for some hundred such items, and then time
@@ -247,7 +247,7 @@ class IControl:
         """Check that the device's configuration responds within the time limit. Raises
         :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        await self.send("GET", PROBE, timeout_seconds=timeout_seconds)
+        await self.send("GET", PROBE_PATH, timeout_seconds=timeout_seconds)
 
     @property
     def seconds_since_answer(self) -> float:
@@ -261,7 +261,7 @@ class IControl:
         """
         # Without a token the device answers 401, which also shows that it is alive.
         headers = self._login.current_headers()
-        return await self._https.is_responding(ECHO, timeout_seconds=timeout_seconds, headers=headers)
+        return await self._https.is_responding(ECHO_PATH, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
         """Delete the token and disconnect. A failing device raises nothing here."""
@@ -279,7 +279,7 @@ class IControl:
         """
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):
-            pause = RETRY.delay_seconds(attempt, random.uniform)
+            pause = REQUEST_RETRY.delay_seconds(attempt, random.uniform)
             try:
                 return await work()
             except DeviceUnavailable as error:

@@ -25,22 +25,22 @@ from evenkeel.devices.https import HttpsTransport
 
 log = structlog.get_logger(__name__)
 
-LOGIN = "/mgmt/shared/authn/login"
-TOKENS = "/mgmt/shared/authz/tokens"
+LOGIN_PATH = "/mgmt/shared/authn/login"
+TOKENS_PATH = "/mgmt/shared/authz/tokens"
 LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
 """Pause between attempts with credentials that the device refused."""
 LOGOUT_SECONDS = 2.0
-TOKEN_SECONDS = 1_200
+DEFAULT_TOKEN_SECONDS = 1_200
 """Lifetime, in seconds, assumed for a token if the response to the login has none."""
 TOKEN_SECONDS_MAX = 36_000
 """Longest lifetime that devices give a token, in seconds from the login."""
-USED_SHARE = 0.9
+TOKEN_RENEWAL_SHARE = 0.9
 """Share of a token's lifetime after which another token is requested."""
-LIMIT_REACHED = "maximum active login tokens"
+LOGIN_LIMIT_TEXT = "maximum active login tokens"
 """Text in the 400 response to a login if the user has 100 tokens already."""
-REPLACE_AGAIN_SECONDS = 60.0
+TOKEN_REPLACEMENT_RETRY_SECONDS = 60.0
 """Pause, in seconds, after a failed attempt to replace a token that the device still accepts."""
-PASSWORD_SECONDS = 300.0
+PASSWORD_USE_SECONDS = 300.0
 """Seconds for which requests carry the password before another token is requested."""
 
 
@@ -117,7 +117,7 @@ class DeviceLogin:
             if former is None:
                 raise
             # The device may accept it for some time yet; when it does not, the login's failure is told.
-            self._token = Token(former.name, self._now() + REPLACE_AGAIN_SECONDS)
+            self._token = Token(former.name, self._now() + TOKEN_REPLACEMENT_RETRY_SECONDS)
             log.warning("no new token", device=self._host, reason=error.reason)
             return
         if former is not None:
@@ -143,7 +143,7 @@ class DeviceLogin:
                 self._raise_refusal(
                     f"user {user} has as many tokens as it allows, and may not log in by password alone"
                 )
-            self._password_until_seconds = self._now() + PASSWORD_SECONDS
+            self._password_until_seconds = self._now() + PASSWORD_USE_SECONDS
             return None
         if status == 401:
             self._raise_refusal(f"it refuses the credentials: user {user} or its password is not accepted")
@@ -161,7 +161,7 @@ class DeviceLogin:
             "loginProviderName": "tmos",
         }
         return await self._https.exchange(
-            "POST", LOGIN, json.dumps(body).encode(), timeout_seconds=self._options.request_timeout_seconds
+            "POST", LOGIN_PATH, json.dumps(body).encode(), timeout_seconds=self._options.request_timeout_seconds
         )
 
     async def _prolong_token(self, token: dict[str, Any], began_seconds: float) -> Token:
@@ -170,9 +170,11 @@ class DeviceLogin:
         """
         name, lifetime_seconds = token["token"], _token_lifetime_seconds(token)
         answer = await self._try_token_request(
-            "PATCH", f"{TOKENS}/{name}", _token_header(name), json.dumps({"timeout": TOKEN_SECONDS_MAX}).encode()
+            "PATCH", f"{TOKENS_PATH}/{name}", _token_header(name), json.dumps({"timeout": TOKEN_SECONDS_MAX}).encode()
         )
-        return Token(name, began_seconds + USED_SHARE * _token_lifetime_seconds(answer or {}, lifetime_seconds))
+        return Token(
+            name, began_seconds + TOKEN_RENEWAL_SHARE * _token_lifetime_seconds(answer or {}, lifetime_seconds)
+        )
 
     async def _delete_oldest(self) -> None:
         """Delete the older half of the user's tokens, which ended processes left or which have expired;
@@ -181,7 +183,7 @@ class DeviceLogin:
         A process whose token is deleted logs in again.
         """
         headers = self._password_header()
-        shown = await self._try_token_request("GET", TOKENS, headers) or {}
+        shown = await self._try_token_request("GET", TOKENS_PATH, headers) or {}
         items = shown.get("items")
         mine = (
             [one for one in items if _is_token_of_user(one, self._options.username)] if isinstance(items, list) else []
@@ -191,7 +193,7 @@ class DeviceLogin:
             await self._delete_token(one["name"], headers)
 
     async def _delete_token(self, name: str, headers: Mapping[str, str]) -> None:
-        await self._try_token_request("DELETE", f"{TOKENS}/{name}", headers)
+        await self._try_token_request("DELETE", f"{TOKENS_PATH}/{name}", headers)
 
     async def _try_token_request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
@@ -199,7 +201,7 @@ class DeviceLogin:
         """Send a request about tokens and return the document in the response; None if the device did not
         carry it out, within ``LOGOUT_SECONDS``.
         """
-        shown = TOKENS if path == TOKENS else f"{TOKENS}/..."
+        shown = TOKENS_PATH if path == TOKENS_PATH else f"{TOKENS_PATH}/..."
         try:
             async with asyncio.timeout(LOGOUT_SECONDS):
                 status, content = await self._https.exchange(
@@ -235,7 +237,7 @@ def _token_header(name: str) -> dict[str, str]:
 
 
 def _is_at_limit(status: int, content: bytes) -> bool:
-    return status == 400 and LIMIT_REACHED in str(parse_document(content).get("message", ""))
+    return status == 400 and LOGIN_LIMIT_TEXT in str(parse_document(content).get("message", ""))
 
 
 def _parse_token(host: str, content: bytes) -> dict[str, Any]:
@@ -248,7 +250,7 @@ def _parse_token(host: str, content: bytes) -> dict[str, Any]:
     return token
 
 
-def _token_lifetime_seconds(token: Mapping[str, Any], otherwise: int = TOKEN_SECONDS) -> int:
+def _token_lifetime_seconds(token: Mapping[str, Any], otherwise: int = DEFAULT_TOKEN_SECONDS) -> int:
     """Return the token's lifetime in seconds, from its login; ``otherwise`` if the token does not name it."""
     seconds = token.get("timeout")
     return seconds if isinstance(seconds, int) and seconds > 0 else otherwise

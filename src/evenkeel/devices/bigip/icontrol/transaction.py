@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import uri_segment
 from evenkeel.devices.bigip.objects import MEMBER, POOL, ConfigOperation, Key, Verb
 
-TRANSACTIONS = "/mgmt/tm/transaction"
+TRANSACTIONS_PATH = "/mgmt/tm/transaction"
 _FAILED_PREFIX = "transaction failed:"
 
 
@@ -65,7 +65,7 @@ async def commit_commands(
     """
     commands = tuple(commands)
     hidden = tuple(secret for command in commands for secret in command.secrets.values())
-    opened = await device.write("POST", TRANSACTIONS, {})
+    opened = await device.write("POST", TRANSACTIONS_PATH, {})
     number = str(opened.get("transId", ""))
     if not number:
         raise DeviceUnavailable(device.host, "opened a transaction without a number")
@@ -89,7 +89,7 @@ async def commit_commands(
 async def _commit_transaction(
     device: IControl, number: str, pending: set[str], timeout_seconds: float, hidden: Sequence[Secret]
 ) -> None:
-    path = f"{TRANSACTIONS}/{number}"
+    path = f"{TRANSACTIONS_PATH}/{number}"
     try:
         answer = await device.write("PATCH", path, {"state": "VALIDATING"}, timeout_seconds=timeout_seconds)
     except DeviceRejected as error:
@@ -117,5 +117,5 @@ async def drop_pending_transactions(device: IControl, pending: set[str]) -> None
     for number in tuple(pending):
         # A refusal means that the transaction has ended: committed, refused or expired.
         with contextlib.suppress(DeviceRejected):
-            await device.write("DELETE", f"{TRANSACTIONS}/{number}")
+            await device.write("DELETE", f"{TRANSACTIONS_PATH}/{number}")
         pending.discard(number)

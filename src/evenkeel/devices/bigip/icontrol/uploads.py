@@ -20,8 +20,8 @@ from evenkeel.devices.waiting import gather_all_results
 
 log = structlog.get_logger(__name__)
 
-FOLDER = "/var/config/rest/downloads"
-REMOVED_AT_ONCE_MAX = 50
+UPLOAD_FOLDER = "/var/config/rest/downloads"
+CONCURRENT_REMOVALS_MAX = 50
 
 
 @asynccontextmanager
@@ -38,7 +38,7 @@ async def uploaded_files(
     left.update(names.values())
     try:
         await gather_all_results(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
-        yield {key: f"file:{FOLDER}/{name}" for key, name in names.items()}
+        yield {key: f"file:{UPLOAD_FOLDER}/{name}" for key, name in names.items()}
     except DeviceRejected:
         # After any other failure the uploads are left to the next pass, because the device may not answer now.
         await remove_uploads(device, left)
@@ -51,8 +51,8 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
     remove are only logged. Raises :class:`DeviceUnavailable`.
     """
     while left:
-        names = sorted(left)[:REMOVED_AT_ONCE_MAX]
-        paths = " ".join(f"{FOLDER}/{name}" for name in names)
+        names = sorted(left)[:CONCURRENT_REMOVALS_MAX]
+        paths = " ".join(f"{UPLOAD_FOLDER}/{name}" for name in names)
         try:
             await device.write("POST", "/mgmt/tm/util/unix-rm", {"command": "run", "utilCmdArgs": paths})
         except DeviceRejected as error:
@@ -65,7 +65,7 @@ async def list_earlier_uploads(device: IControl, partition: str) -> set[str]:
     """List the names of uploads for this partition that are on the device, from any agent. Raises
     :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
+    answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": UPLOAD_FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
     # The names become arguments of a command on the device, so only plain ones are taken.
     return {name for name in names if name.startswith(upload_prefix(partition)) and name.replace("-", "").isalnum()}

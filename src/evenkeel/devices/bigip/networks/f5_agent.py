@@ -21,9 +21,9 @@ in it.
 import re
 from collections.abc import Iterable
 
-DISCONNECTED = "disconnected_network"
+DISCONNECTED_TUNNEL_NAME = "disconnected_network"
 """Name of a tunnel that leads nowhere, for listeners on networks without a segment."""
-GATEWAY = "gw-"
+GATEWAY_SELF_IP_PREFIX = "gw-"
 """Prefix of F5's names of self IPs that have the address of a subnet's gateway."""
 _LOCAL, _SNAT = "local-", "snat-"
 _INDEX_DIGITS_MAX = 4

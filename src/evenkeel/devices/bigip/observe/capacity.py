@@ -19,13 +19,13 @@ from evenkeel.devices.rates import RateMeter
 from evenkeel.devices.waiting import gather_all_results
 
 SYSTEM_TUNNELS = frozenset({"/Common/http-tunnel", "/Common/socks-tunnel"})
-TRAFFIC = "sys/traffic"
+TRAFFIC_STATISTICS = "sys/traffic"
 TUNNELS = "net/tunnels/tunnel"
 CLIENT_SSL = "ltm/profile/client-ssl"
 
 Item = Mapping[str, Any]
 
-COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
+COUNTED_OBJECTS_BY_METRIC: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
     Metric.TENANT_COUNT: (
         VIRTUAL_ADDRESS,
         "partition",
@@ -39,19 +39,19 @@ COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
 }
 """``{metric: (collection, the one attribute of its items to select, function that counts the items)}``."""
 IN, OUT, TLS = "in", "out", "tls"
-RATES: dict[str, tuple[str, ...]] = {
+COUNTERS_BY_RATE_METRIC: dict[str, tuple[str, ...]] = {
     Metric.THROUGHPUT: (IN, OUT),
     Metric.INBOUND_THROUGHPUT: (IN,),
     Metric.OUTBOUND_THROUGHPUT: (OUT,),
     Metric.SSLTPS: (TLS,),
 }
 """``{metric: counters}``: the sum of these counters' growth per second is the metric's value."""
-OF_TRAFFIC = {
+TRAFFIC_COUNTER_NAMES = {
     IN: ("clientSideTraffic.bitsIn", "serverSideTraffic.bitsIn"),
     OUT: ("clientSideTraffic.bitsOut", "serverSideTraffic.bitsOut"),
 }
-OF_TLS = {TLS: ("common.totNativeConns", "common.totCompatConns")}
-CONNECTIONS = "clientSideTraffic.curConns"
+TLS_COUNTER_NAMES = {TLS: ("common.totNativeConns", "common.totCompatConns")}
+CONNECTION_COUNTER_NAME = "clientSideTraffic.curConns"
 
 
 class BigIpCapacity:
@@ -69,11 +69,13 @@ class BigIpCapacity:
         as rates at the first reading, are left out. Raises :class:`DeviceUnavailable`,
         :class:`DeviceRejected`.
         """
-        counted = [metric for metric in COUNTED if metric in metrics]
-        traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
+        counted = [metric for metric in COUNTED_OBJECTS_BY_METRIC if metric in metrics]
+        traffic = any(
+            each in metrics for each in (*COUNTERS_BY_RATE_METRIC, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS
+        )
         answers = await gather_all_results(
             *(self._count_objects(metric) for metric in counted),
-            *([self._read_statistics_entries(TRAFFIC)] if traffic else []),
+            *([self._read_statistics_entries(TRAFFIC_STATISTICS)] if traffic else []),
             *([self._read_statistics_entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),
         )
         # Taken after the answers, because requests to a busy device may wait.
@@ -82,15 +84,17 @@ class BigIpCapacity:
         system = answers[len(counted)] if traffic else []
         tls = answers[-1] if Metric.SSLTPS in metrics else []
         if Metric.ACTIVE_CONNECTIONS in metrics and system:
-            found[Metric.ACTIVE_CONNECTIONS] = float(_sum_counters(system, (CONNECTIONS,)))
-        rates = self._meter.rates(at_seconds, {**_counter_totals(system, OF_TRAFFIC), **_counter_totals(tls, OF_TLS)})
-        for metric, parts in RATES.items():
+            found[Metric.ACTIVE_CONNECTIONS] = float(_sum_counters(system, (CONNECTION_COUNTER_NAME,)))
+        rates = self._meter.rates(
+            at_seconds, {**_counter_totals(system, TRAFFIC_COUNTER_NAMES), **_counter_totals(tls, TLS_COUNTER_NAMES)}
+        )
+        for metric, parts in COUNTERS_BY_RATE_METRIC.items():
             if metric in metrics and all(part in rates for part in parts):
                 found[metric] = sum(rates[part] for part in parts)
         return {str(metric): value for metric, value in found.items()}
 
     async def _count_objects(self, metric: str) -> list[Any]:
-        path, attribute, count = COUNTED[metric]
+        path, attribute, count = COUNTED_OBJECTS_BY_METRIC[metric]
         return [
             float(count(await self._device.collection(path, expand=False, documents=None, **{"$select": attribute})))
         ]

@@ -16,8 +16,8 @@ from evenkeel.devices.bigip.objects import MEMBER, POOL, VIRTUAL, VIRTUAL_ADDRES
 from evenkeel.devices.bigip.observe.partition_reads import subcollection_items
 
 Item = Mapping[str, Any]
-Form = Callable[[Any], object]
-Place = tuple[str, str, str, str]
+CanonicalForm = Callable[[Any], object]
+ObjectIdentity = tuple[str, str, str, str]
 """Identity of an object: type, partition, pool (only of members), name."""
 
 _ADDRESS_ATTRIBUTES = ("fullPath", "address", "mask", "autoDelete", "enabled", "description")
@@ -77,11 +77,13 @@ def combine_device_digests(of_devices: Collection[Mapping[str, str]]) -> dict[st
     return found
 
 
-def object_identities(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]) -> set[Place]:
+def object_identities(
+    addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item]
+) -> set[ObjectIdentity]:
     """Return the identities of virtual addresses, virtual servers, pools and members in the responses, of all
     partitions; objects in subfolders are left out.
     """
-    found: set[Place] = set()
+    found: set[ObjectIdentity] = set()
     for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
         for item in items:
             partition, name = str(item.get("partition")), str(item.get("name"))
@@ -93,7 +95,7 @@ def object_identities(addresses: Iterable[Item], virtuals: Iterable[Item], pools
     return found
 
 
-def expected_object_identities(observed: Observed, partition: str) -> Iterator[Place]:
+def expected_object_identities(observed: Observed, partition: str) -> Iterator[ObjectIdentity]:
     """Yield the identities that :func:`object_identities` should contain if the partition's cached state is
     right.
     """
@@ -103,7 +105,7 @@ def expected_object_identities(observed: Observed, partition: str) -> Iterator[P
             yield from (_member_identity(partition, member.key) for member in item.members.values())
 
 
-def _member_identity(partition: str, key: Key) -> Place:
+def _member_identity(partition: str, key: Key) -> ObjectIdentity:
     return MEMBER, partition, key.pool, key.name
 
 
@@ -128,7 +130,7 @@ def _attributes_text(item: Item, attributes: Iterable[str]) -> str:
     return "\0".join(map(canonical.scalar_text, map(item.get, attributes)))
 
 
-def _formatted_text(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:
+def _formatted_text(item: Item, attributes: Iterable[tuple[str, CanonicalForm]]) -> str:
     return "\0".join([str(_sorted_if_set(form(item.get(name)))) for name, form in attributes])
 
 

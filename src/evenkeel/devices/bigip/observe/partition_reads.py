@@ -18,8 +18,8 @@ from evenkeel.devices.bigip.icontrol.answers import DecodedDocumentCache
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import (
     COMMON,
-    GUARD,
-    REPLACED,
+    GUARD_PREFIX,
+    REPLACED_OBJECTS_NAME,
     BigIpNames,
     Guard,
     Mark,
@@ -60,7 +60,9 @@ class Guards(Value):
     marks: tuple[Mark, ...] = ()
     """Marks of guards and sentinel; an object without a mark adds none."""
     replaced: tuple[Mapping[str, Any], ...] = ()
-    """The data groups :data:`REPLACED` in an adopted partition: F5's objects in /Common that its listeners used."""
+    """The data groups :data:`REPLACED_OBJECTS_NAME` in an adopted partition: F5's objects in /Common that its listeners
+    used.
+    """
 
     @property
     def plausible_guards(self) -> tuple[Guard, ...]:
@@ -95,15 +97,15 @@ def parse_guards(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     found = (guard for name in groups if (guard := parse_guard(name)) is not None)
     guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
     # A guard with an impossible epoch has no owner, so its mark does not count.
-    names = (*(guard.name for guard in guards if is_epoch_in_range(guard.epoch)), GUARD)
+    names = (*(guard.name for guard in guards if is_epoch_in_range(guard.epoch)), GUARD_PREFIX)
     marks = {
         name: mark for name in names if name in groups and (mark := object_mark(DATA_GROUP, groups[name])) is not None
     }
     return Guards(
         held=tuple(guards),
-        sentinel=GUARD in groups,
+        sentinel=GUARD_PREFIX in groups,
         marks=tuple(marks.values()),
-        replaced=_data_group_records(groups.get(REPLACED, {})),
+        replaced=_data_group_records(groups.get(REPLACED_OBJECTS_NAME, {})),
     )
 
 
@@ -204,7 +206,7 @@ async def read_nodes(device: IControl, names: BigIpNames) -> CommonNodes:
     return CommonNodes(ours=frozenset(ours), others=others)
 
 
-_WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
+_TYPES_WITH_SUBCOLLECTIONS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 """Types whose subcollections Even Keel needs too."""
 
 
@@ -213,7 +215,7 @@ async def _read_collections(
 ) -> dict[str, list[dict[str, Any]]]:
     answers = await gather_all_results(
         *(
-            device.collection(kind, partition=partition, expand=kind in _WITH_PARTS, documents=documents)
+            device.collection(kind, partition=partition, expand=kind in _TYPES_WITH_SUBCOLLECTIONS, documents=documents)
             for kind in kinds
         )
     )
@@ -278,7 +280,7 @@ def collect_observed(
 def _is_guard_object(kind: str, item: Mapping[str, Any]) -> bool:
     """Whether the object is a guard, the sentinel or a record of an adoption: no plan changes these."""
     name = str(item.get("name"))
-    return kind == DATA_GROUP and (name in (GUARD, REPLACED) or parse_guard(name) is not None)
+    return kind == DATA_GROUP and (name in (GUARD_PREFIX, REPLACED_OBJECTS_NAME) or parse_guard(name) is not None)
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:

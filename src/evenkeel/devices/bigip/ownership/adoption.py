@@ -61,7 +61,7 @@ async def find_networks(
             raise NotAdoptable(f"its default route domain is {default}: set it to 0 first, addresses name theirs")
         if not layout.adjacent:
             return None
-        found = _networks_found(observed, numbers, services, names, layout)
+        found = _build_found_networks(observed, numbers, services, names, layout)
     except NotAdoptable as reason:
         raise DeviceRejected(device.host, f"partition {partition} cannot be adopted: {reason}") from None
     subnet_ids = {subnet.id for service in services for net in service.networks for subnet in net.subnets}
@@ -73,7 +73,7 @@ async def find_networks(
     return replace(found, addresses=addresses)
 
 
-def _networks_found(
+def _build_found_networks(
     observed: Observed,
     numbers: Collection[int],
     services: Sequence[ServiceDefinition],
@@ -115,7 +115,7 @@ def _check_layout(observed: Observed, numbers: Collection[int], layout: NetworkL
         raise NotAdoptable(
             f"its self IPs are in route domain 0 ({', '.join(self_ips)}), and use_namespaces is True here"
         )
-    if gateways := [name for name in self_ips if name.startswith(f5_agent.GATEWAY)]:
+    if gateways := [name for name in self_ips if name.startswith(f5_agent.GATEWAY_SELF_IP_PREFIX)]:
         raise NotAdoptable(
             f"devices have the address of its subnets' gateway: {', '.join(gateways)} (f5_snat_mode was False)"
         )
@@ -157,7 +157,7 @@ def _bare_address(text: str) -> str:
         return ""
 
 
-def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
+def combine_found_networks(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
     """Return the networks common to all devices of a group, without addresses that differ; None if ``found``
     (each device's networks, by host) is empty.
 

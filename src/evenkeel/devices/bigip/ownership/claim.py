@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Mark, parse_mark, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 
-KIND = "device"
+CLAIM_MARK_KIND = "device"
 
 
 class Claim(Value):
@@ -101,14 +101,14 @@ async def _read_existing(device: IControl, names: BigIpNames, folder: str) -> Cl
 
 
 async def _create_claim(device: IControl, names: BigIpNames, folder: str) -> Claim:
-    mark = parse_mark(names.marked_description(KIND))
+    mark = parse_mark(names.marked_description(CLAIM_MARK_KIND))
     made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
     body = {
         "name": names.device_claim_name,
         "partition": COMMON,
         **({"subPath": folder} if folder else {}),
         "type": "string",
-        "description": names.marked_description(KIND),
+        "description": names.marked_description(CLAIM_MARK_KIND),
         "records": made.records(),
     }
     try:

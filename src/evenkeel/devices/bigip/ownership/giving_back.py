@@ -13,7 +13,7 @@ from evenkeel.core.devices.plans import AttributeChange, DevicePlan, PlannedOper
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import GUARD, REPLACED, BigIpNames
+from evenkeel.devices.bigip.naming import GUARD_PREFIX, REPLACED_OBJECTS_NAME, BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership import guard
@@ -55,7 +55,7 @@ def plan_of_return_to_f5(moved: DevicePlan, partition: str, names: BigIpNames, s
         change = AttributeChange(name="description", present=names.marked_description("partition"))
         operations.append(PlannedOperation(verb="modify", type="auth/partition", name=partition, attributes=(change,)))
     groups = [one.name for one in signs.guards.held]
-    groups += [GUARD] if signs.guards.sentinel else []
-    groups += [REPLACED] if signs.guards.replaced else []
+    groups += [GUARD_PREFIX] if signs.guards.sentinel else []
+    groups += [REPLACED_OBJECTS_NAME] if signs.guards.replaced else []
     operations += [PlannedOperation(verb="delete", type=DATA_GROUP, name=f"/{partition}/{name}") for name in groups]
     return replace(moved, operations=tuple(operations))

@@ -31,7 +31,7 @@ from evenkeel.devices.bigip.icontrol.transaction import (
     commit_commands,
     drop_pending_transactions,
 )
-from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, uri_segment
+from evenkeel.devices.bigip.naming import GUARD_PREFIX, BigIpNames, Guard, Mark, parse_mark, uri_segment
 from evenkeel.devices.bigip.networks.f5_agent import is_route_domain
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
@@ -42,8 +42,8 @@ from evenkeel.devices.waiting import gather_all_results
 
 log = structlog.get_logger(__name__)
 
-ATTEMPTS_MAX = 5
-PARTITIONS = "/mgmt/tm/auth/partition"
+TAKEOVER_ATTEMPTS_MAX = 5
+PARTITIONS_PATH = "/mgmt/tm/auth/partition"
 
 
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
@@ -52,7 +52,7 @@ async def ensure_partition(device: IControl, partition: str, names: BigIpNames) 
     """
     try:
         await device.write(
-            "POST", PARTITIONS, {"name": partition, "description": names.marked_description("partition")}
+            "POST", PARTITIONS_PATH, {"name": partition, "description": names.marked_description("partition")}
         )
     except ObjectExists:
         return False
@@ -90,7 +90,7 @@ async def take_over_partition(
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
     guards = Guards() if new else await read_guards(device, partition)
     reason = ""
-    for _ in range(ATTEMPTS_MAX):
+    for _ in range(TAKEOVER_ATTEMPTS_MAX):
         # in every round: another owner may have moved the guard meanwhile
         check_guard_owner(guards, partition, mine, names, device.host)
         # The guard was moved before, maybe by an attempt whose answer was lost.
@@ -130,7 +130,7 @@ async def take_over_partition(
             return TakeoverResult(new=new)
         guards = await read_guards(device, partition)
     raise PartitionUnavailable(
-        device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts: {reason}"
+        device.host, f"the guard of {partition} could not be moved in {TAKEOVER_ATTEMPTS_MAX} attempts: {reason}"
     )
 
 
@@ -163,7 +163,7 @@ async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *
         # Before the mark: a partition that is ours has the record.
         await record_replaced_f5_objects(device, partition, names)
         body = {"description": names.marked_description("partition")}
-        await device.write("PATCH", f"{PARTITIONS}/{partition}", body)
+        await device.write("PATCH", f"{PARTITIONS_PATH}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)
 
 
@@ -185,7 +185,7 @@ async def partition_mark(device: IControl, partition: str, names: BigIpNames) ->
     Raises :class:`DeviceRejected` if the partition belongs to another owner, :class:`ObjectAbsent` if it does
     not exist, and :class:`DeviceUnavailable`.
     """
-    found = await device.get(f"{PARTITIONS}/{partition}", **{"$select": "description"})
+    found = await device.get(f"{PARTITIONS_PATH}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.is_own_mark(mark):
         raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.group_text}")
@@ -218,8 +218,8 @@ async def retire_guard(
     ``keep``: only raise the minimum epoch. ``also``: more commands for the transaction. Raises :class:`DeviceRejected`
     if the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be removed or not.
     """
-    removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD)]
-    for attempt in range(1, ATTEMPTS_MAX + 1):
+    removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD_PREFIX)]
+    for attempt in range(1, TAKEOVER_ATTEMPTS_MAX + 1):
         commands = [
             modify_guard_command(partition, mine, owner),
             *([] if keep else removals),
@@ -234,7 +234,7 @@ async def retire_guard(
         except DeviceRejected:
             minimum_epoch.forget()  # another tenant's partition may have been removed meanwhile
             # If the guard is still ours, the minimum epoch has changed meanwhile, and another attempt may succeed.
-            if attempt == ATTEMPTS_MAX or (await read_guards(device, partition)).held != (mine,):
+            if attempt == TAKEOVER_ATTEMPTS_MAX or (await read_guards(device, partition)).held != (mine,):
                 raise
         else:
             log.info(
@@ -253,7 +253,7 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
     try:
         if await partition_mark(device, partition, names) is None:
             return False
-        await device.write("DELETE", f"{PARTITIONS}/{partition}", None)
+        await device.write("DELETE", f"{PARTITIONS_PATH}/{partition}", None)
     except ObjectAbsent:
         return True
     except DeviceRejected as error:
@@ -281,14 +281,14 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
     """Return the commands of the transaction that replaces the found guards by ``mine``."""
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.sentinel:
-        old.append(GUARD)
+        old.append(GUARD_PREFIX)
     commands = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in old]
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
         return [modify_guard_command(partition, mine, owner), *commands]
     commands.append(_create_guard_command(partition, mine.name, names, guard_records(mine.epoch, owner)))
     if not guards.held and not guards.sentinel:
-        commands.append(_create_guard_command(partition, GUARD, names, []))
+        commands.append(_create_guard_command(partition, GUARD_PREFIX, names, []))
     return commands
 
 

@@ -25,7 +25,7 @@ from evenkeel.devices.bigip.objects import DATA_GROUP
 
 log = structlog.get_logger(__name__)
 
-KIND = "floor"
+MINIMUM_EPOCH_MARK_KIND = "floor"
 NO_MINIMUM = Guard(epoch=0)
 """Minimum epoch before any guard was removed: every owner is above it."""
 
@@ -115,7 +115,9 @@ class MinimumEpoch:
 
     def _touch_guard_command(self, guard: Guard) -> Command:
         return Command(
-            method="PATCH", path=self._guard_path(guard), body={"description": self._names.marked_description(KIND)}
+            method="PATCH",
+            path=self._guard_path(guard),
+            body={"description": self._names.marked_description(MINIMUM_EPOCH_MARK_KIND)},
         )
 
     def _delete_guard_command(self, guard: Guard) -> Command:
@@ -126,7 +128,7 @@ class MinimumEpoch:
             "name": name,
             "partition": COMMON,
             "type": "string",
-            "description": self._names.marked_description(KIND),
+            "description": self._names.marked_description(MINIMUM_EPOCH_MARK_KIND),
         }
         return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body=body)
 

@@ -19,12 +19,12 @@ from evenkeel.devices.bigip.f5_common import (
 from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command
-from evenkeel.devices.bigip.naming import COMMON, REPLACED, BigIpNames, uri_segment
+from evenkeel.devices.bigip.naming import COMMON, REPLACED_OBJECTS_NAME, BigIpNames, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP, VIRTUAL, Key, Observed
 from evenkeel.devices.bigip.observe.partition_reads import observed_object, read_all_objects
 from evenkeel.devices.waiting import gather_all_results
 
-KIND = "replaced"
+REPLACED_MARK_KIND = "replaced"
 
 
 async def record_replaced_f5_objects(device: IControl, partition: str, names: BigIpNames) -> None:
@@ -36,8 +36,8 @@ async def record_replaced_f5_objects(device: IControl, partition: str, names: Bi
     records = key_records(await find_used_f5_objects(device, observed, partition, names))
     if not records:
         return
-    place = {"name": REPLACED, "partition": partition}
-    body = {"type": "string", "description": names.marked_description(KIND), "records": records}
+    place = {"name": REPLACED_OBJECTS_NAME, "partition": partition}
+    body = {"type": "string", "description": names.marked_description(REPLACED_MARK_KIND), "records": records}
     try:
         await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", {**place, **body})
     except ObjectExists:  # an earlier adoption ended before it marked the partition
@@ -88,7 +88,7 @@ def record_removal_command(partition: str) -> Command:
 
 
 def _record_path(partition: str) -> str:
-    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(partition, REPLACED)}"
+    return f"/mgmt/tm/{DATA_GROUP}/{uri_segment(partition, REPLACED_OBJECTS_NAME)}"
 
 
 async def _read_common_objects(device: IControl) -> dict[str, list[Mapping[str, Any]]]:

@@ -19,9 +19,9 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 
-_canonical = canonical.canonical_form_function("address")
+_canonical_address = canonical.canonical_form_function("address")
 
-_Users = Mapping[object, str]
+_OwnersByAddress = Mapping[object, str]
 """``{address in canonical form: load balancer that uses it}``."""
 
 
@@ -58,11 +58,11 @@ def chaining_problems(
 
 
 def _chaining_problems(
-    load_balancer_id: LoadBalancerId, what: str, addresses: Sequence[str], users: _Users, use: str
+    load_balancer_id: LoadBalancerId, what: str, addresses: Sequence[str], users: _OwnersByAddress, use: str
 ) -> dict[LoadBalancerId, str]:
     for address in addresses:
         shown = address.partition("%")[0]
-        if (owner := users.get(_canonical(address))) is not None and is_chainable(shown):
+        if (owner := users.get(_canonical_address(address))) is not None and is_chainable(shown):
             whose = f"load balancer {owner}" if owner else "a virtual server of an operator"
             reason = "a BIG-IP does not send to addresses that it answers for itself"
             return {load_balancer_id: f"{what} {shown} is {use} of {whose} on the same devices: {reason}"}
@@ -98,12 +98,12 @@ def _owning_load_balancer(seen: ObservedObject) -> str:
 
 def _wanted_vips(services: Sequence[RenderedObjects]) -> dict[object, str]:
     items = (item for one in services for item in _virtual_addresses(one))
-    return {_canonical(item.attributes["address"]): item.owner for item in items}
+    return {_canonical_address(item.attributes["address"]): item.owner for item in items}
 
 
 def _own_addresses(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
     return {
-        _canonical(seen.attributes.get("address")): _owning_load_balancer(seen)
+        _canonical_address(seen.attributes.get("address")): _owning_load_balancer(seen)
         for key, seen in observed.items()
         # One that answers no ARP is a standby's.
         if key.type == VIRTUAL_ADDRESS
@@ -114,13 +114,13 @@ def _own_addresses(observed: Observed, stays: Callable[[ObservedObject], bool]) 
 
 def _wanted_members(services: Sequence[RenderedObjects], refused: Collection[str]) -> dict[object, str]:
     pools = (item for one in services for item in one.objects if item.key.type == POOL and item.owner not in refused)
-    return {_canonical(each.attributes["address"]): item.owner for item in pools for each in item.members}
+    return {_canonical_address(each.attributes["address"]): item.owner for item in pools for each in item.members}
 
 
 def _owners_by_member_address(observed: Observed, stays: Callable[[ObservedObject], bool]) -> dict[object, str]:
     pools = (seen for key, seen in observed.items() if key.type == POOL and stays(seen))
     return {
-        _canonical(each.attributes.get("address")): _owning_load_balancer(seen)
+        _canonical_address(each.attributes.get("address")): _owning_load_balancer(seen)
         for seen in pools
         for each in seen.members.values()
     }

@@ -23,7 +23,7 @@ from evenkeel.devices.bigip.objects import (
 )
 
 _DETACHED_TYPES = frozenset((*MONITORS, POLICY))
-_AT_ONCE = frozenset((VIRTUAL, VIRTUAL_ADDRESS, MEMBER))
+_TYPES_DELETED_AT_ONCE = frozenset((VIRTUAL, VIRTUAL_ADDRESS, MEMBER))
 _MONITOR_NAMESPACE = "monitor"
 
 
@@ -39,7 +39,7 @@ def keys_to_delete_later(steps: Collection[ConfigOperation], observed: Observed,
     return frozenset(
         step.key
         for step in steps
-        if step.verb is Verb.DELETE and step.key.type not in _AT_ONCE and step.key not in anew
+        if step.verb is Verb.DELETE and step.key.type not in _TYPES_DELETED_AT_ONCE and step.key not in anew
     )
 
 

@@ -37,7 +37,7 @@ _TITLES_BY_TYPE = {
     CIPHER_RULE: "cipher rule",
     CIPHER_GROUP: "cipher group",
 }
-ALL_GONE = "nothing of it was left; put back"
+ALL_GONE_TEXT = "nothing of it was left; put back"
 
 
 def drift_texts(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
@@ -49,7 +49,7 @@ def drift_texts(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
     removed = {step.key for step in steps if step.verb is Verb.DELETE}
     made = {step.key for step in steps if step.verb is Verb.CREATE}
     if wanted and len(steps) == len(made) == sum(key.type != MEMBER for key in made) == wanted:
-        return [ALL_GONE]
+        return [ALL_GONE_TEXT]
     return [text for step in steps if (text := _finding_text(step, step.key in removed and step.key in made))]
 
 

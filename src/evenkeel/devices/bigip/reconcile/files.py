@@ -29,7 +29,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 
-Files = dict[Key, Secret | None]
+FileContents = dict[Key, Secret | None]
 """Files that must exist, by key; with the content if the file has to be created, else None."""
 _REFERRING_ATTRIBUTES = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
@@ -51,7 +51,7 @@ def add_files(
     """
     if not rendered.needs or rendered.problem:
         return rendered
-    files: Files = {}
+    files: FileContents = {}
     lacking = []
     try:
         # To the end, even if one is lacking: the agent requests all of them at once.
@@ -80,7 +80,7 @@ def add_files(
 
 def _needed_files(
     need: CertificateNeed, observed: Observed, content: CertificateContent | None, names: BigIpNames
-) -> Files:
+) -> FileContents:
     """Return the files of one certificate, authority or revocation list, with contents where files have to be
     created; empty if neither the device nor the batch has them. Raises :class:`WrongContent`.
     """

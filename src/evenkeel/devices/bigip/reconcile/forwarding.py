@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.naming import BigIpNames, parse_marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import add_route_domain
 
-KIND = "net-forward"
+FORWARDER_MARK_KIND = "net-forward"
 _GATEWAY_PREFIX = "gw-"
 
 Attributes = Mapping[str, Any]
@@ -60,7 +60,7 @@ def forwarding_servers(self_ips: Mapping[Key, Attributes], partition: str, names
                 "vlansEnabled": True,
                 "vlans": [str(attributes.get("vlan", ""))],
                 "description": names.marked_description(
-                    KIND, LoadBalancerId(""), parse_marked_subnet(mark.object_id).id
+                    FORWARDER_MARK_KIND, LoadBalancerId(""), parse_marked_subnet(mark.object_id).id
                 ),
             },
         )
@@ -75,7 +75,7 @@ def _virtual_address(name: str, address: str, mask: str, traffic_group: str, nam
             "mask": mask,
             "autoDelete": "false",
             "trafficGroup": traffic_group,
-            "description": names.marked_description(KIND),
+            "description": names.marked_description(FORWARDER_MARK_KIND),
         },
         immutables=frozenset({"address"}),
     )
@@ -86,5 +86,10 @@ def existing_forwarder_keys(observed: Observed, names: BigIpNames) -> Iterator[K
     device.
     """
     for key, seen in observed.items():
-        if is_forwarder(key) and seen.mark is not None and names.is_own_mark(seen.mark) and seen.mark.kind == KIND:
+        if (
+            is_forwarder(key)
+            and seen.mark is not None
+            and names.is_own_mark(seen.mark)
+            and seen.mark.kind == FORWARDER_MARK_KIND
+        ):
             yield key

@@ -44,7 +44,7 @@ _JOINED_ATTRIBUTES = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TA
 EVERYWHERE_RECORD = "ff:ff:ff:ff:ff:ff"
 
 Attributes = Mapping[str, Any]
-Place = tuple[int, IPv4Network | IPv6Network]
+RouteDomainSubnet = tuple[int, IPv4Network | IPv6Network]
 """A route domain's number, and a subnet in that route domain."""
 
 
@@ -192,7 +192,7 @@ def unused_snat_addresses(
     return frozenset(found)
 
 
-def unused_objects(
+def unused_network_objects(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
     """Return this device group's network objects that nothing will use, and all its routes; objects whose
@@ -205,7 +205,7 @@ def unused_objects(
     if not ours:
         return []
     addresses = list(addresses_in_use(left))
-    kept = {key for key in ours if key.type in _OF_SUBNETS and _is_subnet_used(key, left, marked, addresses)}
+    kept = {key for key in ours if key.type in _TYPES_OF_SUBNETS and _is_subnet_used(key, left, marked, addresses)}
     # Each step keeps what the kept objects refer to; objects of others count too, because they may use our links.
     links = {str(left[key].get("vlan")) for key in left if key.type == SELF_IP and (key in kept or key not in ours)}
     paths = {f"/{partition}/{key.name}": key for key in ours}
@@ -223,11 +223,11 @@ def unused_objects(
     pools = {key for key in ours if key.type == SNAT_POOL}
     if any(key.type == SNAT_ADDRESS for key in kept):
         kept |= pools
-    kept |= {key for key in pools if _shared_addresses(left[key]) - frozenset(spare)}
+    kept |= {key for key in pools if _addresses_in_common(left[key]) - frozenset(spare)}
     return [key for key in ours if key not in kept]
 
 
-_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, *NEIGHBOURS)
+_TYPES_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, *NEIGHBOURS)
 
 
 def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
@@ -235,7 +235,7 @@ def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
     return key.type in NETWORK_TYPES and is_ours
 
 
-def _shared_addresses(pool: Attributes) -> frozenset[str]:
+def _addresses_in_common(pool: Attributes) -> frozenset[str]:
     """Return the full paths of a SNAT pool's addresses that are in /Common, where projects share them."""
     paths = map(canonical.full_path, pool.get("members") or ())
     return frozenset(path for path in paths if path.startswith(f"/{COMMON}/"))
@@ -266,11 +266,11 @@ def _is_subnet_used(
     """
     if key.type in NEIGHBOURS:
         return _route_domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
-    places = _subnet_places(key, left, marked)
+    places = _subnets_of_object(key, left, marked)
     return any(is_in_subnet(place, number, host) for place in places for number, host in addresses)
 
 
-def _subnet_places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
+def _subnets_of_object(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[RouteDomainSubnet]:
     """Return route domain and network of the object's subnet, read from the self IPs of that subnet; empty if it has no
     self IP.
     """
@@ -285,7 +285,7 @@ def _subnet_places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -
     ]
 
 
-def self_ip_subnets(attributes: Attributes) -> Iterator[Place]:
+def self_ip_subnets(attributes: Attributes) -> Iterator[RouteDomainSubnet]:
     text = str(attributes.get("address", ""))
     host, number = canonical.split_address(text)
     try:
@@ -294,7 +294,7 @@ def self_ip_subnets(attributes: Attributes) -> Iterator[Place]:
         return
 
 
-def is_in_subnet(place: Place, number: int, host: str) -> bool:
+def is_in_subnet(place: RouteDomainSubnet, number: int, host: str) -> bool:
     try:
         return number == place[0] and ip_address(host) in place[1]
     except ValueError:

@@ -35,7 +35,7 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.options import BigIpOptions
 
 _COMMON_PREFIX = f"/{COMMON}/"
-_canonical = canonical.canonical_form_function("address")
+_canonical_address = canonical.canonical_form_function("address")
 _MOVED_ATTRIBUTES = (
     "address",
     "connectionLimit",
@@ -83,7 +83,7 @@ def assign_nodes(
 def _nodes_in_use(observed: Observed) -> dict[str, str]:
     """Return ``{address: path}`` of the nodes in /Common that the partition's members use."""
     return {
-        str(_canonical(member.attributes.get("address"))): member_node_name(name)
+        str(_canonical_address(member.attributes.get("address"))): member_node_name(name)
         for seen in observed.values()
         for name, member in seen.members.items()
         if is_in_common(name)
@@ -93,7 +93,9 @@ def _nodes_in_use(observed: Observed) -> dict[str, str]:
 def _own_nodes(observed: Observed) -> dict[str, str]:
     """Return ``{address: name}`` of the nodes in the tenant's partition."""
     return {
-        str(_canonical(seen.attributes.get("address"))): key.name for key, seen in observed.items() if key.type == NODE
+        str(_canonical_address(seen.attributes.get("address"))): key.name
+        for key, seen in observed.items()
+        if key.type == NODE
     }
 
 
@@ -104,7 +106,7 @@ def _place_members_at_nodes(item: WantedObject, found: Mapping[str, str], names:
 
 
 def _place_member_at_node(member: WantedObject, found: Mapping[str, str], names: BigIpNames) -> WantedObject:
-    address = str(_canonical(member.attributes["address"]))
+    address = str(_canonical_address(member.attributes["address"]))
     # An address with a number is in the tenant's own route domain, where nobody else has nodes.
     own = member_node_name(member.key.name) if "%" in address else f"{_COMMON_PREFIX}{names.node_name(address)}"
     name = member_name_at_node(found.get(address, own), member.key.name)
@@ -122,7 +124,9 @@ def removable_nodes(
 
     ``used``: nodes of the members that stay.
     """
-    found = {member_node_name(member.key.name): str(_canonical(member.attributes.get("address"))) for member in freed}
+    found = {
+        member_node_name(member.key.name): str(_canonical_address(member.attributes.get("address"))) for member in freed
+    }
     nodes = (Key(type=NODE, name=name) for name in sorted(found) if name not in used)
     return [
         key
@@ -164,7 +168,7 @@ def member_moves_to_common(
     return [
         tuple(
             _operations_of_move_to_node(
-                key, at[key.name], f"{_COMMON_PREFIX}{names.node_name(str(_canonical(key.name)))}"
+                key, at[key.name], f"{_COMMON_PREFIX}{names.node_name(str(_canonical_address(key.name)))}"
             )
         )
         for key, seen in sorted(observed.items(), key=lambda item: item[0].name)
@@ -200,7 +204,9 @@ def member_moves_from_common(
         for name, member in seen.members.items():
             if is_in_common(name):
                 at[member_node_name(name)].append(member)
-    found = ((path, str(_canonical(here[0].attributes.get("address"))), here) for path, here in sorted(at.items()))
+    found = (
+        (path, str(_canonical_address(here[0].attributes.get("address"))), here) for path, here in sorted(at.items())
+    )
     return [
         tuple(_operations_of_move_to_node(Key(type=NODE, name=path), here, address, partition))
         for path, address, here in found

@@ -70,7 +70,7 @@ from evenkeel.devices.bigip.reconcile.detaching import keys_to_delete_later
 from evenkeel.devices.bigip.reconcile.files import add_files
 from evenkeel.devices.bigip.reconcile.nodes import member_moves_to_common, member_node_name
 from evenkeel.devices.bigip.reconcile.plan import (
-    SHARED,
+    NO_OWNER,
     Plan,
     is_removed_after_all_load_balancers,
     is_still_unused,
@@ -81,7 +81,7 @@ from evenkeel.devices.bigip.reconcile.taking_over import keys_to_replace_later
 
 log = structlog.get_logger(__name__)
 
-ONE_TRANSACTION_MAX = 1000
+OPERATIONS_PER_TRANSACTION_MAX = 1000
 """Commands in one transaction. A load balancer gets several transactions only if more of its members or certificates
 change than this."""
 UNKNOWN_OUTCOMES_MAX = 3
@@ -144,7 +144,7 @@ class CachedPartition:
         """
 
 
-Change = tuple[int, str, str]
+AppliedChange = tuple[int, str, str]
 """Revision and change id of a definition, and :attr:`RenderedObjects.settings`, the digest of the operator's settings
 in it.
 """
@@ -190,7 +190,7 @@ class PartitionPass:
         view: CachedPartition,
         pending: set[str],
         uploads: set[str],
-        left: dict[str, Change],
+        left: dict[str, AppliedChange],
         also: Callable[[], list[Command]] = list,
         has_peers: bool = False,
         sweeps: Callable[[], bool] = lambda: False,
@@ -422,7 +422,7 @@ class PartitionPass:
     # -- write
 
     async def _carry_out_plan(self, todo: Plan) -> None:
-        shared = todo.operations_of_owners(frozenset({SHARED}))
+        shared = todo.operations_of_owners(frozenset({NO_OWNER}))
         # Requests with addresses that this pass takes out of use may be on their way.
         later = keys_to_replace_later(self._view.observed or {}, self._folder)
         parts = list(transaction_groups(todo, self._options.commands_max))
@@ -434,7 +434,7 @@ class PartitionPass:
         left = [step for step in shared if is_still_unused(step, self._view.observed or {}, self._folder)]
         left += [
             step
-            for step in self._plan_remaining_work().operations_of_owners(frozenset({SHARED}))
+            for step in self._plan_remaining_work().operations_of_owners(frozenset({NO_OWNER}))
             if is_removed_after_all_load_balancers(step.key) and step.key not in later
         ]
         if left:
@@ -481,7 +481,7 @@ class PartitionPass:
         unused = sorted((key for key in there if key.name not in named), key=lambda key: key.name)
         if not unused:
             return
-        steps = (ConfigOperation(verb=Verb.DELETE, key=key, owner=SHARED) for key in unused)
+        steps = (ConfigOperation(verb=Verb.DELETE, key=key, owner=NO_OWNER) for key in unused)
         try:
             await self._commit_steps(tuple(steps)[: self._options.commands_max])
         except DeviceRejected as error:
@@ -691,24 +691,24 @@ class PartitionPass:
 
 
 def first_transaction_part(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-    """Return all steps; or, if they exceed :data:`ONE_TRANSACTION_MAX`, the first part of them.
+    """Return all steps; or, if they exceed :data:`OPERATIONS_PER_TRANSACTION_MAX`, the first part of them.
 
     Files come before everything else, then created and modified members, deleted members last. The device
     drops a transaction that is not committed in time.
     """
-    if len(steps) <= ONE_TRANSACTION_MAX:
+    if len(steps) <= OPERATIONS_PER_TRANSACTION_MAX:
         return steps
     files = tuple(step for step in steps if step.content is not None)
     if files:
-        return files[:ONE_TRANSACTION_MAX]
+        return files[:OPERATIONS_PER_TRANSACTION_MAX]
     coming = tuple(step for step in steps if step.key.type == MEMBER and step.verb is not Verb.DELETE)
     if coming:
-        return coming[:ONE_TRANSACTION_MAX]
+        return coming[:OPERATIONS_PER_TRANSACTION_MAX]
     others = tuple(step for step in steps if step.key.type != MEMBER)
-    return others or steps[:ONE_TRANSACTION_MAX]
+    return others or steps[:OPERATIONS_PER_TRANSACTION_MAX]
 
 
-def change_of_rendered_objects(rendered: RenderedObjects) -> Change:
+def change_of_rendered_objects(rendered: RenderedObjects) -> AppliedChange:
     """Return the change (revision, change id, settings) that the objects belong to."""
     return rendered.service.revision, rendered.service.change_id, rendered.settings
 
@@ -721,7 +721,7 @@ def transaction_groups(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...
     """Yield groups of owners whose operations fit into one transaction of ``commands_max``; an owner with too
     many is a group of its own.
     """
-    sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
+    sizes = Counter(step.owner for step in todo.operations if step.owner != NO_OWNER)
     part: list[str] = []
     filled = 0
     for owner, size in sizes.items():

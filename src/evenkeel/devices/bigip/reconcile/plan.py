@@ -81,19 +81,19 @@ from evenkeel.devices.bigip.reconcile.networks import (
     merge_network_objects,
     reference_removals,
     remove_link_from_observed,
-    unused_objects,
+    unused_network_objects,
     unused_snat_addresses,
 )
 from evenkeel.devices.bigip.reconcile.nodes import assign_nodes, member_node_name, removable_nodes
 from evenkeel.devices.bigip.reconcile.taking_over import has_foreign_route, replaced_objects, use_f5_names
 
 NO_NODES: Mapping[str, str] = MappingProxyType({})
-SHARED = ""
+NO_OWNER = ""
 """Owner of operations that concern several load balancers, such as the removal of nodes and files."""
 
 # An address or port must be free before it is used again, so listeners and their addresses are removed first; all other
 # objects are removed after the objects that referred to them were changed.
-_RANK_OF_REPLACED = 5
+_RANK_OF_REPLACED_OBJECTS = 5
 _RANKS_OF_CREATION = {kind: 6 + place for place, kind in enumerate((*NETWORK_TYPES, *OWNED_TYPES))} | {MEMBER: 50}
 _RANKS_OF_REMOVAL = (
     {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, POLICY: 139, MEMBER: 140, POOL: 141}
@@ -105,7 +105,7 @@ _RANKS_OF_REMOVAL = (
     | {ROUTE: 170, SNAT_POOL: 170, SNAT_ADDRESS: 172, SELF_IP: 173, VLAN: 174, TUNNEL: 174}
     | dict.fromkeys((ROUTE_DOMAIN, *TUNNEL_PROFILES), 175)
 )
-_RANK_OF_SHORTENED = 171
+_RANK_OF_REFERENCE_REMOVALS = 171
 
 
 class Plan(Value):
@@ -119,7 +119,7 @@ class Plan(Value):
     partition: str = ""
 
     def operations_of_owners(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """Return the operations of these owners (load balancer ids or :data:`SHARED`) in order; an operation
+        """Return the operations of these owners (load balancer ids or :data:`NO_OWNER`) in order; an operation
         for an object that several of them need appears once.
         """
         found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
@@ -180,12 +180,12 @@ def plan_operations(
             and (owner in owners or (complete and owner not in named))
         ):
             # with the records of forwarding tables that go with it
-            operations.append(_delete_operation(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
+            operations.append(_delete_operation(seen.key, NO_OWNER if seen.key.type in NEIGHBOURS else owner))
     # after all removals of members: a node is removed with its last member
     operations.extend(_unused_node_removals(observed, wanted, operations, names))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(
-        _delete_operation(key, SHARED) for key in unused_files(observed, services, gone, partition, names)
+        _delete_operation(key, NO_OWNER) for key in unused_files(observed, services, gone, partition, names)
     )
     operations.extend(_missing_file_operations(observed, sound, partition))
     changed = {step.key: step for step in _shared_object_additions(together, observed, partition)}
@@ -215,8 +215,8 @@ def is_removed_after_all_load_balancers(key: Key) -> bool:
 
 def _is_for_networks(step: ConfigOperation) -> bool:
     """Whether the operation creates or changes a network object that its owner shares with other load balancers."""
-    removes = step.verb is Verb.DELETE and step.rank != _RANK_OF_REPLACED
-    return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
+    removes = step.verb is Verb.DELETE and step.rank != _RANK_OF_REPLACED_OBJECTS
+    return step.key.type in NETWORK_TYPES and step.owner != NO_OWNER and not removes
 
 
 def _shared_object_additions(
@@ -245,7 +245,7 @@ def _removals_of_f5_objects(
     theirs = f5_object_keys(observed, names.prefix) if partition != COMMON else []
     if theirs:
         left = remaining_attributes(observed, wanted, gone)
-        yield from (_delete_operation(key, SHARED) for key in unreferenced_keys(theirs, left, partition))
+        yield from (_delete_operation(key, NO_OWNER) for key in unreferenced_keys(theirs, left, partition))
 
 
 def _shared_object_removals(
@@ -268,20 +268,20 @@ def _shared_object_removals(
             yield from _object_operations(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
     spare = unused_snat_addresses(left, wanted, shared)
-    unused = [key for key in unused_objects(left, observed, names, partition, spare) if key not in stay]
+    unused = [key for key in unused_network_objects(left, observed, names, partition, spare) if key not in stay]
     # Objects of F5's agent are adopted in tenants' partitions only.
     if partition != COMMON:
         unused += replaced_objects(left, wanted, observed, partition)
         rest = {key: attributes for key, attributes in left.items() if key not in unused}
         unused += abandoned_objects(rest, wanted, observed, partition)
-    yield from (_delete_operation(key, SHARED) for key in unused)
+    yield from (_delete_operation(key, NO_OWNER) for key in unused)
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
     forward = {item.key: item for item in forwarding_servers(stays, partition, names)}
     for item in forward.values():
         if not _foreign_object_problem((item,), observed, partition, names):
             yield from _object_operations(item, observed.get(item.key), partition)
     yield from (
-        _delete_operation(key, SHARED) for key in existing_forwarder_keys(observed, names) if key not in forward
+        _delete_operation(key, NO_OWNER) for key in existing_forwarder_keys(observed, names) if key not in forward
     )
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     removed = {*gone, *unused}
@@ -289,7 +289,7 @@ def _shared_object_removals(
         *reference_removals(shown, unused, partition, spare),
         *forwarding_record_removals(shown, observed, removed, names),
     ):
-        yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_RANK_OF_SHORTENED)
+        yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=NO_OWNER, body=body, rank=_RANK_OF_REFERENCE_REMOVALS)
 
 
 def remaining_attributes(
@@ -353,7 +353,7 @@ def _object_operations(item: WantedObject, seen: ObservedObject | None, partitio
     changed = canonical.differing_attributes(item.attributes, seen.attributes)
     # the removal comes first, because both have the same name
     if item.immutables & changed.keys():
-        yield _delete_operation(item.key, item.owner, rank=_RANK_OF_REPLACED)
+        yield _delete_operation(item.key, item.owner, rank=_RANK_OF_REPLACED_OBJECTS)
         yield _create_operation(item, partition)
         return
     if changed:
@@ -429,7 +429,7 @@ def _unused_node_removals(
         used.update(member_node_name(member.key.name) for member in item.members)
         before = observed.get(item.key)
         freed.extend(before.members.values() if before else ())
-    return [_delete_operation(key, SHARED) for key in removable_nodes(freed, used, observed, names)]
+    return [_delete_operation(key, NO_OWNER) for key in removable_nodes(freed, used, observed, names)]
 
 
 def is_still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:

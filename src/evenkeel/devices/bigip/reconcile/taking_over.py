@@ -49,7 +49,7 @@ _PATH_ATTRIBUTES = ("vlan", "vlans", "members")
 """Attributes that refer to other network objects."""
 
 Attributes = Mapping[str, Any]
-Found = Mapping[tuple[str, object], ObservedObject]
+ObjectsByIdentity = Mapping[tuple[str, object], ObservedObject]
 
 
 def use_f5_names(
@@ -99,7 +99,7 @@ def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
 
 
 def _use_names_on_device(
-    networks: Sequence[WantedObject], found: Found, observed: Observed, names: BigIpNames, partition: str
+    networks: Sequence[WantedObject], found: ObjectsByIdentity, observed: Observed, names: BigIpNames, partition: str
 ) -> tuple[WantedObject, ...]:
     there = {
         item.key: key
@@ -141,7 +141,7 @@ def _replace_paths(value: Any, paths: Mapping[str, str]) -> Any:
 
 
 def _key_on_device(
-    item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str
+    item: WantedObject, found: ObjectsByIdentity, observed: Observed, names: BigIpNames, partition: str
 ) -> Key | None:
     """Return the key under which the device has, or should get, the wanted object; None: the object's own
     key.
@@ -235,7 +235,7 @@ def replaced_objects(
     ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
     """
     subnet_ids = _subnet_ids(wanted)
-    if not subnet_ids and any(_is_foreign_vip(key, observed) for key in left):
+    if not subnet_ids and any(_is_vip_of_other_program(key, observed) for key in left):
         return []  # what is left may be of a load balancer that F5's agent serves
     theirs = [
         key
@@ -247,13 +247,13 @@ def replaced_objects(
         for key in theirs
         if key.type == SELF_IP and any(f5_agent.is_self_ip_of_subnet(key.name, subnet_id) for subnet_id in subnet_ids)
     ]
-    disconnected = Key(type=TUNNEL, name=f5_agent.DISCONNECTED)
+    disconnected = Key(type=TUNNEL, name=f5_agent.DISCONNECTED_TUNNEL_NAME)
     if disconnected in theirs and _partition_path(disconnected, partition) not in _vlans_of_virtuals(left):
         found.append(disconnected)
     return [*found, *_replaced_snat_objects(left, wanted, observed, theirs, partition)]
 
 
-def _is_foreign_vip(key: Key, observed: Observed) -> bool:
+def _is_vip_of_other_program(key: Key, observed: Observed) -> bool:
     return key.type == VIRTUAL_ADDRESS and key in observed and observed[key].mark is None
 
 

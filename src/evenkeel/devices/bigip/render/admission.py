@@ -14,16 +14,18 @@ from evenkeel.devices.bigip.render.data_groups import data_group_path, network_g
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.listeners import allowed_networks
 
-KIND = "cidrs"
+ALLOWED_CIDRS_KIND = "cidrs"
 
 
-def admitted_networks(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
+def allowed_cidrs_data_groups(
+    service: ServiceDefinition, listener: ServiceListener, names: BigIpNames
+) -> list[WantedObject]:
     """Build the data group of ``allowed_cidrs``; empty if the listener has none. Raises :class:`Unrenderable`
     for a text that is no network.
     """
     if not listener.allowed_cidrs:
         return []
-    return [network_group(service, KIND, listener.id, allowed_networks(listener), names)]
+    return [network_group(service, ALLOWED_CIDRS_KIND, listener.id, allowed_networks(listener), names)]
 
 
 def client_refusal_rule_part(group_path: str, *, unless_found: bool, word: str = "reject") -> RulePart:
@@ -38,11 +40,15 @@ def client_refusal_rule_part(group_path: str, *, unless_found: bool, word: str =
     return RulePart(event="CLIENT_ACCEPTED", order=Order.ADMISSION, lines=lines)
 
 
-def admission_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> Iterator[RulePart]:
+def allowed_cidrs_rule_parts(
+    service: ServiceDefinition, listener: ServiceListener, names: BigIpNames
+) -> Iterator[RulePart]:
     """Yield the part of the iRule that refuses clients outside of ``allowed_cidrs``; nothing if the listener has
     none.
     """
     if not listener.allowed_cidrs:
         return
     word = "drop" if listener.protocol in DATAGRAM_PROTOCOLS else "reject"
-    yield client_refusal_rule_part(data_group_path(service, KIND, listener.id, names), unless_found=True, word=word)
+    yield client_refusal_rule_part(
+        data_group_path(service, ALLOWED_CIDRS_KIND, listener.id, names), unless_found=True, word=word
+    )

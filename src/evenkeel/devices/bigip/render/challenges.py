@@ -21,7 +21,7 @@ from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.virtual import virtual_server
 from evenkeel.devices.challenges import challenge_only_listener, challenge_responses
 
-KIND = "challenges"
+CHALLENGES_KIND = "challenges"
 # The connection ends with the response, because it is left without its later requests' events.
 _ANSWER_CODE = f"""\
     if {{ [HTTP::path] starts_with "{CHALLENGE_PATH}" }} {{
@@ -49,10 +49,10 @@ def challenge_virtual_servers(
         return [], []
     routes = effective_routing(listener, {})
     missing = RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=("    HTTP::respond 404 noserver",))
-    parts = [*challenge_parts(service, listener, names), missing]
+    parts = [*challenge_rule_parts(service, listener, names), missing]
     own = [*challenge_objects(service, listener, names), *listener_rules(service, routes, parts, names)]
-    made = (virtual_server(service, vip, None, routes, own, names, kind=KIND) for vip in vips)
-    named = [names.auxiliary_object_name(vip.mark_kind(KIND), service.load_balancer_id) for vip in vips]
+    made = (virtual_server(service, vip, None, routes, own, names, kind=CHALLENGES_KIND) for vip in vips)
+    named = [names.auxiliary_object_name(vip.mark_kind(CHALLENGES_KIND), service.load_balancer_id) for vip in vips]
     return own, [replace(each, key=replace(each.key, name=name)) for each, name in zip(made, named, strict=True)]
 
 
@@ -61,14 +61,14 @@ def challenge_objects(service: ServiceDefinition, listener: ServiceListener, nam
     :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
     """
     paths = challenge_responses(service, listener)
-    return [data_group(service, KIND, listener.id, paths, names)] if paths else []
+    return [data_group(service, CHALLENGES_KIND, listener.id, paths, names)] if paths else []
 
 
-def challenge_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[RulePart]:
+def challenge_rule_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[RulePart]:
     """Build the part of the iRule that answers challenges; empty if the listener answers none. Raises
     :class:`Unrenderable` for a challenge that RFC 8555 does not allow.
     """
     if not challenge_responses(service, listener):
         return []
-    code = _ANSWER_CODE.replace("@GROUP@", data_group_path(service, KIND, listener.id, names))
+    code = _ANSWER_CODE.replace("@GROUP@", data_group_path(service, CHALLENGES_KIND, listener.id, names))
     return [RulePart(event="HTTP_REQUEST", order=Order.CHALLENGE, lines=tuple(code.splitlines()))]

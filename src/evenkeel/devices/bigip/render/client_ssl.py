@@ -29,8 +29,8 @@ from evenkeel.devices.bigip.render.certificates import CertificateReferences
 from evenkeel.devices.bigip.render.tls import tls_attributes
 from evenkeel.devices.errors import Unrenderable
 
-DEFAULT_PARENT = "/Common/clientssl"
-HTTP2 = "/Common/http2"
+DEFAULT_PARENT_PROFILE = "/Common/clientssl"
+HTTP2_PROFILE_PATH = "/Common/http2"
 HTTP2_CIPHER = "ECDHE-RSA-AES128-GCM-SHA256"
 """Cipher that a virtual server must offer, unless its http2 profile disables the device's check (ID 516327)."""
 PEER_MODES = {"NONE": "ignore", "OPTIONAL": "request", "MANDATORY": "require"}
@@ -90,7 +90,7 @@ def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names:
             key=Key(type=HTTP2_PROFILE, name=names.auxiliary_object_name("http2", listener.id)),
             owner=service.load_balancer_id,
             attributes={
-                "defaultsFrom": HTTP2,
+                "defaultsFrom": HTTP2_PROFILE_PATH,
                 "enforceTlsRequirements": "disabled",
                 "description": names.marked_description("http2", service.load_balancer_id, listener.id),
             },

@@ -10,33 +10,33 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.core.resources.model import TLS_PROTOCOL
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
-_REFUSE_WRONG = (
+_REFUSE_UNVERIFIED_CODE = (
     "    if { [SSL::cert count] > 0 && [SSL::verify_result] != 0 } {",
     "        reject",
     "        return",
     "    }",
 )
-_KEEP_NAME = (
+_STORE_SERVER_NAME_CODE = (
     "    if { [SSL::extensions exists -type 0] } {",
     "        set server_name [SSL::extensions -type 0]",
     "    }",
 )
-_ASK_FOR_NAME = (
+_SEND_SERVER_NAME_CODE = (
     "    if { [info exists server_name] } {",
     "        SSL::extensions insert $server_name",
     "    }",
 )
 
 
-def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> Iterator[RulePart]:
+def handshake_rule_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> Iterator[RulePart]:
     """Yield the parts of the listener's iRule for TLS handshakes, if any is needed. ``pools``: all pools that
     the listener may send to.
     """
     if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
-        yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)
+        yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_UNVERIFIED_CODE)
     if any(forwards_server_name(listener, pool) for pool in pools):
-        yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.INSERTION, lines=_KEEP_NAME)
-        yield RulePart(event="SERVERSSL_CLIENTHELLO_SEND", order=Order.INSERTION, lines=_ASK_FOR_NAME)
+        yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.INSERTION, lines=_STORE_SERVER_NAME_CODE)
+        yield RulePart(event="SERVERSSL_CLIENTHELLO_SEND", order=Order.INSERTION, lines=_SEND_SERVER_NAME_CODE)
 
 
 def forwards_server_name(listener: ServiceListener, pool: ServicePool) -> bool:

@@ -7,7 +7,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.devices.bigip.objects import RenderedObjects
 
-KEPT_MAX = 2000
+CACHED_RENDERINGS_MAX = 2000
 """Maximum number of load balancers in the cache of a device group: some 20 KB each, 40 MB together.
 
 Beyond it the least recently used are dropped.
@@ -17,7 +17,7 @@ Beyond it the least recently used are dropped.
 class RenderingCache:
     """Cache of the last rendered objects of a device group's load balancers."""
 
-    def __init__(self, kept_max: int = KEPT_MAX) -> None:
+    def __init__(self, kept_max: int = CACHED_RENDERINGS_MAX) -> None:
         self._kept_max = kept_max
         self._kept: OrderedDict[LoadBalancerId, tuple[object, ServiceDefinition, RenderedObjects]] = OrderedDict()
 

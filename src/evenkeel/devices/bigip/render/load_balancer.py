@@ -46,10 +46,10 @@ from evenkeel.devices.bigip.cookie_secret import CookieSecret, EncryptedCookies
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
-from evenkeel.devices.bigip.render.admission import admitted_networks
+from evenkeel.devices.bigip.render.admission import allowed_cidrs_data_groups
 from evenkeel.devices.bigip.render.certificates import CertificateReferences
-from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_parts, challenge_virtual_servers
-from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
+from evenkeel.devices.bigip.render.challenges import challenge_objects, challenge_rule_parts, challenge_virtual_servers
+from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT_PROFILE, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.cookies import cookie_encryption
 from evenkeel.devices.bigip.render.enhanced import apply_enhanced_services, enhanced_services_digest
 from evenkeel.devices.bigip.render.l7.effective import Routing, effective_routing
@@ -62,7 +62,7 @@ from evenkeel.devices.bigip.render.pool import pool_object
 from evenkeel.devices.bigip.render.profiles import compression_profile, http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
-from evenkeel.devices.bigip.render.services.rule import listener_responses, service_objects
+from evenkeel.devices.bigip.render.services.rule import enhanced_service_objects, listener_responses
 from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
@@ -74,7 +74,7 @@ def render_load_balancer(
     service: ServiceDefinition,
     names: BigIpNames,
     addresses: AddressRules = STRICT,
-    parent_ssl_profile: str = DEFAULT_PARENT,
+    parent_ssl_profile: str = DEFAULT_PARENT_PROFILE,
     enhanced: Definitions = MappingProxyType({}),
     attachment: AttachmentOptions = ROUTED_NETWORK_LAYOUT,
     cookie_secret: CookieSecret | None = None,
@@ -171,16 +171,16 @@ def _listener_objects(
     listener = routes.listener
     responses = listener_responses(service, listener, parts, names)
     l7 = render_l7(service, routes, names, responses)
-    groups, rule_parts = service_objects(service, listener, parts, names, responses, l7.parts)
+    groups, rule_parts = enhanced_service_objects(service, listener, parts, names, responses, l7.parts)
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names, encryption),
         *compression_profile(service, listener, parts.compression, names),
         *transport_profiles(service, listener, pool, names, parts.tunnel),
         *http2_profiles(service, listener, names),
-        *admitted_networks(service, listener, names),
+        *allowed_cidrs_data_groups(service, listener, names),
         *challenge_objects(service, listener, names),
         *l7.objects,
         *groups,
-        *listener_rules(service, routes, [*challenge_parts(service, listener, names), *rule_parts], names),
+        *listener_rules(service, routes, [*challenge_rule_parts(service, listener, names), *rule_parts], names),
     ]

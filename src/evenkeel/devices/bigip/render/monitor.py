@@ -31,10 +31,10 @@ from evenkeel.devices.bigip.naming import BigIpNames, canonical_address, endpoin
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.proxy_protocol import SIGNATURE
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
-from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, encode_for_monitor_string
+from evenkeel.devices.bigip.render.tls_hello import EXPECTED_ANSWER, client_hello, encode_for_monitor_string
 from evenkeel.devices.errors import Unrenderable
 
-TYPES = {
+MONITOR_TYPES = {
     "HTTP": ("ltm/monitor/http", "/Common/http"),
     "HTTPS": ("ltm/monitor/https", "/Common/https"),
     "TCP": ("ltm/monitor/tcp", "/Common/tcp"),
@@ -42,13 +42,13 @@ TYPES = {
     "UDP-CONNECT": ("ltm/monitor/udp", "/Common/udp"),
     "PING": ("ltm/monitor/gateway-icmp", "/Common/gateway_icmp"),
 }
-EVERYWHERE = "*:*"
+MEMBER_DESTINATION = "*:*"
 """Destination of a monitor that checks each member at the address and port where the member serves."""
 _PROXY_HEADERS = {
     "PROXY": "PROXY UNKNOWN\\r\\n",
     "PROXYV2": encode_for_monitor_string(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
 }
-METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
+HTTP_METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 LINE_END = "\\r\\n"
 """Line end in the notation of the device's own monitors: a backslash and a letter, which the device turns into
@@ -68,8 +68,8 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     monitor = active_monitor(pool)
     if monitor is None:
         return []
-    elsewhere = {monitor_destination(member) for member in pool.members} - {EVERYWHERE}
-    return [_monitor_object(service, pool, monitor, place, names) for place in (EVERYWHERE, *sorted(elsewhere))]
+    elsewhere = {monitor_destination(member) for member in pool.members} - {MEMBER_DESTINATION}
+    return [_monitor_object(service, pool, monitor, place, names) for place in (MEMBER_DESTINATION, *sorted(elsewhere))]
 
 
 def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
@@ -94,11 +94,11 @@ def monitor_destination(member: ServiceMember) -> str:
 def _monitor_object(
     service: ServiceDefinition, pool: ServicePool, monitor: ServiceMonitor, place: str, names: BigIpNames
 ) -> WantedObject:
-    if monitor.type not in TYPES:
+    if monitor.type not in MONITOR_TYPES:
         raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on a BIG-IP")
     kind = "HTTPS" if _becomes_https(pool, monitor, place) else monitor.type
-    path, parent = TYPES[kind]
-    header = _proxy_header(pool, monitor, kind) if place == EVERYWHERE else ""
+    path, parent = MONITOR_TYPES[kind]
+    header = _proxy_header(pool, monitor, kind) if place == MEMBER_DESTINATION else ""
     return WantedObject(
         key=Key(type=path, name=monitor_name(pool, monitor, place, names)),
         owner=service.load_balancer_id,
@@ -118,7 +118,7 @@ def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: 
     """Return the name of the monitor that checks at ``place``. The name changes when TLS on the pool changes the
     monitor's type, because monitors of all types share one namespace.
     """
-    if place != EVERYWHERE:
+    if place != MEMBER_DESTINATION:
         return names.auxiliary_object_name(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
     return (
         names.auxiliary_object_name("https", monitor.id)
@@ -128,7 +128,7 @@ def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: 
 
 
 def _becomes_https(pool: ServicePool, monitor: ServiceMonitor, place: str) -> bool:
-    return monitor.type == "HTTP" and pool.tls_enabled and place == EVERYWHERE
+    return monitor.type == "HTTP" and pool.tls_enabled and place == MEMBER_DESTINATION
 
 
 def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
@@ -153,7 +153,7 @@ def _send_and_receive(monitor: ServiceMonitor, kind: str, header: str) -> dict[s
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
     if kind == "TLS-HELLO":
-        return {"send": header + encode_for_monitor_string(client_hello()), "recv": RECEIVE}
+        return {"send": header + encode_for_monitor_string(client_hello()), "recv": EXPECTED_ANSWER}
     return {"send": header} if kind == "TCP" else {}
 
 
@@ -179,7 +179,7 @@ def send_string(monitor: ServiceMonitor) -> str:
     :class:`Unrenderable` for an impossible method, path or domain name.
     """
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
-    if method not in METHODS:
+    if method not in HTTP_METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
     version = "1.1" if monitor.http_version == 1.1 or monitor.domain_name else "1.0"
     path = quote(monitor.url_path or HTTP_CHECK_DEFAULTS["url_path"], safe=_PATH_SAFE)

@@ -302,7 +302,7 @@ def _default_profile(name: str, partition: str) -> dict[str, Any]:
     return {"name": name, "partition": partition, "tmDefault": "yes"}
 
 
-def persistence_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
+def persistence_rule_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
     """Yield the part of the listener's iRule that chooses a member by the client's address and port; nothing
     for pools that do not need it. ``pool``: the listener's first pool.
     """

@@ -10,7 +10,7 @@ from evenkeel.config.esd.parts import MemberConnectionLimit
 from evenkeel.core.devices.service import ServiceDefinition, ServiceMember, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames, canonical_address, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
-from evenkeel.devices.bigip.render.monitor import EVERYWHERE, active_monitor, monitor_destination, monitor_name
+from evenkeel.devices.bigip.render.monitor import MEMBER_DESTINATION, active_monitor, monitor_destination, monitor_name
 from evenkeel.devices.bigip.render.persistence import has_different_weights
 from evenkeel.devices.errors import Unrenderable
 
@@ -50,7 +50,7 @@ def pool_object(
             "queueOnConnectionLimit": "disabled" if limit is None else "enabled",
             "queueDepthLimit": 0 if limit is None else limit.queue,
             "queueTimeLimit": 0 if limit is None else 1000 * limit.wait,
-            "monitor": _monitor_path(service, pool, EVERYWHERE, names),
+            "monitor": _monitor_path(service, pool, MEMBER_DESTINATION, names),
             "description": names.marked_description("pool", service.load_balancer_id, pool.id),
         },
         members=tuple(_member_object(service, pool, member, backups, names, limit) for member in pool.members),
@@ -106,7 +106,7 @@ def _member_monitor_path(
     service: ServiceDefinition, pool: ServicePool, member: ServiceMember, names: BigIpNames
 ) -> str:
     place = monitor_destination(member)
-    return (_monitor_path(service, pool, place, names) if place != EVERYWHERE else "") or "default"
+    return (_monitor_path(service, pool, place, names) if place != MEMBER_DESTINATION else "") or "default"
 
 
 def _monitor_path(service: ServiceDefinition, pool: ServicePool, place: str, names: BigIpNames) -> str:

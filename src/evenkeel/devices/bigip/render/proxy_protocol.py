@@ -47,7 +47,7 @@ _BINARY_HEADER_CODE = (
 _CODE_BY_PROTOCOL = {"PROXY": _TEXT_HEADER_CODE, "PROXYV2": _BINARY_HEADER_CODE}
 
 
-def proxy_parts(pool: ServicePool | None) -> Iterator[RulePart]:
+def proxy_protocol_rule_parts(pool: ServicePool | None) -> Iterator[RulePart]:
     """Yield the parts of the iRule that send the PROXY header to members; nothing for pools of other
     protocols. ``pool``: the listener's first pool.
     """

@@ -9,16 +9,16 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
-ONE_LINE = r'string map [list "\r" "" "\n" ""]'
+REMOVE_LINE_BREAKS_CODE = r'string map [list "\r" "" "\n" ""]'
 """iRule command that removes line breaks: a name in a certificate may contain any character."""
-_ALWAYS_SAID = {
+_VALUES_WITHOUT_CERTIFICATE = {
     "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
     "X-SSL-Client-Has-Cert": "[expr { [SSL::cert count] > 0 }]",
 }
 _CERTIFICATE_VALUES = {
-    "X-SSL-Client-DN": f"[{ONE_LINE} [X509::subject [SSL::cert 0]]]",
-    "X-SSL-Client-CN": f"[{ONE_LINE} [X509::subject [SSL::cert 0] commonName]]",
-    "X-SSL-Issuer": f"[{ONE_LINE} [X509::issuer [SSL::cert 0]]]",
+    "X-SSL-Client-DN": f"[{REMOVE_LINE_BREAKS_CODE} [X509::subject [SSL::cert 0]]]",
+    "X-SSL-Client-CN": f"[{REMOVE_LINE_BREAKS_CODE} [X509::subject [SSL::cert 0] commonName]]",
+    "X-SSL-Issuer": f"[{REMOVE_LINE_BREAKS_CODE} [X509::issuer [SSL::cert 0]]]",
     "X-SSL-Client-SHA1": "[string toupper $digest]",
     "X-SSL-Client-Not-Before": "[X509::not_valid_before [SSL::cert 0]]",
     "X-SSL-Client-Not-After": "[X509::not_valid_after [SSL::cert 0]]",
@@ -26,7 +26,7 @@ _CERTIFICATE_VALUES = {
 _DIGEST_CODE = "binary scan [sha1 [SSL::cert 0]] H* digest"
 
 
-def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
+def header_rule_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
     """Yield the parts of the iRule that remove and insert request headers; nothing if the http profile
     suffices. Raises :class:`Unrenderable` for impossible inserted headers.
 
@@ -54,7 +54,7 @@ def _removal_lines(headers: HeaderPlan) -> Iterator[str]:
 def _header_insertions(headers: HeaderPlan) -> Iterator[str]:
     for name, value in headers.inserted:
         yield f'    HTTP::header insert "{name}" "{value}"'
-    for name, value in _ALWAYS_SAID.items():
+    for name, value in _VALUES_WITHOUT_CERTIFICATE.items():
         if name in headers.about_client:
             yield f'    HTTP::header insert "{name}" {value}'
     yield from _certificate_insertions(headers)

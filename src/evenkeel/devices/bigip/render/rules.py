@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RULE, Key, WantedObject
-from evenkeel.devices.bigip.render.admission import admission_parts
-from evenkeel.devices.bigip.render.handshake import handshake_parts
+from evenkeel.devices.bigip.render.admission import allowed_cidrs_rule_parts
+from evenkeel.devices.bigip.render.handshake import handshake_rule_parts
 from evenkeel.devices.bigip.render.l7.effective import Routing
-from evenkeel.devices.bigip.render.persistence import persistence_parts
-from evenkeel.devices.bigip.render.proxy_protocol import proxy_parts
-from evenkeel.devices.bigip.render.request_headers import header_parts
+from evenkeel.devices.bigip.render.persistence import persistence_rule_parts
+from evenkeel.devices.bigip.render.proxy_protocol import proxy_protocol_rule_parts
+from evenkeel.devices.bigip.render.request_headers import header_rule_parts
 from evenkeel.devices.bigip.render.rule_parts import RulePart, code_lines
 
 
@@ -44,8 +44,8 @@ def listener_rules(
 def _rule_parts(service: ServiceDefinition, routes: Routing, names: BigIpNames) -> Iterator[RulePart]:
     # of several pools, all have the same persistence and PROXY protocol, or the L7 policies set it for each request
     listener, pool = routes.listener, next(iter(routes.named), None)
-    yield from admission_parts(service, listener, names)
-    yield from handshake_parts(listener, routes.named)
-    yield from header_parts(listener, service.listeners)
-    yield from persistence_parts(listener, pool)
-    yield from proxy_parts(pool)
+    yield from allowed_cidrs_rule_parts(service, listener, names)
+    yield from handshake_rule_parts(listener, routes.named)
+    yield from header_rule_parts(listener, service.listeners)
+    yield from persistence_rule_parts(listener, pool)
+    yield from proxy_protocol_rule_parts(pool)

@@ -14,7 +14,7 @@ from evenkeel.devices.bigip.render.certificates import CertificateReferences
 from evenkeel.devices.bigip.render.tls import tls_attributes
 from evenkeel.devices.errors import Unrenderable
 
-PARENT = "/Common/serverssl"
+PARENT_PROFILE = "/Common/serverssl"
 
 
 def server_ssl_profiles(
@@ -34,7 +34,7 @@ def server_ssl_profiles(
             key=Key(type=SERVER_SSL, name=names.auxiliary_object_name("serverssl", pool.id)),
             owner=service.load_balancer_id,
             attributes={
-                "defaultsFrom": PARENT,
+                "defaultsFrom": PARENT_PROFILE,
                 **tls_attributes(service, pool, names),
                 **_verification_settings(pool, references),
                 **_client_certificate_settings(pool, references),
@@ -50,7 +50,7 @@ def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     TLS.
     """
     if not pool.tls_enabled:
-        return PARENT
+        return PARENT_PROFILE
     return f"/{names.partition_name(service.project_id)}/{names.auxiliary_object_name('serverssl', pool.id)}"
 
 

@@ -14,7 +14,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
-DEFAULT_GROUP = "/Common/f5-default"
+DEFAULT_CIPHER_GROUP = "/Common/f5-default"
 """Cipher group of the device, used where no ciphers are named; built in since 13.0."""
 _SWITCHES_BY_VERSION = {
     "SSLv3": "no-sslv3",
@@ -83,7 +83,7 @@ def tls_attributes(
     group = (
         f"/{names.partition_name(service.project_id)}/{_cipher_object_name(speaker, names)}"
         if speaker.tls_ciphers
-        else DEFAULT_GROUP
+        else DEFAULT_CIPHER_GROUP
     )
     return {"tmOptions": tls_profile_options(speaker), "cipherGroup": group, "ciphers": "none"}
 

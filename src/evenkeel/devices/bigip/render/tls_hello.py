@@ -6,7 +6,7 @@ A tcp monitor sends and expects bytes in the notation ``\\xNN``. A TLS server an
 usual ciphers, and no name.
 """
 
-RECEIVE = "\\x16\\x03"
+EXPECTED_ANSWER = "\\x16\\x03"
 """Expected answer: the beginning of a TLS handshake record, of any version."""
 _RANDOM = b"evenkeel checks that TLS answers"
 _CIPHERS = (

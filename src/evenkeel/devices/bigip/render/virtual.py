@@ -21,7 +21,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.render.addresses import VirtualIp
-from evenkeel.devices.bigip.render.client_ssl import HTTP2, speaks_http2
+from evenkeel.devices.bigip.render.client_ssl import HTTP2_PROFILE_PATH, speaks_http2
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.persistence import sets_app_cookies
 from evenkeel.devices.bigip.render.l7.sharing import shares_connections
@@ -102,7 +102,7 @@ def _profile_list(
         found.append(_profile_in_all_contexts(paths[COMPRESSION_PROFILE]))
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
     if speaks_http2(listener):
-        clients.append(paths.get(HTTP2_PROFILE, HTTP2))
+        clients.append(paths.get(HTTP2_PROFILE, HTTP2_PROFILE_PATH))
     found.extend({"name": path, "context": "clientside"} for path in clients)
     # of several, all have the same settings
     with_tls = [server_ssl_path(service, each, names) for each in routes.named if each.tls_enabled]

@@ -35,9 +35,9 @@ from evenkeel.devices.group import run_on_all
 
 log = structlog.get_logger(__name__)
 
-POLL = Backoff(initial_seconds=0.1, max_seconds=2.0, jitter=(0.8, 1.0))
-UNVERIFIED = "its owner cannot be verified before config-sync"
-UNEXPLAINED = ("Changes Pending", "Awaiting Initial Sync", "Sync Failure")
+SYNC_POLL_BACKOFF = Backoff(initial_seconds=0.1, max_seconds=2.0, jitter=(0.8, 1.0))
+UNVERIFIED_OWNER_TEXT = "its owner cannot be verified before config-sync"
+UNEXPLAINED_SYNC_STATES = ("Changes Pending", "Awaiting Initial Sync", "Sync Failure")
 """States of config-sync in which a push would spread, or overwrite, changes of others."""
 _LINK_PATTERN = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)(?: \(.*\))?")
 """Matches the state of a connection; newer devices add for how long: ``bigip2: connected (for 3128 seconds)``."""
@@ -174,7 +174,7 @@ class SyncUnit:
                 unsynced = await writer.journal.read()
             state = self._sync_state(writer, status)
             self.pending = self.pending or unsynced.any
-            if state in UNEXPLAINED and not (self.pending or await self._is_explained_by_journal(writer)):
+            if state in UNEXPLAINED_SYNC_STATES and not (self.pending or await self._is_explained_by_journal(writer)):
                 self._refuse_unless_forced(writer, state, status)
             elif not self.pending:
                 self.problem = ""
@@ -265,7 +265,7 @@ class SyncUnit:
                 links = connection_states(await read_sync_status(writer.icontrol))
             # Only a device that is certainly disconnected from the written one cannot receive the push.
             if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
-                reason = f"{UNVERIFIED}: {error.reason}"
+                reason = f"{UNVERIFIED_OWNER_TEXT}: {error.reason}"
                 raise PartitionUnavailable(peer.host, reason) from error
             return
         if unsynced.content and peer.host not in self._overruled:
@@ -286,7 +286,7 @@ class SyncUnit:
         async with writer.require_reachable():
             links = connection_states(await read_sync_status(writer.icontrol))
         if any(links.get(name) != "disconnected" for name in others):
-            reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
+            reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED_OWNER_TEXT}"
             raise PartitionUnavailable(self.unknown[0], reason)
 
     async def _wait_for_push(self, writer: BigIpDevice) -> tuple[str, ...]:
@@ -329,7 +329,7 @@ class SyncUnit:
                 if away or time.monotonic() > deadline:
                     break
                 attempt += 1
-                await asyncio.sleep(POLL.delay_seconds(attempt, random.uniform))
+                await asyncio.sleep(SYNC_POLL_BACKOFF.delay_seconds(attempt, random.uniform))
         missing = ", ".join(sorted(away)) or "not all devices"
         self.problem = f"device group {own.group} is not in sync: {state}; changes did not reach {missing}"
         log.warning("config-sync not complete", device=writer.host, group=own.group, state=state, away=sorted(away))

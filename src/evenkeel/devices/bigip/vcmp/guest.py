@@ -21,12 +21,12 @@ from evenkeel.devices.bigip.vcmp.host import (
 
 log = structlog.get_logger(__name__)
 
-APPEAR_SECONDS = 10.0
+VLAN_WAIT_SECONDS = 10.0
 """Seconds that a pass waits for a VLAN to appear in the guest."""
 POLL_SECONDS = 0.5
 RECONCILE_SECONDS = 60.0
 """Seconds between two searches for VLANs that were lost or left over."""
-LEFTOVER_SECONDS = 600.0
+UNUSED_VLAN_SECONDS = 600.0
 """Seconds after which an unused VLAN counts as left over: longer than any agent needs until it uses a new one."""
 
 
@@ -160,7 +160,7 @@ class VcmpGuest:
         await host.assign_vlan(guest, wanted, interface.name)
 
     async def _find_vlan(self, tag: int) -> FoundVlan | None:
-        until = self._now() + APPEAR_SECONDS
+        until = self._now() + VLAN_WAIT_SECONDS
         while True:
             found = next((each for each in await read_vlans(self._device) if each.tag == tag), None)
             if found is not None or self._now() >= until:
@@ -196,7 +196,7 @@ class VcmpGuest:
         left = _unneeded_vlan_tags(at_host, guests, mine, used | self._assigned.keys())
         now = self._now()
         self._left_since = {tag: self._left_since.get(tag, now) for tag in left}
-        due = {tag for tag, since in self._left_since.items() if now - since >= LEFTOVER_SECONDS}
+        due = {tag for tag, since in self._left_since.items() if now - since >= UNUSED_VLAN_SECONDS}
         if due:
             await self._withdraw_vlans(due)
 

@@ -17,12 +17,12 @@ from evenkeel.devices.bigip.options import BigIpOptions
 
 log = structlog.get_logger(__name__)
 
-MARK = "evenkeel:vcmp"
+VLAN_DESCRIPTION = "evenkeel:vcmp"
 """Description of VLANs that agents made at hosts; the same for every environment, because guests of several share
 them.
 """
-GUESTS = "vcmp/guest"
-VLANS = "net/vlan"
+GUEST_TYPE = "vcmp/guest"
+VLAN_TYPE = "net/vlan"
 
 
 class HostVlan(Value):
@@ -40,7 +40,7 @@ class FoundVlan(Value):
     path: str
     tag: int
     ours: bool = False
-    """Whether the VLAN has the mark :data:`MARK`."""
+    """Whether the VLAN has the mark :data:`VLAN_DESCRIPTION`."""
     of_network: bool = False
     """Whether the VLAN has the mark of a network, which Even Keel adds on a device that is attached to the network by
     it.
@@ -81,7 +81,7 @@ class VcmpHost:
 
     async def guests(self) -> tuple[FoundGuest, ...]:
         """Read all guests of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
-        return tuple(_parse_guest(item) for item in await self.icontrol.collection(GUESTS))
+        return tuple(_parse_guest(item) for item in await self.icontrol.collection(GUEST_TYPE))
 
     async def vlans(self) -> tuple[FoundVlan, ...]:
         """Read all VLANs of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
@@ -132,19 +132,19 @@ class VcmpHost:
             "tag": wanted.tag,
             "interfaces": [{"name": interface, "tagged": True}],
             "mtu": wanted.mtu,
-            "description": MARK,
+            "description": VLAN_DESCRIPTION,
         }
         try:
-            await self.icontrol.write("POST", f"/mgmt/tm/{VLANS}", body)
+            await self.icontrol.write("POST", f"/mgmt/tm/{VLAN_TYPE}", body)
         except ObjectExists:
             log.info("VLAN was created concurrently", vcmp_host=self.name, vlan=wanted.name)
         return f"/{COMMON}/{wanted.name}"
 
     async def _read_guest(self, name: str) -> FoundGuest:
-        return _parse_guest(await self.icontrol.get(f"/mgmt/tm/{GUESTS}/{name}"))
+        return _parse_guest(await self.icontrol.get(f"/mgmt/tm/{GUEST_TYPE}/{name}"))
 
     async def _set_vlans(self, guest: str, vlans: tuple[str, ...]) -> None:
-        await self.icontrol.write("PATCH", f"/mgmt/tm/{GUESTS}/{guest}", {"vlans": list(vlans)})
+        await self.icontrol.write("PATCH", f"/mgmt/tm/{GUEST_TYPE}/{guest}", {"vlans": list(vlans)})
 
     async def _delete_vlan(self, path: str) -> None:
         try:
@@ -159,7 +159,7 @@ async def read_vlans(device: IControl) -> tuple[FoundVlan, ...]:
     :class:`DeviceRejected`.
     """
     query: Any = {"$select": "fullPath,tag,description"}
-    items = await device.collection(VLANS, **query)
+    items = await device.collection(VLAN_TYPE, **query)
     return tuple(_parse_vlan(item) for item in items)
 
 
@@ -169,7 +169,7 @@ async def delete_vlan(device: IControl, path: str) -> None:
     """
     _, partition, name = path.split("/", 2)
     try:
-        await device.write("DELETE", f"/mgmt/tm/{VLANS}/{uri_segment(partition, name)}")
+        await device.write("DELETE", f"/mgmt/tm/{VLAN_TYPE}/{uri_segment(partition, name)}")
     except ObjectAbsent:
         return
 
@@ -179,7 +179,7 @@ def _parse_vlan(item: Mapping[str, Any]) -> FoundVlan:
     return FoundVlan(
         path=str(item["fullPath"]),
         tag=int(item.get("tag", 0)),
-        ours=description == MARK,
+        ours=description == VLAN_DESCRIPTION,
         of_network=parse_mark(description) is not None,
     )
 

@@ -11,7 +11,7 @@ from evenkeel.devices.haproxy.note import unpack_note
 from evenkeel.devices.rates import RateMeter
 from evenkeel.haproxyd import wire
 
-BITS = 8
+BITS_PER_BYTE = 8
 IN, OUT = "in", "out"
 
 
@@ -38,7 +38,7 @@ class HaproxyCapacity:
         counters = {IN: sum(each.bytes_in for each in listeners), OUT: sum(each.bytes_out for each in listeners)}
         rates = self._meter.rates(at_seconds, counters)
         if len(rates) == len(counters):
-            inwards, outwards = BITS * rates[IN], BITS * rates[OUT]
+            inwards, outwards = BITS_PER_BYTE * rates[IN], BITS_PER_BYTE * rates[OUT]
             found[Metric.INBOUND_THROUGHPUT] = inwards
             found[Metric.OUTBOUND_THROUGHPUT] = outwards
             found[Metric.THROUGHPUT] = inwards + outwards

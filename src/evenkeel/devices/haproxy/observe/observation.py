@@ -21,7 +21,7 @@ from evenkeel.haproxyd import wire
 
 S = OperatingStatus
 _WORST_FIRST = (S.ERROR, S.DEGRADED, S.OFFLINE, S.DRAINING, S.NO_MONITOR, S.ONLINE)
-Key = tuple[str, str]
+ObjectKey = tuple[str, str]
 """Kind and id of an object."""
 
 
@@ -44,7 +44,7 @@ def merge_readings(
     ``unreachable``: states of the other devices; ``uneven``: differences between what the devices hold. Load
     balancers that differ, or do not run on one of the devices, are DEGRADED unless their status is worse.
     """
-    worst: dict[Key, ObservedStatus] = {}
+    worst: dict[ObjectKey, ObservedStatus] = {}
     for status in (each for host, one in readings.items() for each in _device_statuses(host, one.seen, names)):
         key = (status.kind, status.id)
         worst[key] = _worse_status(worst[key], status) if key in worst else status
@@ -62,7 +62,7 @@ def merge_readings(
         statistics=tuple(_summed_statistics(readings.values(), names)),
         devices=(*(one.state for one in readings.values()), *unreachable),
         configurations=_configuration_digests(readings.values(), names),
-        lacking=_lacking_devices(readings, names),
+        lacking=_devices_lacking_load_balancers(readings, names),
     )
 
 
@@ -163,7 +163,7 @@ def _listener_status(frontend: wire.FrontendStatus, note: LoadBalancerNote) -> O
 
 
 def _statuses_of_not_running_load_balancers(
-    readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
+    readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[ObjectKey]
 ) -> Iterator[ObservedStatus]:
     """Yield the status of each load balancer whose HAProxy does not run on a device, for each such device.
 
@@ -188,8 +188,8 @@ def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -
     """Find load balancers of which one device lacks a part, or holds another note, compared with the other
     devices. Those whose HAProxy does not run on the device are left out.
     """
-    held = {host: _held_parts(reading.seen, names) for host, reading in readings.items()}
-    everything: dict[LoadBalancerId, set[Key]] = {}
+    held = {host: _object_keys_on_device(reading.seen, names) for host, reading in readings.items()}
+    everything: dict[LoadBalancerId, set[ObjectKey]] = {}
     for of_device in held.values():
         for load_balancer_id, things in of_device.items():
             everything.setdefault(load_balancer_id, set()).update(things)
@@ -202,8 +202,8 @@ def find_absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -
     )
 
 
-def _held_parts(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[Key]]:
-    found: dict[LoadBalancerId, set[Key]] = {}
+def _object_keys_on_device(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[ObjectKey]]:
+    found: dict[LoadBalancerId, set[ObjectKey]] = {}
     for partition in own_partitions(seen, names):
         for each in running_load_balancers(partition):
             # A note that differs shows another configuration, although all objects are there.
@@ -246,7 +246,9 @@ def _joint_digest(words: Collection[str]) -> str:
     return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
 
 
-def _lacking_devices(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
+def _devices_lacking_load_balancers(
+    readings: Mapping[str, HaproxyReading], names: HaproxyNames
+) -> dict[LoadBalancerId, str]:
     """Return ``{load balancer id: sorted hosts of the devices that lack it, joined by ", "}`` for load
     balancers that only some of the reached devices hold.
     """

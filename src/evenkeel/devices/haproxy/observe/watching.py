@@ -11,9 +11,9 @@ from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.waiting import cancel_and_wait
 from evenkeel.haproxyd import wire
 
-WAIT_SECONDS = 25
+LONG_POLL_SECONDS = 25
 """Duration of one long poll for events, in seconds."""
-RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
+POLL_RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 """Pause before the next poll of a daemon that could not be polled."""
 
 
@@ -27,7 +27,7 @@ class PolledDevice(Protocol):
     """Whether the next observation is made because of events."""
 
 
-async def wait_for_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
+async def wait_for_device_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
     """Return when a daemon reports an event of this environment that the last observation does not include,
     or answers again after a failure. Never raises because of a device.
     """
@@ -48,9 +48,9 @@ async def _wait_for_notification(device: PolledDevice, names: HaproxyNames) -> N
     while True:
         try:
             if after is None:
-                await asyncio.sleep(RETRY.nominal_seconds(tries))
+                await asyncio.sleep(POLL_RETRY.nominal_seconds(tries))
             # After a failure it only matters whether the daemon answers, so that poll does not wait for an event.
-            news = await device.daemon.wait_for_events(after or 0, 0 if after is None else WAIT_SECONDS)
+            news = await device.daemon.wait_for_events(after or 0, 0 if after is None else LONG_POLL_SECONDS)
         except (DeviceUnavailable, DeviceRejected):
             after, tries = None, tries + 1
             continue

@@ -23,25 +23,29 @@ from evenkeel.devices.haproxy.render.listener import connection_limit, listener_
 from evenkeel.devices.listeners import allowed_networks
 from evenkeel.haproxyd import wire
 
-PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp", "SCTP": "sctp"}
+DATAGRAM_PROTOCOLS: dict[str, wire.DatagramProtocol] = {"UDP": "udp", "SCTP": "sctp"}
 """``{protocol of listeners and pools: the daemon's protocol}``."""
-Forwarded = Mapping[str, wire.DatagramProtocol]
-Choice = Literal["weight", "source", "source_port"]
-CHOICES: dict[str, Choice] = {"ROUND_ROBIN": "weight", "SOURCE_IP": "source", "SOURCE_IP_PORT": "source_port"}
+ForwardedProtocols = Mapping[str, wire.DatagramProtocol]
+ServerChoice = Literal["weight", "source", "source_port"]
+SERVER_CHOICES: dict[str, ServerChoice] = {
+    "ROUND_ROBIN": "weight",
+    "SOURCE_IP": "source",
+    "SOURCE_IP_PORT": "source_port",
+}
 STICKY_SECONDS = 360
 """Default time, in seconds, for which a client stays bound to a member, as in Octavia's amphorae."""
 STICKY_SECONDS_MAX = 7 * 86_400
 
 
-def forwarded_protocols(data_path: DataPath) -> Forwarded:
+def forwarded_protocols(data_path: DataPath) -> ForwardedProtocols:
     """Return ``{listener protocol: kernel's protocol}`` for the protocols that the kernel forwards
     on this data path.
     """
-    return {**PROTOCOLS, "TCP": "tcp", "HTTPS": "tcp"} if data_path == "kernel" else PROTOCOLS
+    return {**DATAGRAM_PROTOCOLS, "TCP": "tcp", "HTTPS": "tcp"} if data_path == "kernel" else DATAGRAM_PROTOCOLS
 
 
 def datagram_listener(
-    listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool], forwarded: Forwarded
+    listener: ServiceListener, addresses: Collection[str], pools: Collection[ServicePool], forwarded: ForwardedProtocols
 ) -> wire.DatagramListener:
     """Render a listener that the kernel serves. ``forwarded``: ``{listener protocol: kernel's protocol}``.
 
@@ -59,13 +63,13 @@ def datagram_listener(
     )
 
 
-def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBalance | None:
+def datagram_balance(pool: ServicePool, forwarded: ForwardedProtocols) -> wire.DatagramBalance | None:
     """Return the kernel's balancing rules for a pool; None for a pool that HAProxy serves. Raises
     :class:`Unrenderable` for an algorithm or session persistence that the kernel does not have.
     """
     if pool.protocol not in forwarded:
         return None
-    if pool.lb_algorithm not in CHOICES:
+    if pool.lb_algorithm not in SERVER_CHOICES:
         raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible for {pool.protocol}")
     bound = pool.session_persistence
     if bound is not None and bound.type != "SOURCE_IP":
@@ -75,13 +79,13 @@ def datagram_balance(pool: ServicePool, forwarded: Forwarded) -> wire.DatagramBa
         raise Unrenderable(f"pool {pool.id}: persistence_timeout {seconds}: 1 to {STICKY_SECONDS_MAX} are possible")
     return wire.DatagramBalance(
         protocol=forwarded[pool.protocol],
-        choice=CHOICES[pool.lb_algorithm],
+        choice=SERVER_CHOICES[pool.lb_algorithm],
         sticky_seconds=seconds,
         sticky_netmask="" if bound is None else bound.persistence_granularity or "",
     )
 
 
-def refuse_mixed_pool(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: Forwarded) -> None:
+def refuse_mixed_pool(pool: ServicePool, listeners: Collection[ServiceListener], forwarded: ForwardedProtocols) -> None:
     """Raise :class:`Unrenderable` if the kernel would serve the pool for one listener and HAProxy for
     another.
     """

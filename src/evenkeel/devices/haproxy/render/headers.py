@@ -18,14 +18,14 @@ from evenkeel.devices.haproxy.render.modes import listener_mode
 from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
-ONE_LINE = f"regsub({quote_argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
+REMOVE_LINE_BREAKS = f"regsub({quote_argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
 """HAProxy converter that removes line breaks: a name in a certificate may contain any character."""
 CLIENT_VALUES = {
     "X-SSL-Client-Verify": "%[ssl_c_err]",
     "X-SSL-Client-Has-Cert": "%[ssl_c_used]",
-    "X-SSL-Client-DN": f"%{{+Q}}[ssl_c_s_dn,{ONE_LINE}]",
-    "X-SSL-Client-CN": f"%{{+Q}}[ssl_c_s_dn(cn),{ONE_LINE}]",
-    "X-SSL-Issuer": f"%{{+Q}}[ssl_c_i_dn,{ONE_LINE}]",
+    "X-SSL-Client-DN": f"%{{+Q}}[ssl_c_s_dn,{REMOVE_LINE_BREAKS}]",
+    "X-SSL-Client-CN": f"%{{+Q}}[ssl_c_s_dn(cn),{REMOVE_LINE_BREAKS}]",
+    "X-SSL-Issuer": f"%{{+Q}}[ssl_c_i_dn,{REMOVE_LINE_BREAKS}]",
     "X-SSL-Client-SHA1": "%{+Q}[ssl_c_sha1,hex]",
     "X-SSL-Client-Not-Before": "%{+Q}[ssl_c_notbefore]",
     "X-SSL-Client-Not-After": "%{+Q}[ssl_c_notafter]",
@@ -46,7 +46,7 @@ def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
     return frozenset[str]().union(*map(wanted_headers, terminating))
 
 
-def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
+def header_removal_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
     """Return the line that deletes headers which a client may have forged, to be placed before every rule
     that reads headers; empty in mode tcp, or if nothing is inserted. ``inserted``: headers that any
     listener inserts.

@@ -41,9 +41,9 @@ from evenkeel.devices.l7 import (
     verify_result_code,
 )
 
-CHOSEN = "l7.chosen"
-MATCHES = {"REGEX": "reg", "STARTS_WITH": "beg", "ENDS_WITH": "end", "CONTAINS": "sub", "EQUAL_TO": "str"}
-FILE_TYPE_MATCHES = {"REGEX": "reg", "EQUAL_TO": "end"}
+CHOSEN_POOL_ACL = "l7.chosen"
+MATCH_METHODS = {"REGEX": "reg", "STARTS_WITH": "beg", "ENDS_WITH": "end", "CONTAINS": "sub", "EQUAL_TO": "str"}
+FILE_TYPE_MATCH_METHODS = {"REGEX": "reg", "EQUAL_TO": "end"}
 _TOKEN_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
 _FIELD_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 
@@ -82,10 +82,10 @@ def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> Poli
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _is_enabled(policy) and _has_usable_target(policy, backends)]
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
-    judging = [f"acl {CHOSEN} var(txn.pool) -m found"] if chooses else []
+    judging = [f"acl {CHOSEN_POOL_ACL} var(txn.pool) -m found"] if chooses else []
     for place, policy in enumerate(found, start=1):
-        judging += _policy_lines(policy, place, backends, guard=(f"!{CHOSEN}",) if chooses else ())
-    sending = (f"use_backend %[var(txn.pool)] if {CHOSEN}",) if chooses else ()
+        judging += _policy_lines(policy, place, backends, guard=(f"!{CHOSEN_POOL_ACL}",) if chooses else ())
+    sending = (f"use_backend %[var(txn.pool)] if {CHOSEN_POOL_ACL}",) if chooses else ()
     return PolicyLines(judging=tuple(judging), sending=sending)
 
 
@@ -154,7 +154,7 @@ def _file_type_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
     value = _rule_value(rule)
     if rule.compare_type == "EQUAL_TO" and not value.startswith("."):
         value = f".{value}"
-    return ("path", "-m", _match_method(rule, FILE_TYPE_MATCHES), value)
+    return ("path", "-m", _match_method(rule, FILE_TYPE_MATCH_METHODS), value)
 
 
 def _header_condition(rule: ServiceL7Rule) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ _CONDITIONS_BY_TYPE: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
 }
 
 
-def _match_method(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
+def _match_method(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCH_METHODS) -> str:
     check_compare_type(rule, possible)
     return possible[rule.compare_type]
 

@@ -11,7 +11,7 @@ from evenkeel.core.devices.service import ServiceListener
 from evenkeel.core.resources.model import PROMETHEUS_PROTOCOL
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
-from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
+from evenkeel.devices.haproxy.render.headers import header_lines, header_removal_lines
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
 from evenkeel.devices.haproxy.render.modes import listener_mode
 from evenkeel.devices.haproxy.render.quoting import quote_line
@@ -59,7 +59,7 @@ def build_frontend(
             *challenges,
             *hsts_lines(listener),
             # Before every rule that reads headers: a client's forged ones must not decide anything.
-            *cleaning_lines(listener, inserted),
+            *header_removal_lines(listener, inserted),
             *services.first,
             *policies.judging,  # they evaluate the headers as received
             *header_lines(listener, inserted),

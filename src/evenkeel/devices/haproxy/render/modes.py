@@ -10,7 +10,7 @@ from evenkeel.core.devices.service import ServiceListener, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import auxiliary_name, object_name
 
-MODES = {
+MODES_BY_PROTOCOL = {
     "HTTP": "http",
     "TCP": "tcp",
     "HTTPS": "tcp",
@@ -25,16 +25,16 @@ MODES = {
 
 def listener_mode(listener: ServiceListener) -> str:
     """Return HAProxy's mode for the listener. Raises :class:`Unrenderable` for a protocol that HAProxy cannot serve."""
-    if listener.protocol not in MODES:
+    if listener.protocol not in MODES_BY_PROTOCOL:
         raise Unrenderable(f"listener {listener.id}: protocol {listener.protocol} is not possible on HAProxy")
-    return MODES[listener.protocol]
+    return MODES_BY_PROTOCOL[listener.protocol]
 
 
 def pool_modes(pool: ServicePool, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
     """Return the modes in which listeners need a pool, ``http`` before ``tcp``; an unused pool has the mode
     of its protocol. Raises :class:`Unrenderable` for a listener's protocol that HAProxy cannot serve.
     """
-    wanted = {listener_mode(listener) for listener in listeners} or {MODES.get(pool.protocol, "tcp")}
+    wanted = {listener_mode(listener) for listener in listeners} or {MODES_BY_PROTOCOL.get(pool.protocol, "tcp")}
     return tuple(mode for mode in ("http", "tcp") if mode in wanted)
 
 

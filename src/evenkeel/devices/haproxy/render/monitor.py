@@ -27,10 +27,14 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import log_format_literal, percent_encode_path, quote_line
 from evenkeel.haproxyd import wire
 
-TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"})
-BY_DAEMON: dict[str, Literal["icmp", "udp", "sctp"]] = {"PING": "icmp", "UDP-CONNECT": "udp", "SCTP": "sctp"}
+MONITOR_TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"})
+PROTOCOLS_CHECKED_BY_DAEMON: dict[str, Literal["icmp", "udp", "sctp"]] = {
+    "PING": "icmp",
+    "UDP-CONNECT": "udp",
+    "SCTP": "sctp",
+}
 """``{type of a health monitor: protocol}`` for checks that the daemon makes instead of HAProxy."""
-METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
+HTTP_METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 RETRIES_MAX = 100
 _HOST_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
@@ -55,17 +59,17 @@ def render_checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls:
     """
     if monitor is None or not monitor.admin_state_up:
         return HealthChecks()
-    if monitor.type not in TYPES:
+    if monitor.type not in MONITOR_TYPES:
         raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
     _check_number_ranges(monitor)
-    if monitor.type in BY_DAEMON:
+    if monitor.type in PROTOCOLS_CHECKED_BY_DAEMON:
         return HealthChecks(
             ping=wire.Ping(
                 delay=monitor.delay,
                 timeout=monitor.timeout,
                 rise=monitor.max_retries,
                 fall=monitor.max_retries_down,
-                protocol=BY_DAEMON[monitor.type],
+                protocol=PROTOCOLS_CHECKED_BY_DAEMON[monitor.type],
             )
         )
     over_http = monitor.type in ("HTTP", "HTTPS")
@@ -118,7 +122,7 @@ def _tls_arguments(monitor: ServiceMonitor, *, over_tls: bool) -> tuple[str, ...
 
 def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
-    if method not in METHODS:
+    if method not in HTTP_METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
     uri = percent_encode_path(monitor.url_path or HTTP_CHECK_DEFAULTS["url_path"])
     if not uri.startswith("/"):

@@ -10,20 +10,20 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import quote_argument, quote_line
 from evenkeel.haproxyd.wire import PEERS_SECTION
 
-BALANCE = {
+BALANCE_LINES = {
     "ROUND_ROBIN": ("balance roundrobin",),
     "LEAST_CONNECTIONS": ("balance leastconn",),
     # Consistent hashing: adding or removing a member remaps few clients and needs no reload.
     "SOURCE_IP": ("balance source", "hash-type consistent"),
     "SOURCE_IP_PORT": ("balance hash src,concat(:,txn.source_port)", "hash-type consistent"),
 }
-SOURCE_PORT = {
+SOURCE_PORT_LINES = {
     "http": "http-request set-var(txn.source_port) src_port",
     "tcp": "tcp-request content set-var(txn.source_port) src_port",
 }
 """``{mode: line that stores the source port in a variable}``, because ``concat`` accepts variables only."""
 DEFAULT_COOKIE = "SRV"
-TABLE = ("size", "100k", "expire", "1h", "peers", PEERS_SECTION)
+STICK_TABLE_ARGUMENTS = ("size", "100k", "expire", "1h", "peers", PEERS_SECTION)
 """Stick table: size in entries (the oldest are evicted), lifetime after the client's last connection, and sharing by
 peers.
 """
@@ -35,10 +35,10 @@ def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
     """Return the lines that choose the member for a new client: ``balance``, and what the algorithm needs
     beside it. Raises :class:`Unrenderable` for an algorithm that HAProxy does not have.
     """
-    if pool.lb_algorithm not in BALANCE:
+    if pool.lb_algorithm not in BALANCE_LINES:
         raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
-    port = (SOURCE_PORT[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
-    return (*BALANCE[pool.lb_algorithm], *port)
+    port = (SOURCE_PORT_LINES[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
+    return (*BALANCE_LINES[pool.lb_algorithm], *port)
 
 
 def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
         return ()
     if wanted.type == "SOURCE_IP":
         # A table of type ipv6 holds clients of both families, because HAProxy maps IPv4 addresses.
-        return (quote_line("stick-table", "type", "ipv6", *TABLE), "stick on src")
+        return (quote_line("stick-table", "type", "ipv6", *STICK_TABLE_ARGUMENTS), "stick on src")
     if mode != "http":
         raise Unrenderable(f"pool {pool.id}: session_persistence {wanted.type} needs listeners of protocol HTTP only")
     if wanted.type == "HTTP_COOKIE":
@@ -67,7 +67,7 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
     if wanted.type == "APP_COOKIE":
         name = quote_argument(_checked_cookie_name(pool, wanted.cookie_name or ""))
         return (
-            quote_line("stick-table", "type", "string", "len", str(APP_COOKIE_CHARACTERS_MAX), *TABLE),
+            quote_line("stick-table", "type", "string", "len", str(APP_COOKIE_CHARACTERS_MAX), *STICK_TABLE_ARGUMENTS),
             quote_line("stick", "store-response", f"res.cook({name})"),
             quote_line("stick", "match", f"req.cook({name})"),
         )

@@ -24,11 +24,21 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.esd.selection import member_limit
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
-from evenkeel.devices.haproxy.render.datagrams import PROTOCOLS, Forwarded, datagram_balance, refuse_mixed_pool
+from evenkeel.devices.haproxy.render.datagrams import (
+    DATAGRAM_PROTOCOLS,
+    ForwardedProtocols,
+    datagram_balance,
+    refuse_mixed_pool,
+)
 from evenkeel.devices.haproxy.render.listener import timeout_text
 from evenkeel.devices.haproxy.render.modes import backend_name, pool_modes
 from evenkeel.devices.haproxy.render.monitor import HealthChecks, render_checks
-from evenkeel.devices.haproxy.render.persistence import BALANCE, balance_lines, cookie_arguments, persistence_lines
+from evenkeel.devices.haproxy.render.persistence import (
+    BALANCE_LINES,
+    balance_lines,
+    cookie_arguments,
+    persistence_lines,
+)
 from evenkeel.devices.haproxy.render.reencryption import tls_server_arguments
 from evenkeel.devices.haproxy.render.services.backends import (
     connection_limit_arguments,
@@ -45,7 +55,7 @@ PROXY_WITH_TLS = {"PROXYV2": ("send-proxy-v2-ssl-cn",)}
 Version 2 of the PROXY protocol carries the TLS version, whether a client certificate was shown, and its CN.
 """
 WEIGHT_MAX = 256  # HAProxy's own limit
-RETRIES = 3
+CONNECTION_RETRIES = 3
 # Has the API's default time-outs, for a pool that no listener uses yet.
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
@@ -56,7 +66,7 @@ def build_backends(
     vip_address: str,
     certificates: ReferencedFiles,
     parts: Mapping[str, Parts] = MappingProxyType({}),
-    forwarded: Forwarded = PROTOCOLS,
+    forwarded: ForwardedProtocols = DATAGRAM_PROTOCOLS,
 ) -> tuple[wire.Backend, ...]:
     """Build the pool's backends, one for each mode of the listeners that use it, and add the certificate
     files that they name to ``certificates``. Raises :class:`Unrenderable` for values that HAProxy cannot
@@ -85,7 +95,7 @@ def _build_backend(
     vip_address: str,
     certificates: ReferencedFiles,
     parts: Collection[Parts],
-    forwarded: Forwarded,
+    forwarded: ForwardedProtocols,
 ) -> wire.Backend:
     tls = tls_server_arguments(pool, mode, certificates)
     how = render_checks(pool.monitor, vip_address, over_tls=bool(tls))
@@ -95,7 +105,7 @@ def _build_backend(
         name=name,
         lines=(
             f"mode {mode}",
-            *(BALANCE["ROUND_ROBIN"] if pool.protocol in forwarded else balance_lines(pool, mode)),
+            *(BALANCE_LINES["ROUND_ROBIN"] if pool.protocol in forwarded else balance_lines(pool, mode)),
             *_timeout_lines(listeners),
             *tunnel_lines(parts),
             *(queue_lines(name, mode, limit) if limit is not None else ()),
@@ -118,7 +128,7 @@ def retry_lines(pool: ServicePool) -> tuple[str, ...]:
     member that is restarted within two seconds keeps its sessions.
     """
     every = "" if pool.session_persistence else " 1"
-    return (f"retries {RETRIES}", f"option redispatch{every}")
+    return (f"retries {CONNECTION_RETRIES}", f"option redispatch{every}")
 
 
 def _proxy_arguments(pool: ServicePool, mode: str, listeners: Collection[ServiceListener]) -> tuple[str, ...]:

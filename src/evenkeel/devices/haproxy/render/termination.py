@@ -25,15 +25,15 @@ from evenkeel.devices.haproxy.render.quoting import quote_line
 from evenkeel.devices.haproxy.render.tls import alpn_value, tls_arguments
 from evenkeel.haproxyd import wire
 
-VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
+VERIFY_VALUES = {"OPTIONAL": "optional", "MANDATORY": "required"}
 """``{client_authentication: value of HAProxy's argument verify}``."""
-_OF_CLIENTS_ALONE = ("ca-ignore-err", "3")
+_CLIENT_REVOCATION_ARGUMENTS = ("ca-ignore-err", "3")
 """Arguments that check revocation of clients' certificates alone, not of CA certificates.
 
 ``crl-file`` makes OpenSSL require a revocation list of every CA in the chain, but the API takes only one. So a missing
 list for a CA certificate (X509_V_ERR_UNABLE_TO_GET_CRL) is ignored; for the client's certificate it is not.
 """
-AGE_MAX = 2_147_483_647
+HSTS_AGE_MAX = 2_147_483_647
 
 
 def tls_bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
@@ -73,8 +73,10 @@ def hsts_lines(listener: ServiceListener) -> list[str]:
     """
     if listener.hsts_max_age is None:
         return []
-    if not 0 <= listener.hsts_max_age <= AGE_MAX:
-        raise Unrenderable(f"listener {listener.id}: hsts_max_age {listener.hsts_max_age}: 0 to {AGE_MAX} are possible")
+    if not 0 <= listener.hsts_max_age <= HSTS_AGE_MAX:
+        raise Unrenderable(
+            f"listener {listener.id}: hsts_max_age {listener.hsts_max_age}: 0 to {HSTS_AGE_MAX} are possible"
+        )
     value = f"max-age={listener.hsts_max_age}"
     value += "; includeSubDomains" if listener.hsts_include_subdomains else ""
     value += "; preload" if listener.hsts_preload else ""
@@ -103,7 +105,7 @@ def _certificate_names(listener: ServiceListener, files: ReferencedFiles) -> lis
 def _client_verification_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
     if listener.client_authentication == "NONE":
         return ()
-    if listener.client_authentication not in VERIFY:
+    if listener.client_authentication not in VERIFY_VALUES:
         raise Unrenderable(f"listener {listener.id}: client_authentication {listener.client_authentication}")
     name = object_name("listener", listener.id)
     authority, revoked = listener.client_ca_tls_container_ref, listener.client_crl_container_ref
@@ -111,6 +113,14 @@ def _client_verification_arguments(listener: ServiceListener, files: ReferencedF
         raise Unrenderable(f"listener {name}: client_authentication needs client_ca_tls_container_ref")
     ca = files.file_name(name, "client_ca_tls_container_ref", authority, CertificateKind.AUTHORITY)
     if revoked is None:
-        return ("verify", VERIFY[listener.client_authentication], "ca-file", ca)
+        return ("verify", VERIFY_VALUES[listener.client_authentication], "ca-file", ca)
     crl = files.file_name(name, "client_crl_container_ref", revoked, CertificateKind.REVOCATION_LIST)
-    return ("verify", VERIFY[listener.client_authentication], "ca-file", ca, "crl-file", crl, *_OF_CLIENTS_ALONE)
+    return (
+        "verify",
+        VERIFY_VALUES[listener.client_authentication],
+        "ca-file",
+        ca,
+        "crl-file",
+        crl,
+        *_CLIENT_REVOCATION_ARGUMENTS,
+    )

@@ -19,9 +19,9 @@ from evenkeel.core.devices.capabilities import has_version_gap
 from evenkeel.core.tls.tls import DEFAULT_VERSIONS, NEWEST_TLS_VERSION
 from evenkeel.devices.errors import Unrenderable
 
-VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
+TLS_VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
 """``{Octavia's name of a TLS version: HAProxy's name}``, oldest first."""
-PROTOCOLS = ("h2", "http/1.1", "http/1.0")
+ALPN_PROTOCOLS = ("h2", "http/1.1", "http/1.0")
 _OLD_VERSIONS = frozenset({"TLSv1", "TLSv1.1"})
 _CIPHER_PATTERN = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
 
@@ -39,9 +39,9 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
         old = [*old, "@SECLEVEL=0"]
     return (
         "ssl-min-ver",
-        VERSIONS[spoken[0]],
+        TLS_VERSIONS[spoken[0]],
         "ssl-max-ver",
-        VERSIONS[spoken[-1]],
+        TLS_VERSIONS[spoken[-1]],
         *(("ciphers", ":".join(old)) if old else ()),
         *(("ciphersuites", ":".join(new)) if new else ()),
     )
@@ -52,11 +52,11 @@ def alpn_value(what: str, protocols: Sequence[str]) -> str:
     HTTP/2 by default.
 
     ``what``: the object, for error messages. Raises :class:`Unrenderable` for a protocol that is not in
-    ``PROTOCOLS``.
+    ``ALPN_PROTOCOLS``.
     """
     for protocol in protocols:
-        if protocol not in PROTOCOLS:
-            raise Unrenderable(f"{what}: alpn_protocols {protocol!r}: {', '.join(PROTOCOLS)} are possible")
+        if protocol not in ALPN_PROTOCOLS:
+            raise Unrenderable(f"{what}: alpn_protocols {protocol!r}: {', '.join(ALPN_PROTOCOLS)} are possible")
     return ",".join(protocols or ("http/1.1",))
 
 
@@ -81,11 +81,11 @@ def _split_ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
 
 def _enabled_versions(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
     for version in versions:
-        if version not in VERSIONS:
-            raise Unrenderable(f"{what}: tls_versions {version}: {', '.join(VERSIONS)} are possible")
+        if version not in TLS_VERSIONS:
+            raise Unrenderable(f"{what}: tls_versions {version}: {', '.join(TLS_VERSIONS)} are possible")
     if has_version_gap(versions):
         raise Unrenderable(f"{what}: tls_versions {', '.join(versions)}: no version between them can be left out")
-    spoken = [version for version in VERSIONS if version in (versions or DEFAULT_VERSIONS)]
+    spoken = [version for version in TLS_VERSIONS if version in (versions or DEFAULT_VERSIONS)]
     if not only_newest:
         return spoken
     if spoken[-1] != NEWEST_TLS_VERSION:

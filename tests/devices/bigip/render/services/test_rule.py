@@ -14,7 +14,7 @@ from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
-from evenkeel.devices.bigip.render.services.rule import service_objects
+from evenkeel.devices.bigip.render.services.rule import enhanced_service_objects
 from evenkeel.devices.bigip.render.services.texts import RuleTexts
 from evenkeel.devices.esd.support import check_supported_parts
 from tests.devices.services import listener, member, policy, pool, rule, service
@@ -27,7 +27,7 @@ def parts(**content: Any) -> Parts:
 
 
 def code(**content: Any) -> str:
-    _, rule_parts = service_objects(service(), listener(), parts(**content), NAMES)
+    _, rule_parts = enhanced_service_objects(service(), listener(), parts(**content), NAMES)
     return "\n".join(line for part in rule_parts for line in part.lines)
 
 
@@ -43,7 +43,7 @@ def test_no_text_of_a_definition_becomes_code(text: str) -> None:
 
 def test_networks_are_data_groups_and_their_order_is_no_change() -> None:
     made = [
-        service_objects(service(), listener(), parts(deny=networks), NAMES)
+        enhanced_service_objects(service(), listener(), parts(deny=networks), NAMES)
         for networks in (["192.0.2.0/24", "10.0.0.0/8"], ["10.0.0.0/8", "192.0.2.0/24"])
     ]
     assert made[0] == made[1]
@@ -52,7 +52,9 @@ def test_networks_are_data_groups_and_their_order_is_no_change() -> None:
 
 
 def test_listener_with_tls_is_not_redirected() -> None:
-    _, rule_parts = service_objects(service(), listener(protocol="TERMINATED_HTTPS"), parts(https_redirect={}), NAMES)
+    _, rule_parts = enhanced_service_objects(
+        service(), listener(protocol="TERMINATED_HTTPS"), parts(https_redirect={}), NAMES
+    )
     assert rule_parts == []
 
 
@@ -69,7 +71,7 @@ def test_the_rule_joins_that_of_the_listeners_l7_policies() -> None:
 
 def test_access_log_has_a_pool_in_the_route_domain_of_members_and_counts_by_listener() -> None:
     log = {"target": "10.1.0.9:514", "lines_per_second": 7}
-    ((pool_object,), rule_parts) = service_objects(service(), listener(), parts(access_log=log), NAMES)
+    ((pool_object,), rule_parts) = enhanced_service_objects(service(), listener(), parts(access_log=log), NAMES)
     assert (pool_object.key.name, [one.key.name for one in pool_object.members]) == (
         "dev_accesslog_listener-1",
         ["10.1.0.9:514"],
@@ -163,5 +165,5 @@ def test_no_id_of_a_definition_becomes_code(hostile: str) -> None:
         security_headers="basic",
     )
     definition = service(load_balancer_id=LoadBalancerId(hostile))
-    _, rule_parts = service_objects(definition, listener(id=hostile), every, NAMES)
+    _, rule_parts = enhanced_service_objects(definition, listener(id=hostile), every, NAMES)
     assert not [line for part in rule_parts for line in part.lines if hostile in line]

@@ -29,7 +29,7 @@ from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.bigip.render.services.responses import RuleResponses
 
 
-def l7_program_parts(
+def l7_rule_parts(
     service: ServiceDefinition, routing: Routing, names: BigIpNames, responses: RuleResponses
 ) -> Iterator[RulePart]:
     """Yield the parts of the iRule that implement the L7 policies; :func:`.records.l7_data_group` builds the
@@ -55,12 +55,12 @@ def _compare_code(routing: Routing) -> Iterator[str]:
     operands = {each.operand for each in wanted}
     # Rules about certificates never match without TLS, so their code is left out.
     if routing.listener.protocol != TLS_PROTOCOL:
-        operands -= _OF_TLS
-    yield _TARGET
+        operands -= _TLS_OPERANDS
+    yield _REQUEST_TARGET_CODE
     yield _EACH_RULE
     yield from _selected_blocks(_OPERANDS, operands)
     yield _OTHER_OPERANDS
-    if operands & _OF_HEADERS:
+    if operands & _HEADER_OPERANDS:
         yield _HEADER_VALUES
         yield from _selected_blocks(_HEADER_TEXTS, operands)
         yield _HEADER_VALUES_END
@@ -71,8 +71,8 @@ def _compare_code(routing: Routing) -> Iterator[str]:
 
 def _action_code(routing: Routing, responses: RuleResponses) -> Iterator[str]:
     yield _ACTION
-    yield "" if shares_connections(routing) else _DETACH
-    yield _TLS if routing.uses_tls else ""
+    yield "" if shares_connections(routing) else _DETACH_CODE
+    yield _SERVER_TLS_CODE if routing.uses_tls else ""
     if not same_persistence(routing.pools):
         yield _COOKIE
         yield _NO_APP_COOKIE if sets_app_cookies(routing.pools) else ""
@@ -91,11 +91,11 @@ def _selected_blocks(blocks: dict[str, str], wanted: Collection[str]) -> Iterato
     return (text for name, text in blocks.items() if name in wanted)
 
 
-_OF_TLS = frozenset({"certificate", "verification", "subject"})
-_OF_HEADERS = frozenset({"host", "header", "cookie"})
+_TLS_OPERANDS = frozenset({"certificate", "verification", "subject"})
+_HEADER_OPERANDS = frozenset({"host", "header", "cookie"})
 
 # path and query of the target; in absolute form it begins with scheme and host
-_TARGET = r"""
+_REQUEST_TARGET_CODE = r"""
 set l7_uri [HTTP::uri]
 if { [string index $l7_uri 0] ne "/" && $l7_uri ne "*" } {
     regsub {^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*} $l7_uri "" l7_uri
@@ -270,13 +270,13 @@ set l7_code [class lookup "$l7_policy.code" @GROUP@]
 switch -- [class lookup "$l7_policy.action" @GROUP@] {
     pool {
 """
-_DETACH = r"""
+_DETACH_CODE = r"""
         if { ![info exists l7_last] || $l7_last ne $l7_target } {
             LB::detach
         }
         set l7_last $l7_target
 """
-_TLS = r"""
+_SERVER_TLS_CODE = r"""
         if { [class lookup "$l7_policy.tls" @GROUP@] eq "" } {
             SSL::disable serverside
         } else {

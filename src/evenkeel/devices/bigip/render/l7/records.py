@@ -27,7 +27,7 @@ from evenkeel.devices.bigip.render.data_groups import data_group, encode_record
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import persistence_keyword_and_cookie, same_persistence
 from evenkeel.devices.bigip.render.l7.values import (
-    ABOUT_CERTIFICATES,
+    RULE_TYPES_ABOUT_CERTIFICATES,
     parse_comparison,
     regex_atoms,
 )
@@ -41,7 +41,7 @@ device.
 """
 PATTERN_ATOMS_MAX = 2000
 """Maximum size, in atoms, of all regular expressions of one listener: a request may be compared with each."""
-NEVER = "never"
+NEVER_OPERAND = "never"
 """Operand of rules about client certificates on listeners without TLS: such rules never match."""
 _ACTIONS = {"REJECT": "reject", "REDIRECT_TO_POOL": "pool", "REDIRECT_TO_URL": "url", "REDIRECT_PREFIX": "prefix"}
 Records = dict[str, str]
@@ -86,7 +86,7 @@ def _rule_records(number: int, each: EffectivePolicy, *, terminates: bool) -> Re
     found, words = {}, []
     for place, rule in enumerate(each.rules, start=1):
         wanted = parse_comparison(rule)
-        operand = NEVER if rule.type in ABOUT_CERTIFICATES and not terminates else wanted.operand
+        operand = NEVER_OPERAND if rule.type in RULE_TYPES_ABOUT_CERTIFICATES and not terminates else wanted.operand
         words.append(f"{place} {operand} {wanted.how} {int(wanted.invert)}")
         found[f"{number}.{place}.value"] = encode_record(wanted.value)
         if wanted.key:

@@ -4,7 +4,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
-from evenkeel.devices.bigip.render.l7.code import l7_program_parts
+from evenkeel.devices.bigip.render.l7.code import l7_rule_parts
 from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.l7.policy import expressible_as_policy, policy_object
 from evenkeel.devices.bigip.render.l7.records import l7_data_group
@@ -37,7 +37,7 @@ def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames, r
     _refuse_different_tls(routing)
     if expressible_as_policy(routing):
         return RenderedL7(objects=(policy_object(service, routing, names),))
-    parts = tuple(l7_program_parts(service, routing, names, responses))
+    parts = tuple(l7_rule_parts(service, routing, names, responses))
     return RenderedL7(objects=(l7_data_group(service, routing, names),), parts=parts)
 
 

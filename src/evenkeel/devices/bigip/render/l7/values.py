@@ -44,9 +44,9 @@ OPERANDS = {
     "SSL_DN_FIELD": "subject",
 }
 """``{type of an L7 rule: word in the iRule for what the rule compares}``."""
-KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
-ABOUT_CERTIFICATES = frozenset({"SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"})
-_COMPARED_AS = {
+RULE_TYPES_WITH_KEY = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
+RULE_TYPES_ABOUT_CERTIFICATES = frozenset({"SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"})
+_COMPARE_TYPES_BY_RULE_TYPE = {
     "FILE_TYPE": ("REGEX", "EQUAL_TO"),
     "SSL_CONN_HAS_CERT": ("EQUAL_TO",),
     "SSL_VERIFY_RESULT": ("EQUAL_TO",),
@@ -70,12 +70,12 @@ def parse_comparison(rule: ServiceL7Rule) -> Comparison:
     """
     if rule.type not in OPERANDS:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on a BIG-IP")
-    check_compare_type(rule, _COMPARED_AS.get(rule.type, tuple(COMPARISONS)))
+    check_compare_type(rule, _COMPARE_TYPES_BY_RULE_TYPE.get(rule.type, tuple(COMPARISONS)))
     return Comparison(
         operand=OPERANDS[rule.type],
         how="ends" if (rule.type, rule.compare_type) == ("FILE_TYPE", "EQUAL_TO") else COMPARISONS[rule.compare_type],
         value=_rule_value(rule),
-        key=_rule_key(rule) if rule.type in KEYED else "",
+        key=_rule_key(rule) if rule.type in RULE_TYPES_WITH_KEY else "",
         invert=rule.invert,
     )
 

@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import address_in_member_domain
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 
-KIND = "accesslog"
+ACCESS_LOG_KIND = "accesslog"
 _CODE_BY_FIELD = {
     "method": "[HTTP::method]",
     "host": "[HTTP::host]",
@@ -35,9 +35,9 @@ def access_log_pool(
     """Build the pool with the tenant's log server, in the route domain in which a member with the server's
     address would be.
     """
-    name = names.auxiliary_object_name(KIND, listener.id)
+    name = names.auxiliary_object_name(ACCESS_LOG_KIND, listener.id)
     address = address_in_member_domain(service, log.address)
-    description = names.marked_description(KIND, service.load_balancer_id, listener.id)
+    description = names.marked_description(ACCESS_LOG_KIND, service.load_balancer_id, listener.id)
     server = WantedObject(
         key=Key(type=MEMBER, name=endpoint(address, log.port), pool=name),
         owner=service.load_balancer_id,
@@ -74,7 +74,7 @@ def access_log_parts(
     partition = names.partition_name(service.project_id)
     opened = (
         # a name in HSL::open would give the virtual server the status of this pool (F5's article K14505)
-        f"    set service_log_pool /{partition}/{names.auxiliary_object_name(KIND, listener.id)}",
+        f"    set service_log_pool /{partition}/{names.auxiliary_object_name(ACCESS_LOG_KIND, listener.id)}",
         f"    set service_log [HSL::open -proto {log.protocol.upper()} -pool $service_log_pool]",
     )
     if listener.protocol in L7_PROTOCOLS:

@@ -38,9 +38,9 @@ from evenkeel.devices.bigip.render.services.texts import RuleTexts
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.rate_limits import ClientLimit, rate_limits
 
-TEXTS = "services"
-NETWORKS = ("deny", "allow")
-COUNTED_SECONDS = 86_400
+TEXTS_GROUP_KIND = "services"
+NETWORK_GROUP_KINDS = ("deny", "allow")
+CONNECTION_COUNT_SECONDS = 86_400
 """Seconds after a client address's last new connection at which the count of its connections is forgotten."""
 _UUID = (
     '    binary scan [md5 "[clock clicks][IP::client_addr][TCP::client_port][expr { rand() }]"] H8H4H4H4H12 a b c d e',
@@ -48,7 +48,7 @@ _UUID = (
 )
 
 
-def service_objects(
+def enhanced_service_objects(
     service: ServiceDefinition,
     listener: ServiceListener,
     parts: Parts,
@@ -86,13 +86,13 @@ def service_objects(
     ]
     objects = [
         network_group(service, kind, listener.id, _canonical_networks(networks), names)
-        for kind in NETWORKS
+        for kind in NETWORK_GROUP_KINDS
         if (networks := getattr(parts, kind)) is not None
     ]
     if log is not None:
         objects.append(access_log_pool(service, listener, log, names))
     if texts.records:
-        objects.append(data_group(service, TEXTS, listener.id, dict(sorted(texts.records.items())), names))
+        objects.append(data_group(service, TEXTS_GROUP_KIND, listener.id, dict(sorted(texts.records.items())), names))
     return objects, rule
 
 
@@ -102,7 +102,7 @@ def listener_responses(
     """Return the renderer of the responses of a listener's iRule, which stores their texts in the listener's data
     group.
     """
-    group = data_group_path(service, TEXTS, listener.id, names)
+    group = data_group_path(service, TEXTS_GROUP_KIND, listener.id, names)
     return RuleResponses(parts, RuleTexts(group, over_tls=listener.protocol == TLS_PROTOCOL))
 
 
@@ -120,7 +120,7 @@ def _canonical_networks(networks: Iterable[str]) -> list[str]:
 def _admission_parts(
     service: ServiceDefinition, listener: ServiceListener, parts: Parts, names: BigIpNames
 ) -> Iterator[RulePart]:
-    for kind in NETWORKS:
+    for kind in NETWORK_GROUP_KINDS:
         if getattr(parts, kind) is not None:
             yield client_refusal_rule_part(
                 data_group_path(service, kind, listener.id, names), unless_found=kind == "allow"
@@ -133,7 +133,7 @@ def _connection_limit_parts(listener: ServiceListener, parts: Parts) -> Iterator
     accepted = (
         f'    set service_source "connections:{plain_or_digest(listener.id)}:[IP::client_addr]"',
         # touched by each connection: without one for so long, a count that was not lowered is forgotten
-        f"    table add $service_source 0 {COUNTED_SECONDS}",
+        f"    table add $service_source 0 {CONNECTION_COUNT_SECONDS}",
         f"    if {{ [table incr $service_source] > {parts.connection_limit_per_source} }} {{",
         "        table incr $service_source -1",
         "        unset service_source",

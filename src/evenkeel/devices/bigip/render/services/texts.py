@@ -6,7 +6,7 @@ are numbers.
 
 from evenkeel.config.esd.parts import Variable, template_words
 from evenkeel.devices.bigip.render.data_groups import encode_record
-from evenkeel.devices.bigip.render.request_headers import ONE_LINE
+from evenkeel.devices.bigip.render.request_headers import REMOVE_LINE_BREAKS_CODE
 
 
 class RuleTexts:
@@ -45,7 +45,7 @@ class RuleTexts:
         over_tls: dict[Variable, str] = {
             "tls_version": "[SSL::cipher version]",
             "sni": "[SSL::sni name]",
-            "client_certificate_cn": f"[{ONE_LINE} $service_cn]",
+            "client_certificate_cn": f"[{REMOVE_LINE_BREAKS_CODE} $service_cn]",
         }
         if name in over_tls:
             return over_tls[name] if self._over_tls else ""

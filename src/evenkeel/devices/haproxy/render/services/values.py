@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from evenkeel.config.esd.parts import HeaderChanges, Variable, template_words
-from evenkeel.devices.haproxy.render.headers import ONE_LINE
+from evenkeel.devices.haproxy.render.headers import REMOVE_LINE_BREAKS
 from evenkeel.devices.haproxy.render.quoting import log_format_literal
 
 _SAMPLES_BY_VARIABLE: Mapping[Variable, str] = {
@@ -15,7 +15,7 @@ _SAMPLES_BY_VARIABLE: Mapping[Variable, str] = {
     "request_id": "%[var(txn.service_request_id)]",
     "tls_version": "%[ssl_fc_protocol]",
     "sni": "%[ssl_fc_sni]",
-    "client_certificate_cn": f"%[ssl_c_s_dn(cn),{ONE_LINE}]",
+    "client_certificate_cn": f"%[ssl_c_s_dn(cn),{REMOVE_LINE_BREAKS}]",
 }
 _LINES_THAT_STORE: Mapping[Variable, str] = {
     "host": "http-request set-var(txn.service_host) req.hdr(host)",
