@@ -46,9 +46,9 @@ from evenkeel.devices.bigip.reconcile.plan import predict_observed
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
-from evenkeel.devices.reach import DeviceReachability
+from evenkeel.devices.reachability import DeviceReachability
 from evenkeel.store.networks import common
-from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
+from evenkeel.store.networks.shard_locations import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.ownership import histories
 from evenkeel.store.ownership import services as ownership_services
@@ -57,7 +57,7 @@ from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.store import SqlOwnership
 from evenkeel.store.records import schema
 from evenkeel.store.reports import applied as ownership_reports
-from evenkeel.store.scheduling import placing as ownership_placing
+from evenkeel.store.scheduling import shard_placement as ownership_placing
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from tests.sim import run

@@ -9,7 +9,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.networking.networks import DeclaredNetwork, NetworkLayout, NetworkType
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.networks.common_services import read_network_services
-from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
+from evenkeel.store.networks.shard_locations import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.ownership.services import _definitions_page
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_from_network, row_from_subnet

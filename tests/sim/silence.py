@@ -1,7 +1,7 @@
 """Devices that fall silent: they refuse nothing and reset nothing, and only time-outs end what waits for them.
 
-The product's own reach (:class:`evenkeel.devices.reach.DeviceReachability`) bounds each wait for a no-op device here,
-as its drivers do for real ones. What a silent device would do arrives nowhere.
+The product's own reach (:class:`evenkeel.devices.reachability.DeviceReachability`) bounds each wait for a no-op device
+here, as its drivers do for real ones. What a silent device would do arrives nowhere.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Any
 
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.devices.errors import NoAnswer
-from evenkeel.devices.reach import PATIENCE_SECONDS, DeviceReachability
+from evenkeel.devices.reachability import PATIENCE_SECONDS, DeviceReachability
 from tests.sim.device import Box, SimDevice, Site
 from tests.sim.effects import Latency
 from tests.sim.process import Process
@@ -34,7 +34,7 @@ async def answer_awaited(box: Any, seconds: float = REQUEST_SECONDS) -> None:
 
 
 class _Client:
-    """One process's small requests to one device. Implements :class:`evenkeel.devices.reach.DeviceClient`."""
+    """One process's small requests to one device. Implements :class:`evenkeel.devices.reachability.DeviceClient`."""
 
     def __init__(self, site: Site, box: Box, process: Process) -> None:
         self.host = box.name

@@ -2,7 +2,7 @@
 
 The agent writes to every device of the group directly and concurrently, unless a driver has a mode in which
 devices copy their configuration to each other (BIG-IP's config-sync). Unreachable devices are ``lagging`` and
-do not delay the others (:mod:`evenkeel.devices.reach`). So are devices that refuse all writes. A load
+do not delay the others (:mod:`evenkeel.devices.reachability`). So are devices that refuse all writes. A load
 balancer is refused only if a device that responded refused it.
 """
 
@@ -36,7 +36,7 @@ from evenkeel.core.networking.networks import ROUTED_NETWORK_LAYOUT, NetworkLayo
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import AbsenceOnDevice
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
-from evenkeel.devices.reach import DeviceClient, DeviceReachability
+from evenkeel.devices.reachability import DeviceClient, DeviceReachability
 from evenkeel.devices.waiting import cancel_and_wait
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.statuses import OperatingStatus
-from evenkeel.devices import reach
+from evenkeel.devices import reachability
 from evenkeel.devices.bigip.icontrol import client
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
@@ -14,7 +14,7 @@ from tests.devices.services import PROJECT, batch, gone, listener, pool, service
 @pytest.fixture(autouse=True)
 def _no_busy_machine_is_a_silent_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drivers ask a device that has been silent for a second whether it lives, which would be a request more."""
-    monkeypatch.setattr(reach, "SILENCE_BEFORE_PROBE_SECONDS", 60.0)
+    monkeypatch.setattr(reachability, "SILENCE_BEFORE_PROBE_SECONDS", 60.0)
 
 
 async def test_a_new_tenants_first_load_balancer_costs_at_most_10_requests(rig: BigIpRig) -> None:

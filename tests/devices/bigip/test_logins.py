@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.devices.bigip.icontrol.answers import LoginLost
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.login import LOGIN_PATH, PASSWORD_USE_SECONDS, TOKENS_PATH
+from evenkeel.devices.bigip.icontrol.responses import LoginLost
 from evenkeel.devices.bigip.options import parse_options
 from icontrol_emulator import Emulator, Fault
 from icontrol_emulator.rest.tokens import TOKENS_PER_USER_MAX, TokenBook

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.kit.errors import StaleOwner
-from evenkeel.devices.bigip.icontrol.answers import response_error
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import response_error
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.owner import Owner

@@ -8,8 +8,8 @@ import pytest
 from evenkeel.core.devices.device import PartitionOutcome
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable, OwnershipGuardLost, StaleOwner
 from evenkeel.core.resources.model import Vip
-from evenkeel.devices.bigip.icontrol.answers import response_error
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import response_error
 from evenkeel.devices.bigip.naming import BigIpNames
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import ENVIRONMENT, PARTITION, BigIpRig, Hands

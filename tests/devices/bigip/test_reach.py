@@ -10,8 +10,8 @@ import pytest
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
 from evenkeel.devices.bigip import open_group
-from evenkeel.devices.bigip.icontrol.answers import LoginLost
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import LoginLost
 from evenkeel.devices.bigip.options import parse_options
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import BigIpRig, Hands

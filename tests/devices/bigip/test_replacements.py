@@ -12,7 +12,7 @@ from emulator_tests.client import Backend, Client, fetch, free_port
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.resources.model import SessionPersistence
-from evenkeel.devices.bigip.reconcile.beside import ALTERNATIVE_NAME_SUFFIX
+from evenkeel.devices.bigip.reconcile.alternative_names import ALTERNATIVE_NAME_SUFFIX
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig
 from tests.devices.bigip.test_detaching import refused

@@ -11,7 +11,7 @@ from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.resources.statuses import HaType
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.canonical import has_wanted_value
-from evenkeel.devices.bigip.icontrol.answers import (
+from evenkeel.devices.bigip.icontrol.responses import (
     DeviceBusy,
     LoginLost,
     ObjectAbsent,

@@ -13,7 +13,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import placed
 from tests.store.conftest import BACKENDS, databases
-from tests.store.mirrors.test_putting import PLAN, whole
+from tests.store.mirrors.test_mirror_writes import PLAN, whole
 
 backend = databases(*BACKENDS)
 

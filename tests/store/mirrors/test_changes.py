@@ -13,7 +13,7 @@ from evenkeel.store.reports.applied import CHILD_TABLES
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import create, tree
 from tests.store.conftest import BACKENDS, databases
-from tests.store.mirrors.test_putting import PLAN, VIP
+from tests.store.mirrors.test_mirror_writes import PLAN, VIP
 
 backend = databases(*BACKENDS)
 

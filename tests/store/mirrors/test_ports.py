@@ -7,7 +7,7 @@ from evenkeel.core.networking.network import borrowed_port_claim
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import AGENT, placed
 from tests.store.conftest import RULES_ON, databases
-from tests.store.mirrors.test_putting import PLAN, mark, whole
+from tests.store.mirrors.test_mirror_writes import PLAN, mark, whole
 
 backend = databases(*RULES_ON)
 BACKOFF = Backoff(initial_seconds=200.0, max_seconds=300.0)

@@ -11,7 +11,7 @@ from evenkeel.core.resources.tree_changes import tree_changes
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import member
 from tests.store.conftest import WITH_GALERA, databases
-from tests.store.mirrors.test_putting import PLAN, VIP, mark, put, stored, whole
+from tests.store.mirrors.test_mirror_writes import PLAN, VIP, mark, put, stored, whole
 
 backend = databases(*WITH_GALERA)
 

@@ -16,7 +16,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import AGENT, new_id, placed
 from tests.store.conftest import RULES_ON, databases
-from tests.store.mirrors.test_putting import PLAN, mark, whole
+from tests.store.mirrors.test_mirror_writes import PLAN, mark, whole
 
 backend = databases(*RULES_ON)
 GRACE = 1000.0

@@ -8,7 +8,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.operators.countdowns import CLAIM_IN_PROGRESS_SECONDS, read_countdowns
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
-from evenkeel.store.scheduling.sweeping import REMOVED_KEPT_SECONDS
+from evenkeel.store.scheduling.cleanup import REMOVED_KEPT_SECONDS
 from evenkeel.store.sql_store import SqlStore
 
 KEPT = 10

@@ -12,7 +12,7 @@ from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling import placing as ownership_placing
+from evenkeel.store.scheduling import shard_placement as ownership_placing
 from tests.store.ownership_world import World, applied, world_fixture
 
 __all__ = ["world_fixture"]

@@ -14,7 +14,7 @@ from evenkeel.core.tls.certificates import CertificateKind, CheckedCertificate
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.sweeping import CERTIFICATE_UNUSED_SECONDS
+from evenkeel.store.scheduling.cleanup import CERTIFICATE_UNUSED_SECONDS
 from evenkeel.store.sql_store import SqlStore, open_store
 from evenkeel.store.writing.certificates import certificate_id
 from tests.store.builders import FACTS, PROJECT, create, l7policy, listener, pool, tree, vip

@@ -24,8 +24,8 @@ from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.devices.bigip.esd.verify import CommonPaths, read_common_paths
 from evenkeel.devices.bigip.f5_common import parse_key_records, referring_objects
-from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.transaction import (
     Command,
     commit_commands,
@@ -50,22 +50,22 @@ from evenkeel.devices.bigip.observe.partition_reads import (
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
-from evenkeel.devices.bigip.ownership.giving_back import (
-    OwnershipMarks,
-    plan_of_return_to_f5,
-    read_ownership_marks,
-    remove_mark,
-)
 from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.ownership.replaced import (
     find_removable_f5_objects,
     find_used_f5_objects,
     record_removal_command,
 )
-from evenkeel.devices.bigip.reconcile.beside import choose_alternative_names
+from evenkeel.devices.bigip.ownership.return_to_f5 import (
+    OwnershipMarks,
+    plan_of_return_to_f5,
+    read_ownership_marks,
+    remove_mark,
+)
+from evenkeel.devices.bigip.reconcile.adoption_notes import foreign_irules
+from evenkeel.devices.bigip.reconcile.alternative_names import choose_alternative_names
 from evenkeel.devices.bigip.reconcile.description import describe_plan, removal_in_common
 from evenkeel.devices.bigip.reconcile.files import add_files
-from evenkeel.devices.bigip.reconcile.meanings import foreign_irules
 from evenkeel.devices.bigip.reconcile.nodes import member_moves_from_common, member_moves_to_common, member_node_name
 from evenkeel.devices.bigip.reconcile.partition_pass import (
     AppliedChange,
@@ -80,7 +80,7 @@ from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, add_
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
-from evenkeel.devices.bigip.vcmp.needs import add_vlan_problems, needed_vlans, vlan_tags
+from evenkeel.devices.bigip.vcmp.needed_vlans import add_vlan_problems, needed_vlans, vlan_tags
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.group import GroupDevice
 from evenkeel.devices.missed_takeovers import MissedTakeovers

@@ -40,8 +40,8 @@ from evenkeel.devices.bigip.observe.cluster import ReportedCluster
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses, parse_options
 from evenkeel.devices.bigip.ownership import adoption
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
-from evenkeel.devices.bigip.render.kept import RenderingCache
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
+from evenkeel.devices.bigip.render.rendering_cache import RenderingCache
 from evenkeel.devices.bigip.sync.rules import group_into_units, ha_problems, role_problems
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
 from evenkeel.devices.bigip.vcmp.host import VcmpHost

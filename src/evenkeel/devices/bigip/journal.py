@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectExists
 from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.naming import COMMON, LOCAL_FOLDER, BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP

@@ -18,7 +18,11 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database, Op
-from evenkeel.store.imports.held import discard_held_load_balancer, set_load_balancer_held, update_held_load_balancer
+from evenkeel.store.imports.held_load_balancers import (
+    discard_held_load_balancer,
+    set_load_balancer_held,
+    update_held_load_balancer,
+)
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees

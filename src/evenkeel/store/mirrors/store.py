@@ -15,10 +15,10 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
-from evenkeel.store.mirrors import putting
+from evenkeel.store.mirrors import mirror_writes
 from evenkeel.store.mirrors.changes import read_mirror_changes
 from evenkeel.store.mirrors.lease import take_lease
-from evenkeel.store.mirrors.reading import (
+from evenkeel.store.mirrors.mirror_reads import (
     READ_DELETED_HOLDERS_OF_ADDRESSES,
     find_mirrored_load_balancer,
     list_mirrored_load_balancers,
@@ -60,7 +60,8 @@ class SqlMirrors:
     ) -> Change | None:
         normal = plan_with_canonical_addresses(plan)
         op = operation_with_chain_check(
-            unchained, putting.put_mirrored_load_balancer(self._options, tree, normal, mark, self._random, certificates)
+            unchained,
+            mirror_writes.put_mirrored_load_balancer(self._options, tree, normal, mark, self._random, certificates),
         )
         try:
             return await write_with_vip(self._db, op, normal, _error_of_concurrent_write)
@@ -83,7 +84,7 @@ class SqlMirrors:
         self, load_balancer_id: LoadBalancerId, provider: str, snapshot: float
     ) -> Change | None:
         return await self._db.write(
-            putting.remove_mirrored_load_balancer(self._options, load_balancer_id, provider, snapshot)
+            mirror_writes.remove_mirrored_load_balancer(self._options, load_balancer_id, provider, snapshot)
         )
 
 

@@ -13,7 +13,7 @@ from evenkeel.core.kit.errors import NetworkUnavailable
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.mirrors.marks import lock_source_state
+from evenkeel.store.mirrors.source_states import lock_source_state
 from evenkeel.store.networks.claims import KEPT_SECONDS_MAX, NO_GRACE_SECONDS, claim_from_row
 from evenkeel.store.records import schema
 

@@ -13,9 +13,9 @@ from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.networking.network import DeviceBinding
 from evenkeel.store.engine.clock import is_past
 from evenkeel.store.networks.claims import NO_GRACE_SECONDS
-from evenkeel.store.networks.places import decode_layout
+from evenkeel.store.networks.shard_locations import decode_layout
 from evenkeel.store.records import schema
-from evenkeel.store.writing.due import take_due_rows
+from evenkeel.store.writing.due_rows import take_due_rows
 
 _due = schema.device_port_binding
 _other = _due.alias("other")

@@ -22,7 +22,7 @@ from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_removal_halted
-from evenkeel.store.writing.due import primary_key_column, take_due_rows
+from evenkeel.store.writing.due_rows import primary_key_column, take_due_rows
 
 NO_GRACE_SECONDS = 0.0
 KEPT_SECONDS_MAX = 7 * 86400.0

@@ -42,8 +42,8 @@ from evenkeel.core.networking.attachment import (
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import allocate_device_addresses, device_address_port, read_addresses
+from evenkeel.store.networks.device_addresses import allocate_device_addresses, device_address_port, read_addresses
+from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)

@@ -12,8 +12,8 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, TUNNELS, Decl
 from evenkeel.core.protocol.messages import ServiceDefinitions
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import read_addresses
+from evenkeel.store.networks.device_addresses import read_addresses
+from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_from_row, subnet_from_row

@@ -10,14 +10,14 @@ from evenkeel.core.kit.names import name_and_id
 from evenkeel.core.networking.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.attaching import is_network_attached, users_of_network_query
 from evenkeel.store.networks.common import raise_revisions_for_changed_facts
+from evenkeel.store.networks.network_attachment import is_network_attached, users_of_network_query
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_from_row, row_from_network
-from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
 from evenkeel.store.writing.revisions import store_revision_requesters
 

@@ -13,9 +13,9 @@ from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.statements import insert_all_if_absent
-from evenkeel.store.networks.attaching import read_known_subnets
 from evenkeel.store.networks.common import raise_revisions_for_changed_facts
 from evenkeel.store.networks.declared import raise_revisions_on_network, replace_network_facts
+from evenkeel.store.networks.network_attachment import read_known_subnets
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_from_row, row_from_network, row_from_subnet

@@ -12,7 +12,7 @@ from evenkeel.core.networking.attachment import KnownSubnet
 from evenkeel.core.networking.networks import MemberHost
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.operations import query_operation, write_operation
-from evenkeel.store.networks import attaching, bindings, common, facts
+from evenkeel.store.networks import bindings, common, facts, network_attachment
 from evenkeel.store.options import StoreOptions
 
 ALLOCATION_TRIES = 3
@@ -51,12 +51,14 @@ class SqlAttachments:
     take_due_network_facts = write_operation(facts.take_due_network_facts)
 
     async def release_unused_networks(self, *, limit: int) -> int:
-        shards = await self._db.read(lambda connection: attaching.find_shards_with_unused_networks(connection, limit))
+        shards = await self._db.read(
+            lambda connection: network_attachment.find_shards_with_unused_networks(connection, limit)
+        )
         for shard_id in shards:
-            await self._db.write(partial(attaching.release_unused_networks, shard_id=shard_id))
+            await self._db.write(partial(network_attachment.release_unused_networks, shard_id=shard_id))
         networks = await self._db.read(lambda connection: common.find_unused_common_networks(connection, limit))
         for each in networks:
-            await self._db.write(partial(attaching.release_common_network, network=each))
+            await self._db.write(partial(network_attachment.release_common_network, network=each))
         return len(shards) + len(networks)
 
     async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
@@ -69,4 +71,4 @@ class SqlAttachments:
 
     record_binding = write_operation(bindings.delete_pending_binding)
 
-    store_address = write_operation(attaching.store_allocated_address)
+    store_address = write_operation(network_attachment.store_allocated_address)

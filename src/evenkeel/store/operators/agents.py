@@ -18,7 +18,7 @@ from evenkeel.store.ownership.agent_views import agent_snapshot
 from evenkeel.store.ownership.agent_views import read_agents_with_groups as read_seen
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_from_row
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 _environment, _group = schema.environment, schema.device_group

@@ -33,7 +33,7 @@ from evenkeel.store.engine.operations import query_operation
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 
 def _catalogue_kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:

@@ -8,7 +8,7 @@ from evenkeel.core.kit.countdowns import RemovalCountdowns
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_removal_halted
-from evenkeel.store.scheduling.sweeping import REMOVED_KEPT_SECONDS
+from evenkeel.store.scheduling.cleanup import REMOVED_KEPT_SECONDS
 
 CLAIM_IN_PROGRESS_SECONDS = 5.0
 """Age up to which a claim on a port that no process has tried to delete belongs to a request in progress."""

@@ -11,7 +11,7 @@ from evenkeel.core.kit.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_column_value, environment_from_row
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _environment = schema.environment
 _agent, _root = schema.agent, schema.load_balancer

@@ -18,8 +18,8 @@ from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_chan
 from evenkeel.store.records import schema
 from evenkeel.store.records.moves import move_columns
 from evenkeel.store.records.standby import is_move_open
-from evenkeel.store.scheduling.placing import find_or_create_shard
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.scheduling.shard_placement import find_or_create_shard
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 from evenkeel.store.writing.revision_lock import read_shard_owner
 
 _root, _shard, _group = schema.load_balancer, schema.shard, schema.device_group

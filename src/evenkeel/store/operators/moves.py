@@ -18,7 +18,7 @@ from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import store_keepalive_count
 from evenkeel.store.ownership.sql import FREED_SHARD_VALUES, is_live, mark_assignments_changed
 from evenkeel.store.records import schema
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 

@@ -15,7 +15,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _quota = schema.quota
 _LIMIT_COLUMNS = tuple(_quota.c[name] for name in TITLES)

@@ -13,7 +13,7 @@ from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import is_reference_used
 from evenkeel.store.renewals.expiry import ends_within
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _certificate = schema.certificate
 _use = schema.certificate_use

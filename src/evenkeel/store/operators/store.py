@@ -31,10 +31,10 @@ from evenkeel.store.ownership import foreign_histories, histories
 from evenkeel.store.reports.orphan_summary import read_orphan_summary
 from evenkeel.store.reports.orphaned_load_balancers import read_orphaned_load_balancers, request_orphan_removal
 from evenkeel.store.reports.orphans import read_orphaned_partitions
+from evenkeel.store.scheduling.group_reachability import read_groups_out_of_reach
 from evenkeel.store.scheduling.own_certificates import read_own_certificates
-from evenkeel.store.scheduling.reach import read_groups_out_of_reach
 from evenkeel.store.vips.lost_ports import read_port_problem
-from evenkeel.store.writing import acts
+from evenkeel.store.writing import operator_actions
 
 
 class SqlOperators:
@@ -153,7 +153,7 @@ class SqlOperators:
 
     events = read_operation(reads.read_events)
 
-    record_operator_action = write_operation(acts.record_operator_action_event)
+    record_operator_action = write_operation(operator_actions.record_operator_action_event)
 
     find_ids_by_prefix = read_operation(reads.find_ids_by_prefix)
 

@@ -10,7 +10,7 @@ from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, row_from_subnet, subnet_from_row
-from evenkeel.store.writing.acts import record_operator_action_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _table = schema.subnet
 

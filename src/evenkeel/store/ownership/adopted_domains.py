@@ -22,9 +22,9 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.core.protocol.messages import AdoptNetworks
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.attaching import free_route_domain, read_attachments
 from evenkeel.store.networks.common import read_common_networks_of_shard
-from evenkeel.store.networks.places import ShardLocation
+from evenkeel.store.networks.network_attachment import free_route_domain, read_attachments
+from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_from_row
 

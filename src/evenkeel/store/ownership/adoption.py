@@ -28,15 +28,15 @@ from evenkeel.core.protocol.messages import AdoptNetworks
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.attaching import (
+from evenkeel.store.networks.claims import claim_from_row, store_adopted_port_claim
+from evenkeel.store.networks.device_addresses import device_address_port
+from evenkeel.store.networks.network_attachment import (
     ROUTE_DOMAINS_MAX,
     lock_group_of_shard,
     read_attachments,
     read_known_subnets,
 )
-from evenkeel.store.networks.claims import claim_from_row, store_adopted_port_claim
-from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import device_address_port
+from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.ownership.adopted_domains import RouteDomainsToAdopt
 from evenkeel.store.ownership.services import check_shard_owner
 from evenkeel.store.records import schema

@@ -24,8 +24,8 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN_HISTORY
-from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 FORMER_HISTORY = "former"
 """Kind of a stored history: this database had it."""

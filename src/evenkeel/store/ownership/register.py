@@ -28,11 +28,11 @@ from evenkeel.core.protocol.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
-from evenkeel.store.networks.places import decode_layout
+from evenkeel.store.networks.shard_locations import decode_layout
 from evenkeel.store.ownership.capacity import store_figures_of_registration
 from evenkeel.store.ownership.devices import CONTRADICTION_CODE, check_registered_devices, merge_identities
 from evenkeel.store.ownership.former_agents import store_keepalive_count, take_keepalive_count
-from evenkeel.store.ownership.renewing import (
+from evenkeel.store.ownership.session_renewals import (
     CONFIRMED_COLUMNS,
     OpenedSession,
     RenewedSession,

@@ -36,11 +36,11 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.tls.certificates import CertificateFacts, CertificateKind
 from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.engine.statements import split_into_batches
-from evenkeel.store.networks.attaching import read_attachments, read_known_subnets
 from evenkeel.store.networks.common import add_common_networks
 from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.facts import read_hosts
-from evenkeel.store.networks.places import ShardLocation, shard_location_from_row, shard_locations_query
+from evenkeel.store.networks.network_attachment import read_attachments, read_known_subnets
+from evenkeel.store.networks.shard_locations import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_,
 from evenkeel.core.control.shards import OwnershipTerm, ShardWithCapacity
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
-from evenkeel.store.networks.places import decode_layout
+from evenkeel.store.networks.shard_locations import decode_layout
 from evenkeel.store.ownership.capacity import UNLIMITED_CAPACITY
 from evenkeel.store.ownership.histories import history_id_expression
 from evenkeel.store.ownership.sql import owner_from_row

@@ -26,13 +26,13 @@ from evenkeel.core.protocol.messages import (
 )
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import read_operation, write_operation
-from evenkeel.store.networks.attaching import allocate_addresses
+from evenkeel.store.networks.network_attachment import allocate_addresses
 from evenkeel.store.ownership import adoption, readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.networks import read_changed_networks
 from evenkeel.store.ownership.register import open_session
-from evenkeel.store.ownership.renewing import OpenedSession, renew_sessions
+from evenkeel.store.ownership.session_renewals import OpenedSession, renew_sessions
 from evenkeel.store.ownership.sql import ConcurrentUpdate
 
 NO_PROBLEMS: Mapping[LoadBalancerId, str] = MappingProxyType({})

@@ -42,8 +42,13 @@ from evenkeel.core.status.lifecycle import LifecycleEvent, lifecycle_event
 from evenkeel.core.status.outcomes import Applied
 from evenkeel.core.status.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementWithRows, execute_statements_with_rows
 from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
+from evenkeel.store.engine.rows_statements import (
+    BindParameter,
+    RowsStatement,
+    StatementWithRows,
+    execute_statements_with_rows,
+)
 from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.moves.advance import advance_reported_moves, find_moving_load_balancers
 from evenkeel.store.options import StoreOptions
@@ -53,7 +58,7 @@ from evenkeel.store.ownership.histories import HISTORY_RENEWED_REASON, contradic
 from evenkeel.store.records import schema
 from evenkeel.store.records.standby import has_moving_load_balancers
 from evenkeel.store.reports.orphaned_load_balancers import record_removed_ids
-from evenkeel.store.vips.leaving import remove_released_vips
+from evenkeel.store.vips.vip_release import remove_released_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revisions import AppliedBy, outcomes_statement

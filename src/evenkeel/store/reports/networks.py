@@ -7,7 +7,7 @@ from evenkeel.core.kit.ids import COMMON_PROJECT
 from evenkeel.core.protocol.messages import ReportApplied
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.networks import common
-from evenkeel.store.networks.attaching import lock_group_of_shard, users_of_network_query
+from evenkeel.store.networks.network_attachment import lock_group_of_shard, users_of_network_query
 from evenkeel.store.ownership.shards import UNCONFIRMED_STATUSES
 from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema

@@ -24,8 +24,8 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
 from evenkeel.store.reports.orphaned_networks import REMOVAL_PAUSE_SECONDS, decide_orphaned_networks
 from evenkeel.store.reports.orphans import ORPHAN_SEEN_SECONDS
-from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.events import EventRow, event_row, record_events
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 WHOLE_PARTITION_ID = ""
 """Stored in place of a load balancer's id where the time concerns everything in the partition."""

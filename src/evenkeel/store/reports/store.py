@@ -14,7 +14,7 @@ from evenkeel.core.status.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.operations import read_operation, write_operation
-from evenkeel.store.networks.attaching import release_unused_networks
+from evenkeel.store.networks.network_attachment import release_unused_networks
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import read_changed_networks

@@ -1,6 +1,6 @@
 """Snapshots for the scheduler: unplaced load balancers, groups with shards to decide on, and the load of agents.
 
-:mod:`evenkeel.store.scheduling.placing` commits each decision and checks its conditions again.
+:mod:`evenkeel.store.scheduling.shard_placement` commits each decision and checks its conditions again.
 """
 
 from collections.abc import Iterable, Sequence

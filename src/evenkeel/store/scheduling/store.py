@@ -21,16 +21,16 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.shard_with_capacity import read_shard_with_capacity
 from evenkeel.store.ownership.sql import ConcurrentUpdate
 from evenkeel.store.scheduling import (
+    cleanup,
     controllers,
     due_shards,
+    group_reachability,
     orphans,
     own_certificates,
-    placing,
-    reach,
+    shard_placement,
     silence,
     snapshots,
-    sweeping,
-    waiting,
+    waiting_work,
 )
 from evenkeel.store.scheduling.change_indicator import read_change_indicator
 from evenkeel.store.writing.events import record_event
@@ -81,7 +81,7 @@ class SqlScheduling:
         deadline_seconds = self._options.pending_deadline_seconds
         try:
             return await self._db.write(
-                lambda connection: placing.place_on_shard(
+                lambda connection: shard_placement.place_on_shard(
                     connection, load_balancer_id, environment, project_id, group_number, home_agent_id, deadline_seconds
                 )
             )
@@ -100,7 +100,7 @@ class SqlScheduling:
     ) -> PlacedLoadBalancers:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(
-            lambda connection: placing.assign_load_balancers_to_shard(
+            lambda connection: shard_placement.assign_load_balancers_to_shard(
                 connection, load_balancer_ids, environment, project_id, shard, deadline_seconds
             )
         )
@@ -132,7 +132,7 @@ class SqlScheduling:
         logged.
         """
         try:
-            return await self._db.write(lambda connection: placing.assign_shards(connection, steps))
+            return await self._db.write(lambda connection: shard_placement.assign_shards(connection, steps))
         except (Invalid, IntegrityError) as error:
             # One shard that cannot be written must not keep all others without an owner.
             if len(steps) > 1:
@@ -141,7 +141,7 @@ class SqlScheduling:
             log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
             return ()
 
-    start_handover = write_operation(placing.start_handover)
+    start_handover = write_operation(shard_placement.start_handover)
 
     change_indicator = query_operation(read_change_indicator)
 
@@ -155,14 +155,16 @@ class SqlScheduling:
 
     async def record_reachability(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
-            return await self._db.write(lambda connection: reach.record_reach(connection, environment, group_number))
+            return await self._db.write(
+                lambda connection: group_reachability.record_reach(connection, environment, group_number)
+            )
         except ConcurrentUpdate:
             return None  # another controller recorded it first
 
     async def read_owners_with_waiting_work(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.query(
-            lambda connection: waiting.read_owners_with_waiting_work(
+            lambda connection: waiting_work.read_owners_with_waiting_work(
                 connection, waited_seconds, deadline_seconds, limit
             )
         )
@@ -170,9 +172,9 @@ class SqlScheduling:
     async def mark_overdue_load_balancers(self, *, limit: int) -> int:
         seconds = self._options.pending_deadline_seconds
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        if not await self._db.read(lambda connection: sweeping.read_overdue_ids(connection, size, seconds)):
+        if not await self._db.read(lambda connection: cleanup.read_overdue_ids(connection, size, seconds)):
             return 0  # the usual case, without taking the write lock
-        return await self._db.write(lambda connection: sweeping.mark_overdue_load_balancers(connection, size, seconds))
+        return await self._db.write(lambda connection: cleanup.mark_overdue_load_balancers(connection, size, seconds))
 
     async def advance_moves(self, *, limit: int) -> tuple[Change, ...]:
         size = min(limit, MAX_IDS_PER_STATEMENT)
@@ -197,17 +199,17 @@ class SqlScheduling:
 
     async def forget_removed_load_balancers(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        return await self._db.write(lambda connection: sweeping.delete_old_removed_ids(connection, size))
+        return await self._db.write(lambda connection: cleanup.delete_old_removed_ids(connection, size))
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
         after = self._certificates_after
-        ids, after = await self._db.read(lambda connection: sweeping.read_unused_certificates(connection, after, size))
+        ids, after = await self._db.read(lambda connection: cleanup.read_unused_certificates(connection, after, size))
         self._certificates_after = after
         if not ids:
             return 0
         try:
-            return await self._db.write(lambda connection: sweeping.delete_unused_certificates(connection, ids))
+            return await self._db.write(lambda connection: cleanup.delete_unused_certificates(connection, ids))
         except IntegrityError:  # one is in use again; the next sweep leaves it out
             return 0
 
@@ -217,4 +219,4 @@ class SqlScheduling:
 
     delete_controller = write_operation(controllers.delete_controller)
 
-    trim_events = write_operation(sweeping.trim_events)
+    trim_events = write_operation(cleanup.trim_events)

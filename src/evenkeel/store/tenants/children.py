@@ -23,7 +23,7 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_from_resource
-from evenkeel.store.vips.leaving import check_has_vip
+from evenkeel.store.vips.vip_release import check_has_vip
 from evenkeel.store.writing.certificates import add_certificate_uses
 from evenkeel.store.writing.conflicts import (
     check_distinct_members,

@@ -21,8 +21,8 @@ from evenkeel.store.records.child_ids import object_with_queried_child_ids
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_from_attributes
 from evenkeel.store.tenants.updates import change_certificate_references
 from evenkeel.store.vips.port_changes import store_pending_change
-from evenkeel.store.writing.acts import record_operator_action_event
 from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.operator_actions import record_operator_action_event
 from evenkeel.store.writing.outbox import record_notifications
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,

@@ -34,7 +34,7 @@ from evenkeel.store.records.rows import (
 )
 from evenkeel.store.tenants.l7_positions import close_position_gap, move_policy
 from evenkeel.store.tenants.restrict_delete import check_restricted_delete
-from evenkeel.store.vips.leaving import begin_vip_release
+from evenkeel.store.vips.vip_release import begin_vip_release
 from evenkeel.store.writing.certificates import (
     changes_certificate_references,
     delete_certificate_uses,

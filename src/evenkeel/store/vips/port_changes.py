@@ -41,9 +41,9 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, is_past
 from evenkeel.store.networks.bindings import make_device_ports_due_for_binding
 from evenkeel.store.networks.claims import NO_GRACE_SECONDS
-from evenkeel.store.networks.places import decode_layout
+from evenkeel.store.networks.shard_locations import decode_layout
 from evenkeel.store.records import schema
-from evenkeel.store.writing.due import take_due_rows
+from evenkeel.store.writing.due_rows import take_due_rows
 
 UPDATE_GRACE_SECONDS = 10.0
 """Delay before other controllers take a pending change: the controller that accepted it updates the network service

@@ -25,9 +25,9 @@ from evenkeel.core.kit.ids import AgentId, LoadBalancerId
 from evenkeel.core.kit.request_context import requester
 from evenkeel.core.status.provisioning import StatusChange
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.for_rows import BindParameter, RowsStatement, StatementWithRows
 from evenkeel.store.engine.in_list import MARIADB_DIALECTS
 from evenkeel.store.engine.inserting import TableRows
+from evenkeel.store.engine.rows_statements import BindParameter, RowsStatement, StatementWithRows
 from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 

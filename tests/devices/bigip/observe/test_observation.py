@@ -5,8 +5,8 @@ from typing import Any
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.observe.judged import ResultCache
 from evenkeel.devices.bigip.observe.observation import BigIpReading, listener_statistics, operating_statuses
+from evenkeel.devices.bigip.observe.result_cache import ResultCache
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
 from tests.devices.services import listener, service, vip
 

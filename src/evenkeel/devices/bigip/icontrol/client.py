@@ -22,7 +22,8 @@ from yarl import URL
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
 from evenkeel.core.tls.certificates import Secret
-from evenkeel.devices.bigip.icontrol.answers import (
+from evenkeel.devices.bigip.icontrol.login import DeviceLogin
+from evenkeel.devices.bigip.icontrol.responses import (
     DecodedDocumentCache,
     DeviceBusy,
     LoginLost,
@@ -30,7 +31,6 @@ from evenkeel.devices.bigip.icontrol.answers import (
     parse_document,
     response_error,
 )
-from evenkeel.devices.bigip.icontrol.login import DeviceLogin
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.errors import NoAnswer, RequestNotSent
 from evenkeel.devices.https import HttpsTransport

@@ -19,7 +19,7 @@ import structlog
 
 from evenkeel.core.kit.backoff import Backoff
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.devices.bigip.icontrol.answers import LoginLost, parse_document, response_error
+from evenkeel.devices.bigip.icontrol.responses import LoginLost, parse_document, response_error
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.https import HttpsTransport
 

@@ -14,8 +14,8 @@ from typing import Any
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.kit.values import Value
 from evenkeel.core.tls.certificates import Secret
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, hide_echo
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent, hide_echo
 from evenkeel.devices.bigip.naming import uri_segment
 from evenkeel.devices.bigip.objects import MEMBER, POOL, ConfigOperation, Key, Verb
 

@@ -14,7 +14,7 @@ from evenkeel.devices.bigip.canonical import scalar_text
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
-from evenkeel.devices.bigip.observe.nested import check_statistics, counter_value, statistics_entries
+from evenkeel.devices.bigip.observe.nested_statistics import check_statistics, counter_value, statistics_entries
 from evenkeel.devices.rates import RateMeter
 from evenkeel.devices.waiting import gather_all_results
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.observe.nested import statistics_entries, text_value
+from evenkeel.devices.bigip.observe.nested_statistics import statistics_entries, text_value
 from evenkeel.devices.waiting import gather_all_results
 
 Item = Mapping[str, Any]

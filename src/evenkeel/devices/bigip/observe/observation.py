@@ -27,10 +27,15 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.cluster import ReportedCluster, read_cluster
-from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
-from evenkeel.devices.bigip.observe.nested import check_statistics, counter_value, statistics_entries, text_value
+from evenkeel.devices.bigip.observe.nested_statistics import (
+    check_statistics,
+    counter_value,
+    statistics_entries,
+    text_value,
+)
 from evenkeel.devices.bigip.observe.partition_reads import subcollection_items
 from evenkeel.devices.bigip.observe.requirements import device_state
+from evenkeel.devices.bigip.observe.result_cache import ResultCache, reuse_equal_items
 from evenkeel.devices.waiting import gather_all_results
 
 Item = Mapping[str, Any]

@@ -14,8 +14,8 @@ from evenkeel.core.control.epochs import is_epoch_in_range
 from evenkeel.core.kit.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.kit.values import Value
 from evenkeel.devices.bigip.canonical import canonical_form_function
-from evenkeel.devices.bigip.icontrol.answers import DecodedDocumentCache
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import DecodedDocumentCache
 from evenkeel.devices.bigip.naming import (
     COMMON,
     GUARD_PREFIX,
@@ -48,7 +48,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
+from evenkeel.devices.bigip.observe.result_cache import ResultCache, reuse_equal_items
 from evenkeel.devices.waiting import gather_all_results
 
 

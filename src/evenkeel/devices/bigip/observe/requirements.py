@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.device import DeviceState
 from evenkeel.core.kit.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent
 from evenkeel.devices.bigip.observe.cluster import ReportedCluster, device_identity, read_cluster
-from evenkeel.devices.bigip.observe.nested import check_statistics, statistics_entries, text_value
+from evenkeel.devices.bigip.observe.nested_statistics import check_statistics, statistics_entries, text_value
 
 VERSION_MIN = (13, 0)
 READY_SINCE = (13, 1)

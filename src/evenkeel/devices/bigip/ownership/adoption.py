@@ -13,8 +13,8 @@ from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.networking.attachment import WantedAddress, wanted_addresses
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, AddressUse, NetworkLayout
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark
 from evenkeel.devices.bigip.networks import f5_agent
 from evenkeel.devices.bigip.networks.shared_networks import refers_to_common

@@ -15,8 +15,8 @@ from typing import Any
 
 from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Mark, parse_mark, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 

@@ -23,8 +23,8 @@ import structlog
 from evenkeel.core.control.epochs import EPOCH_MAX, FIRST_EPOCH, is_epoch_in_range
 from evenkeel.core.kit.errors import DeviceRejected, StaleOwner
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.transaction import (
     Command,
     OutcomeUnknown,

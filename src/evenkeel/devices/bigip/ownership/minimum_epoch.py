@@ -17,8 +17,8 @@ import structlog
 
 from evenkeel.core.control.epochs import is_epoch_in_range
 from evenkeel.core.kit.errors import StaleOwner
-from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectExists
 from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Guard, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP

@@ -16,8 +16,8 @@ from evenkeel.devices.bigip.f5_common import (
     referring_objects,
     removable_keys,
 )
-from evenkeel.devices.bigip.icontrol.answers import ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectExists
 from evenkeel.devices.bigip.icontrol.transaction import Command
 from evenkeel.devices.bigip.naming import COMMON, REPLACED_OBJECTS_NAME, BigIpNames, uri_segment
 from evenkeel.devices.bigip.objects import DATA_GROUP, VIRTUAL, Key, Observed

@@ -23,8 +23,8 @@ from evenkeel.devices.bigip.objects import (
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
-from evenkeel.devices.bigip.reconcile.beside import key_with_other_name
-from evenkeel.devices.bigip.reconcile.meanings import adoption_note
+from evenkeel.devices.bigip.reconcile.adoption_notes import adoption_note
+from evenkeel.devices.bigip.reconcile.alternative_names import key_with_other_name
 from evenkeel.devices.bigip.reconcile.plan import Plan, remaining_attributes
 from evenkeel.devices.bigip.reconcile.taking_over import keys_to_replace_later
 

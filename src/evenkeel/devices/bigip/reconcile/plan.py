@@ -69,7 +69,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.abandoned import abandoned_objects
-from evenkeel.devices.bigip.reconcile.beside import choose_alternative_names
+from evenkeel.devices.bigip.reconcile.alternative_names import choose_alternative_names
 from evenkeel.devices.bigip.reconcile.chaining import chaining_problems
 from evenkeel.devices.bigip.reconcile.f5_objects import F5_TYPES, f5_object_keys, unreferenced_keys
 from evenkeel.devices.bigip.reconcile.files import referenced_file_names, unused_files

@@ -10,8 +10,8 @@ import structlog
 
 from evenkeel.core.kit.errors import DeviceRejected
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent, ObjectExists
 from evenkeel.devices.bigip.naming import COMMON, parse_mark, uri_segment
 from evenkeel.devices.bigip.options import BigIpOptions
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Integer, Select, bindparam, false, select
 from evenkeel.core.control.mirrors import ListenerTotals, MirrorEntry, MirrorStatus, ObjectStatus, StoredMirror
 from evenkeel.core.kit.ids import LoadBalancerId
 from evenkeel.store.engine.in_list import is_in_bound_list, storable_text
-from evenkeel.store.mirrors.marks import source_state_from_row
+from evenkeel.store.mirrors.source_states import source_state_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, L7RULE, LISTENER, MEMBER, POOL, Kind

@@ -14,7 +14,7 @@ from evenkeel.core.networking.attachment import (
 )
 from evenkeel.core.networking.networks import AddressUse, DeviceAddress
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.places import ShardLocation
+from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 
 _address, _port = schema.device_address, schema.device_port

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, text, update
 from evenkeel.core.control.events import Event
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling import sweeping
+from evenkeel.store.scheduling import cleanup
 from tests.store.ownership_world import World, applied, statements, world_fixture
 
 __all__ = ["world_fixture"]
@@ -66,7 +66,7 @@ async def test_sweeper_reads_pending_objects_only(world: World) -> None:
     def plan(connection: Connection) -> str:
         for way in ("seqscan", "sort"):  # those of a small table
             connection.execute(text(f"SET LOCAL enable_{way} = off"))
-        sought = sweeping.overdue_ids_query(100.0, 10).compile(
+        sought = cleanup.overdue_ids_query(100.0, 10).compile(
             dialect=connection.dialect, compile_kwargs={"literal_binds": True}
         )
         return "\n".join(connection.execute(text(f"EXPLAIN {sought}".replace(":", "\\:"))).scalars())

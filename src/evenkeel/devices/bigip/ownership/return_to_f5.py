@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from evenkeel.core.devices.plans import AttributeChange, DevicePlan, PlannedOperation
 from evenkeel.core.kit.values import Value
-from evenkeel.devices.bigip.icontrol.answers import ObjectAbsent
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.responses import ObjectAbsent
 from evenkeel.devices.bigip.naming import GUARD_PREFIX, REPLACED_OBJECTS_NAME, BigIpNames
 from evenkeel.devices.bigip.objects import DATA_GROUP
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards

@@ -25,7 +25,7 @@ from evenkeel.core.resources.tree_changes import (
 )
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.mirrors.marks import lock_source_state, store_removed_source_state, store_source_state
+from evenkeel.store.mirrors.source_states import lock_source_state, store_removed_source_state, store_source_state
 from evenkeel.store.mirrors.steps import apply_tree_changes, remove_deleted_children
 from evenkeel.store.mirrors.vip_ports import (
     is_port_created_by_controller,

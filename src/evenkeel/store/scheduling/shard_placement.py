@@ -30,7 +30,7 @@ from evenkeel.core.placement import AssignStep
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_bound_list, is_in_list
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.networks.places import decode_layout
+from evenkeel.store.networks.shard_locations import decode_layout
 from evenkeel.store.ownership.capacity import reserve_capacity
 from evenkeel.store.ownership.histories import history_id_expression
 from evenkeel.store.ownership.sql import (

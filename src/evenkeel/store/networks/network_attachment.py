@@ -30,8 +30,8 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks import common
 from evenkeel.store.networks.claims import set_claim_holder
-from evenkeel.store.networks.places import ShardLocation
-from evenkeel.store.networks.taking import allocate_device_addresses, device_address_port, read_addresses
+from evenkeel.store.networks.device_addresses import allocate_device_addresses, device_address_port, read_addresses
+from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_from_row, subnet_from_row
 from evenkeel.store.records.standby import is_held_by_any_shard, is_held_by_shard

@@ -3,8 +3,8 @@ import msgspec
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
-from evenkeel.devices.bigip.render.kept import RenderingCache
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
+from evenkeel.devices.bigip.render.rendering_cache import RenderingCache
 from tests.devices.services import service
 
 

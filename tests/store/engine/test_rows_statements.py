@@ -6,7 +6,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.store.engine.for_rows import (
+from evenkeel.store.engine.rows_statements import (
     BindParameter,
     RowsStatement,
     StatementWithRows,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.devices.bigip.icontrol import answers
-from evenkeel.devices.bigip.icontrol.answers import CACHED_DOCUMENTS_MAX, DecodedDocumentCache, parse_document
+from evenkeel.devices.bigip.icontrol import responses
+from evenkeel.devices.bigip.icontrol.responses import CACHED_DOCUMENTS_MAX, DecodedDocumentCache, parse_document
 from evenkeel.devices.bigip.observe import digest
-from evenkeel.devices.bigip.observe.judged import ResultCache, reuse_equal_items
+from evenkeel.devices.bigip.observe.result_cache import ResultCache, reuse_equal_items
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, listener, service
 
@@ -70,7 +70,7 @@ async def test_an_observation_of_a_device_at_rest_judges_nothing_and_sees_every_
     first = await agent.observe()
     assert (await agent.observe()).configurations == first.configurations == before.configurations
     assert judged == ["again"], "once, because the function is another one now"
-    monkeypatch.setattr(answers, "parse_document", lambda body: json.loads(body))
+    monkeypatch.setattr(responses, "parse_document", lambda body: json.loads(body))
     await agent.apply(batch(service(revision=2, listeners=(listener(connection_limit=7),)), complete=True))
     changed = await agent.observe()
     assert changed.configurations != before.configurations

@@ -12,7 +12,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.status.provisioning import HELD_REASON
 from evenkeel.store.records import schema
-from tests.store.mirrors.test_putting import PLAN, whole
+from tests.store.mirrors.test_mirror_writes import PLAN, whole
 from tests.store.ownership_world import World, applied, server_world_fixture, world_fixture
 
 __all__ = ["server_world_fixture", "world_fixture"]

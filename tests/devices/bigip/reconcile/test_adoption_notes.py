@@ -6,7 +6,7 @@ import pytest
 
 from evenkeel.devices.bigip.naming import Mark
 from evenkeel.devices.bigip.objects import COOKIE_PERSISTENCE, VIRTUAL, Key, Observed, ObservedObject
-from evenkeel.devices.bigip.reconcile.meanings import adoption_note
+from evenkeel.devices.bigip.reconcile.adoption_notes import adoption_note
 
 PARTITION = "dev_p"
 KEY = Key(type=VIRTUAL, name="dev_l")

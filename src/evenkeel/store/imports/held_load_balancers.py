@@ -18,7 +18,7 @@ from evenkeel.core.resources.model import LoadBalancerTree
 from evenkeel.core.resources.tree_changes import all_children
 from evenkeel.core.tls.certificates import CheckedCertificate
 from evenkeel.store.engine.base import Op
-from evenkeel.store.mirrors.putting import write_tree_differences
+from evenkeel.store.mirrors.mirror_writes import write_tree_differences
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import object_with_queried_child_ids
