@@ -166,11 +166,11 @@ class Bench:
                 member.bind((f"127.77.0.{number + 1}", FIRST_PORT + 1))
                 before = cpu_ms([self._pid()]), cpu_ms(pids)
                 member.listen()
-                await self._group.changed()
+                await self._group.wait_for_change()
                 await self._group.observe()
                 daemon += cpu_ms([self._pid()]) - before[0]
                 proxies += cpu_ms(pids) - before[1]
-            await self._group.changed()
+            await self._group.wait_for_change()
         return f"{daemon / EVENTS:.1f}; {proxies / EVENTS:.1f}"
 
     async def _taken_over(self) -> str:
@@ -209,7 +209,7 @@ class Bench:
                 # as an agent does: HAProxy drops events that the daemon is not quick enough to read
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(OBSERVE_SECONDS):
-                        await self._group.changed()
+                        await self._group.wait_for_change()
 
     async def _slowest_answer(self) -> float:
         """Milliseconds of the daemon's slowest answer until this is cancelled."""

@@ -45,7 +45,7 @@ class Watched:
 
         self.news = asyncio.Event()
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         await self.news.wait()
 
     async def observe(self) -> Observation:

@@ -75,10 +75,10 @@ class Group(DeviceGroup[Device, frozenset[str]]):
         unreachable: Sequence[DeviceState],
         *,
         absent: Collection[AbsenceOnDevice],
-        uneven: Collection[AbsenceOnDevice],
+        persistent_absences: Collection[AbsenceOnDevice],
     ) -> Observation:
         return Observation(
-            statuses=tuple(degraded_statuses_of_absences(uneven)),
+            statuses=tuple(degraded_statuses_of_absences(persistent_absences)),
             devices=tuple(unreachable),
             lacking=device_names_by_absent_load_balancer(absent),
         )

@@ -428,7 +428,7 @@ class SimDevice:
         seen: Observation = await self._request("observe", look, effect=False)
         return seen
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """It cannot tell."""
         await asyncio.Event().wait()
 

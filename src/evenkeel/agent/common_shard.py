@@ -204,7 +204,7 @@ class CommonShardWorker:
         polled then.
         """
         try:
-            await self._device.changed()
+            await self._device.wait_for_change()
         except Exception:  # then they are polled, as devices without notifications
             log.exception("changes on devices not awaited because of an unexpected error")
             # Waits until it is cancelled: returning would make the caller observe again at once, in a loop.

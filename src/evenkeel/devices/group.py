@@ -137,7 +137,7 @@ class DeviceGroup(ABC, Generic[D, R]):
     def __init__(
         self, driver: str, ha_type: HaType, devices: Sequence[D], network_layout: NetworkLayout = ROUTED_NETWORK_LAYOUT
     ) -> None:
-        self._uneven: frozenset[AbsenceOnDevice] = frozenset()
+        self._absences: frozenset[AbsenceOnDevice] = frozenset()
         self._devices: tuple[D, ...] = ()
         self._facts = DeviceFacts(
             driver=driver,
@@ -184,8 +184,8 @@ class DeviceGroup(ABC, Generic[D, R]):
             for host, error in lost.items()
         ]
         # A difference seen only once is most likely a write in progress.
-        before, self._uneven = self._uneven, self._find_absences(done)
-        return self._merge_readings(done, away, absent=self._uneven, uneven=before & self._uneven)
+        before, self._absences = self._absences, self._find_absences(done)
+        return self._merge_readings(done, away, absent=self._absences, persistent_absences=before & self._absences)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Return ``{metric: maximum over all devices that were reached}``, for those requested metrics that
@@ -225,11 +225,11 @@ class DeviceGroup(ABC, Generic[D, R]):
         unreachable: Sequence[DeviceState],
         *,
         absent: Collection[AbsenceOnDevice],
-        uneven: Collection[AbsenceOnDevice],
+        persistent_absences: Collection[AbsenceOnDevice],
     ) -> Observation:
         """Merge the devices' readings, by host, into one observation.
 
-        ``absent``: objects that a device lacks and others have; ``uneven``: those of ``absent`` that were
+        ``absent``: objects that a device lacks and others have; ``persistent_absences``: those of ``absent`` that were
         also found by the previous observation.
         """
 

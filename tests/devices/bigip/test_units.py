@@ -178,11 +178,11 @@ MINE = build_guard(5, "session-5")
     ("guards", "expected"),
     [
         (Guards(), ["POST MINE", "POST evenkeel_guard"]),
-        (Guards(held=(Guard(epoch=3),), sentinel=True), ["DELETE evenkeel_guard_3", "POST MINE"]),
-        (Guards(held=(Guard(epoch=5),), sentinel=True), ["DELETE evenkeel_guard_5", "POST MINE"]),
-        (Guards(sentinel=True), ["DELETE evenkeel_guard", "POST MINE"]),
-        (Guards(held=(Guard(epoch=2), MINE), sentinel=True), ["PATCH MINE", "DELETE evenkeel_guard_2"]),
-        (Guards(held=(MINE, Guard(epoch=2**63)), sentinel=True), ["PATCH MINE", f"DELETE evenkeel_guard_{2**63}"]),
+        (Guards(held=(Guard(epoch=3),), has_sentinel=True), ["DELETE evenkeel_guard_3", "POST MINE"]),
+        (Guards(held=(Guard(epoch=5),), has_sentinel=True), ["DELETE evenkeel_guard_5", "POST MINE"]),
+        (Guards(has_sentinel=True), ["DELETE evenkeel_guard", "POST MINE"]),
+        (Guards(held=(Guard(epoch=2), MINE), has_sentinel=True), ["PATCH MINE", "DELETE evenkeel_guard_2"]),
+        (Guards(held=(MINE, Guard(epoch=2**63)), has_sentinel=True), ["PATCH MINE", f"DELETE evenkeel_guard_{2**63}"]),
     ],
 )
 def test_a_takeover_is_a_compare_and_set(guards: Guards, expected: list[str]) -> None:

@@ -88,7 +88,7 @@ class TestHaproxyServices(ServiceBehaviour):
         await clients.until(lb_1="ONLINE")
         await servers[0].stop()
         async with asyncio.timeout(LIMIT_SECONDS):
-            await site.owner.changed()
+            await site.owner.wait_for_change()
         # what changed first may have been another one, that was checked while this process was slow
         await clients.until(member_1_1="ERROR", pool_1="DEGRADED", lb_1="DEGRADED")
 

@@ -101,7 +101,7 @@ class Device(Protocol):
         """
         ...
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait until devices notify that an operating status differs from the result of the last :meth:`observe`. Never
         returns for devices without notifications, which are only polled. Never raises because of a device.
         """

@@ -285,9 +285,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             pending=self._pending_transactions(partition),
             uploads=self._uploads.setdefault(partition, set()),
             left=self._refused_changes_under_guard(partition, view.guard),
-            also=self.journal.change_commands,
+            build_extra_commands=self.journal.change_commands,
             has_peers=has_peers,
-            sweeps=self._begin_due_node_sweep,
+            begins_node_sweep=self._begin_due_node_sweep,
         )
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
@@ -332,12 +332,16 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.require_reachable():
             recorded = parse_key_records(guards.replaced, self._names.prefix)
             # A guarded partition without the record is not to be adopted.
-            if not recorded and not guards.held and not guards.sentinel:
+            if not recorded and not guards.held and not guards.has_sentinel:
                 recorded = await find_used_f5_objects(self.icontrol, observed, partition, self._names)
             if not recorded:
                 return ()
             after = referring_objects(predict_observed(observed, todo.operations), partition)
-            return (await find_removable_f5_objects(self.icontrol, recorded, but=partition, instead=after))[0]
+            return (
+                await find_removable_f5_objects(
+                    self.icontrol, recorded, excluded_partition=partition, substitute_users=after
+                )
+            )[0]
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as Even Keel's (adoption), and record F5's objects in /Common that it uses; no
@@ -466,7 +470,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if view is None:
                 guards = await read_guards(self.icontrol, partition)
                 # Without a guard of ours the partition goes only if it has none, because another owner may guard it.
-                if guards.held or guards.sentinel:
+                if guards.held or guards.has_sentinel:
                     return False
             elif not self._is_empty(project_id, view) or not await self._remove_guard(
                 partition, mine, record=bool(view.replaced)
@@ -496,7 +500,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return (
                 view is not None
                 and self._is_empty(project_id, view)
-                and await self._retire_guard(partition, mine, keep=True)
+                and await self._retire_guard(partition, mine, keeps_guard=True)
             )
 
     async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
@@ -507,22 +511,24 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if self._cached_partition(partition, build_guard(epoch, session_id)) is not None:
                 return True
             guards = await read_guards(self.icontrol, partition)
-            return bool(guards.held or guards.sentinel)
+            return bool(guards.held or guards.has_sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard, *, record: bool) -> bool:
         """Remove the guard ``mine`` and the cached state of an empty partition; ``record``: also the
         partition's record of an adoption. False: the device refused, because the guard is not there any
         more. Raises :class:`DeviceUnavailable`.
         """
-        also = [record_removal_command(partition)] if record else []
+        record_removals = [record_removal_command(partition)] if record else []
         # Discarded first: if the outcome of the removal stays unknown, the next pass has to read the device.
         self._views.pop(partition, None)
-        if not await self._retire_guard(partition, mine, keep=False, also=also):
+        if not await self._retire_guard(partition, mine, keeps_guard=False, extra_commands=record_removals):
             return False
         self._left.pop(partition, None)
         return True
 
-    async def _retire_guard(self, partition: str, mine: Guard, *, keep: bool, also: Sequence[Command] = ()) -> bool:
+    async def _retire_guard(
+        self, partition: str, mine: Guard, *, keeps_guard: bool, extra_commands: Sequence[Command] = ()
+    ) -> bool:
         try:
             await guard.retire_guard(
                 self.icontrol,
@@ -532,8 +538,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 owner=self._options.agent_host,
                 pending=self._pending_transactions(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
-                keep=keep,
-                also=(*also, *self.journal.change_commands()),
+                keeps_guard=keeps_guard,
+                extra_commands=(*extra_commands, *self.journal.change_commands()),
             )
         except DeviceRejected as error:
             log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)
@@ -768,7 +774,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             and view.observed is observed
             and not self._is_partition_locked(name)
         }
-        found = reading.judged.result(digest.object_identities, reading.addresses, reading.virtuals, reading.pools)
+        found = reading.result_cache.result(
+            digest.object_identities, reading.addresses, reading.virtuals, reading.pools
+        )
         for name, observed in steady.items():
             if any(place not in found for place in digest.expected_object_identities(observed, name)):
                 log.warning("objects are missing; reading everything next time", device=self.host, partition=name)

@@ -285,7 +285,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """
         has_peers = len(self._devices) > 1
         done, lost = await run_on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
-        sound = {host: one for host, one in done.items() if not one.takes_nothing}
+        sound = {host: one for host, one in done.items() if not one.refuses_every_commit}
         counted = sound or done  # if all devices refuse everything, the outcome has their refusals
         return counted, [*lost, *(host for host in done if host not in counted)]
 
@@ -494,7 +494,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         done, _ = await run_on_all(self._devices, lambda device: device.tenants())
         return frozenset[ProjectId]().union(*done.values())
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait until cancelled: a BIG-IP sends no notifications of changes."""
         await asyncio.Event().wait()
 
@@ -512,9 +512,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         unreachable: Sequence[DeviceState],
         *,
         absent: Collection[AbsenceOnDevice],
-        uneven: Collection[AbsenceOnDevice],
+        persistent_absences: Collection[AbsenceOnDevice],
     ) -> Observation:
-        return observation.merge_readings(readings, unreachable, self._names, absent=absent, uneven=uneven)
+        return observation.merge_readings(
+            readings, unreachable, self._names, absent=absent, persistent_absences=persistent_absences
+        )
 
 
 def _ids_of_kept_networks(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:

@@ -43,7 +43,7 @@ class DeviceResult(Value):
     """
 
     errors: dict[LoadBalancerId, str]
-    wrote: bool
+    has_written: bool
     receipt: wire.Receipt | None = None
     repaired: Mapping[LoadBalancerId, tuple[str, ...]] = {}
     """Manual changes that the daemon found and repaired, by load balancer id."""
@@ -60,7 +60,7 @@ class DeviceResult(Value):
         """
         return DeviceResult(
             errors={**self.errors, **later.errors},
-            wrote=self.wrote or later.wrote,
+            has_written=self.has_written or later.has_written,
             receipt=later.receipt or self.receipt,
             repaired={**self.repaired, **later.repaired},
             lacking=self.lacking | later.lacking,
@@ -293,7 +293,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return _result_of_receipt(await self.daemon.patch(partition, whole))
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
-                return DeviceResult(errors=_reasons_of_all_load_balancers(wanted, removed, error.reason), wrote=False)
+                return DeviceResult(
+                    errors=_reasons_of_all_load_balancers(wanted, removed, error.reason), has_written=False
+                )
         # One half after the other, because both change the same partition, and removals have to come first.
         first, second = [
             await self._patch_partition(partition, change, *half) for half in _split_in_halves(wanted, removed)
@@ -363,9 +365,9 @@ def _result_of_receipt(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId]
     errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
     repaired = {LoadBalancerId(name): texts for name, texts in receipt.repaired.items()}
     lacking = frozenset(sha256 for one in receipt.outcomes for sha256 in one.lacking)
-    wrote = receipt.how != "nothing"
+    has_written = receipt.how != "nothing"
     return DeviceResult(
-        errors=errors, wrote=wrote, receipt=receipt, repaired=repaired, lacking=lacking, orphans=orphans
+        errors=errors, has_written=has_written, receipt=receipt, repaired=repaired, lacking=lacking, orphans=orphans
     )
 
 

@@ -97,7 +97,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return PartitionOutcome(
             outcomes=tuple(service_outcomes(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
-            writes=sum(one.wrote for one in done.values()),
+            writes=sum(one.has_written for one in done.values()),
             repaired=tuple(build_repairs({host: one.repaired for host, one in done.items()})),
             lacking=tuple(sorted(frozenset[str]().union(*(one.lacking for one in done.values())))),
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
@@ -134,7 +134,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
         return frozenset(tenant for one in found if (tenant := self._names.project_of(one.name)) is not None)
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Return when a daemon reports an event of this environment that the last :meth:`observe` does not
         include, or answers again after it failed.
         """
@@ -154,9 +154,9 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         unreachable: Sequence[DeviceState],
         *,
         absent: Collection[AbsenceOnDevice],
-        uneven: Collection[AbsenceOnDevice],
+        persistent_absences: Collection[AbsenceOnDevice],
     ) -> Observation:
-        return observation.merge_readings(readings, unreachable, self._names, uneven=uneven)
+        return observation.merge_readings(readings, unreachable, self._names, persistent_absences=persistent_absences)
 
     async def _send_peers_to_devices(
         self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]

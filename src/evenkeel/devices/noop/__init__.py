@@ -184,7 +184,7 @@ class NoopGroup:
         partitions = self._reachable_memory().tenants()
         return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait until cancelled: this device sends no notifications."""
         await asyncio.Event().wait()
 

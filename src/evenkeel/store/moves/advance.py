@@ -45,7 +45,7 @@ class AdvancedMoves(NamedTuple):
     """Changes for hints to the agents whose devices have to be written."""
     known: frozenset[LoadBalancerId] = frozenset()
     """Load balancers of the report that the shard's devices hold as a copy, because they move."""
-    cleaned: bool = False
+    removed_copies: bool = False
     """True: devices removed a copy of a moved load balancer, so the shard may use fewer networks."""
 
 
@@ -82,8 +82,8 @@ def advance_reported_moves(
             moves[outcome.load_balancer_id] = (reported, pair[1])
             if reported.step is MoveStep.PREPARING and reported.standby_revision:
                 confirm_reservations(connection, [reported.load_balancer_id])
-    cleaned = any(moves[id_][0].standby_revision == STANDBY_CLEANED for id_ in copies)
-    return AdvancedMoves(_advance_locked_moves(connection, moves, deadline_seconds), frozenset(copies), cleaned)
+    removed_copies = any(moves[id_][0].standby_revision == STANDBY_CLEANED for id_ in copies)
+    return AdvancedMoves(_advance_locked_moves(connection, moves, deadline_seconds), frozenset(copies), removed_copies)
 
 
 def advance_moves(

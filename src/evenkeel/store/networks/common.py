@@ -76,7 +76,7 @@ def _is_same_group(other: FromClause, shard: FromClause = _shard) -> ColumnEleme
 
 
 def add_common_networks(
-    connection: Connection, place: ShardLocation, attached: AttachedNetworks, networks: Collection[str]
+    connection: Connection, location: ShardLocation, attached: AttachedNetworks, networks: Collection[str]
 ) -> AttachedNetworks:
     """Return ``attached`` with the state of these common networks on the shard's devices; two queries, none without
     networks.
@@ -86,8 +86,8 @@ def add_common_networks(
     here = (
         select(_shard.c.id)
         .where(
-            _shard.c.environment == place.environment,
-            _shard.c.group_number == place.group_number,
+            _shard.c.environment == location.environment,
+            _shard.c.group_number == location.group_number,
             _shard.c.project_id == COMMON_PROJECT,
         )
         .scalar_subquery()
@@ -115,7 +115,7 @@ def add_common_networks(
 
 
 def attach_common_subnets(
-    connection: Connection, place: ShardLocation, subnets: Sequence[KnownSubnet]
+    connection: Connection, location: ShardLocation, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
     """Allocate the addresses that a tenant's shard needs in subnets of common networks; yield the ports to
     create, where devices' addresses belong to ports. Nothing happens before the group has a common shard.
@@ -123,30 +123,30 @@ def attach_common_subnets(
     """
     if not subnets:
         return
-    shard_id = find_common_shard(connection, place.shard_id)
+    shard_id = find_common_shard(connection, location.shard_id)
     if shard_id is None:
         return
     for network_id in sorted({each.subnet.network_id for each in subnets}):
         theirs = [each for each in subnets if each.subnet.network_id == network_id]
-        changed = _store_network_use(connection, place, shard_id, network_id, theirs)
+        changed = _store_network_use(connection, location, shard_id, network_id, theirs)
         # Called in any case: "or" in the other order would skip it.
         changed = _cancel_address_removal(connection, shard_id, theirs) or changed
-        for each, lacking in _subnets_lacking_addresses(connection, place, shard_id, theirs):
+        for each, lacking in _subnets_lacking_addresses(connection, location, shard_id, theirs):
             if each.from_service:
-                yield from (device_address_port(place, each, *one, common=True) for one in lacking)
+                yield from (device_address_port(location, each, *one, common=True) for one in lacking)
             else:
                 allocate_device_addresses(connection, shard_id, each, lacking)
                 changed = True
-        record_needed_revision(connection, shard_id, place.shard_id, network_id, changed=changed)
+        record_needed_revision(connection, shard_id, location.shard_id, network_id, changed=changed)
 
 
 def _store_network_use(
-    connection: Connection, place: ShardLocation, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
+    connection: Connection, location: ShardLocation, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
 ) -> bool:
     """Record that a tenant's shard uses the common network. True: the common shard does not have the network
     yet. Raises :class:`NetworkNotAttachable` if its subnets overlap with others of the common shard.
     """
-    mine = {"shard_id": place.shard_id, "network_id": network_id}
+    mine = {"shard_id": location.shard_id, "network_id": network_id}
     is_mine = [_attached.c[name] == value for name, value in mine.items()]
     number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
     if number is None:
@@ -154,7 +154,7 @@ def _store_network_use(
     elif number != COMMON_ROUTE_DOMAIN:  # it was the project's alone
         connection.execute(update(_attached).where(*is_mine).values(route_domain=COMMON_ROUTE_DOMAIN))
         # Its own addresses are given up; the common shard gets others for all projects.
-        old = _address.c.shard_id == place.shard_id, _address.c.network_id == network_id
+        old = _address.c.shard_id == location.shard_id, _address.c.network_id == network_id
         connection.execute(delete(_address).where(*old))
     _check_overlaps(connection, shard_id, subnets)
     known = select(_common.c.revision).where(_common.c.shard_id == shard_id, _common.c.network_id == network_id)
@@ -201,13 +201,13 @@ def _cancel_address_removal(connection: Connection, shard_id: ShardId, subnets: 
 
 
 def _subnets_lacking_addresses(
-    connection: Connection, place: ShardLocation, shard_id: ShardId, subnets: Sequence[KnownSubnet]
+    connection: Connection, location: ShardLocation, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
     has = read_addresses(connection, _address.c.shard_id == shard_id, is_in_list(_address.c.subnet_id, ids))
     for each in subnets:
         there = {(one.use, one.owner, one.index) for one in has.get(each.subnet.id, ())}
-        lacking = [one for one in wanted_common_addresses(place.layout) if one not in there]
+        lacking = [one for one in wanted_common_addresses(location.layout) if one not in there]
         if lacking:
             yield each, lacking
 

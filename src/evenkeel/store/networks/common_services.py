@@ -34,7 +34,7 @@ load balancers may use it.
 
 def read_network_services(
     connection: Connection,
-    place: ShardLocation,
+    location: ShardLocation,
     network_ids: Sequence[LoadBalancerId] | None,
     after_id: str,
     size: int,
@@ -46,7 +46,7 @@ def read_network_services(
     networks.
     """
     columns = _common.c.network_id, _common.c.revision
-    statement = select(*columns).where(_common.c.shard_id == place.shard_id, _common.c.network_id > after_id)
+    statement = select(*columns).where(_common.c.shard_id == location.shard_id, _common.c.network_id > after_id)
     if network_ids is not None:
         statement = statement.where(is_in_list(_common.c.network_id, network_ids))
     found = connection.execute(statement.order_by(_common.c.network_id).limit(size + 1)).all()
@@ -54,21 +54,21 @@ def read_network_services(
     missing: tuple[LoadBalancerId, ...] = ()
     if network_ids is not None:
         there = select(_common.c.network_id).where(
-            _common.c.shard_id == place.shard_id, is_in_list(_common.c.network_id, network_ids)
+            _common.c.shard_id == location.shard_id, is_in_list(_common.c.network_id, network_ids)
         )
         missing = tuple(sorted(set(network_ids) - set(connection.scalars(there))))
-    services = tuple(_network_definitions(connection, place, revisions)) if revisions else ()
+    services = tuple(_network_definitions(connection, location, revisions)) if revisions else ()
     return ServiceDefinitions(services=services, missing=missing, more=len(found) > size)
 
 
 def _network_definitions(
-    connection: Connection, place: ShardLocation, revisions: Mapping[str, int]
+    connection: Connection, location: ShardLocation, revisions: Mapping[str, int]
 ) -> list[ServiceDefinition]:
     networks = {
         row.id: network_from_row(row)
         for row in connection.execute(select(*NETWORK_COLUMNS).where(is_in_list(_network.c.id, revisions)))
     }
-    subnets = _subnets_by_network(connection, place, revisions)
+    subnets = _subnets_by_network(connection, location, revisions)
     # Only tunnels need the hosts of members; elsewhere devices resolve addresses by ARP or NDP.
     hosts = _read_member_hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
     unused = revisions.keys() - subnets.keys()
@@ -112,14 +112,14 @@ def _subnet_with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> Se
 
 
 def _subnets_by_network(
-    connection: Connection, place: ShardLocation, network_ids: Mapping[str, int]
+    connection: Connection, location: ShardLocation, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
     """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
-    mine = _address.c.shard_id == place.shard_id, is_in_list(_address.c.network_id, network_ids)
+    mine = _address.c.shard_id == location.shard_id, is_in_list(_address.c.network_id, network_ids)
     addresses = read_addresses(connection, *mine)
     rows = connection.execute(select(*SUBNET_COLUMNS).where(is_in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
     known: list[Subnet] = [subnet_from_row(row) for row in rows]
-    wanted = tuple(wanted_common_addresses(place.layout))
+    wanted = tuple(wanted_common_addresses(location.layout))
     found: dict[str, list[ServiceSubnet]] = {}
     for each in known:
         found.setdefault(each.network_id, []).append(allocated_subnet(each, addresses[each.id], wanted))

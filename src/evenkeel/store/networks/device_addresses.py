@@ -40,7 +40,7 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
 
 
 def device_address_port(
-    place: ShardLocation, subnet: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
+    location: ShardLocation, subnet: KnownSubnet, use: AddressUse, owner: str, index: int, *, common: bool = False
 ) -> DevicePort:
     return DevicePort(
         subnet_id=subnet.subnet.id,
@@ -48,7 +48,7 @@ def device_address_port(
         use=use,
         owner=owner,
         index=index,
-        binding_host=place.layout.binding_host or place.home_host,
+        binding_host=location.layout.binding_host or location.home_host,
         common=common,
     )
 

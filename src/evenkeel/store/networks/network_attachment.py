@@ -93,23 +93,23 @@ def read_attachments(connection: Connection, shard_id: ShardId) -> AttachedNetwo
 
 
 def allocate_addresses(
-    connection: Connection, place: ShardLocation, wanted: Mapping[LoadBalancerId, SubnetsInUse]
+    connection: Connection, location: ShardLocation, wanted: Mapping[LoadBalancerId, SubnetsInUse]
 ) -> AllocationResult:
     """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, under the
     lock of the device group. Return what the database cannot decide: load balancers that cannot be
     attached, and ports to be created at the network service.
     """
-    _lock_group_allocations(connection, place)
+    _lock_group_allocations(connection, location)
     # First, so that numbers and addresses without users are available to this allocation.
-    release_unused_networks_locked(connection, place.shard_id)
+    release_unused_networks_locked(connection, location.shard_id)
     known = read_known_subnets(connection, frozenset().union(*(each.all for each in wanted.values())))
     lacks = AllocationResult(problems={}, ports={})
     for load_balancer_id, uses in sorted(wanted.items(), key=lambda item: item[0]):
         try:
-            subnets = subnets_to_attach(uses, known, place.layout, place.project_id)
+            subnets = subnets_to_attach(uses, known, location.layout, location.project_id)
             # A savepoint: a load balancer that cannot be attached leaves nothing allocated, and the others keep theirs.
             with connection.begin_nested():
-                ports = tuple(_attach_devices(connection, place, subnets))
+                ports = tuple(_attach_devices(connection, location, subnets))
         except NetworkNotAttachable as error:
             lacks.problems[load_balancer_id] = str(error)
             continue
@@ -118,10 +118,10 @@ def allocate_addresses(
     return lacks
 
 
-def _lock_group_allocations(connection: Connection, place: ShardLocation) -> None:
+def _lock_group_allocations(connection: Connection, location: ShardLocation) -> None:
     connection.execute(
         update(_group)
-        .where(_group.c.environment == place.environment, _group.c.number == place.group_number)
+        .where(_group.c.environment == location.environment, _group.c.number == location.group_number)
         .values(allocations=_group.c.allocations + 1)
     )
 
@@ -136,7 +136,7 @@ def lock_group_of_shard(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _attach_devices(
-    connection: Connection, place: ShardLocation, subnets: Sequence[KnownSubnet]
+    connection: Connection, location: ShardLocation, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
     """Attach the shard's devices to subnets; yield the ports to create, where devices' addresses belong to
     ports. Raises :class:`NetworkNotAttachable` if another project has one of the networks, subnets overlap, or no
@@ -145,35 +145,35 @@ def _attach_devices(
     shared = [
         each
         for each in subnets
-        if each.network is not None and is_network_shared_on_devices(each.network, place.layout)
+        if each.network is not None and is_network_shared_on_devices(each.network, location.layout)
     ]
-    yield from _attach_tenant_subnets(connection, place, [each for each in subnets if each not in shared])
-    yield from common.attach_common_subnets(connection, place, shared)
+    yield from _attach_tenant_subnets(connection, location, [each for each in subnets if each not in shared])
+    yield from common.attach_common_subnets(connection, location, shared)
 
 
 def _attach_tenant_subnets(
-    connection: Connection, place: ShardLocation, subnets: Sequence[KnownSubnet]
+    connection: Connection, location: ShardLocation, subnets: Sequence[KnownSubnet]
 ) -> Iterator[DevicePort]:
-    attached = read_attachments(connection, place.shard_id)
+    attached = read_attachments(connection, location.shard_id)
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
-        _check_networks_of_other_projects(connection, place, networks)
+        _check_networks_of_other_projects(connection, location, networks)
         new = [each for each in subnets if each.subnet.network_id in networks]
         beside = {attached.route_domains[id_] for each in subnets if (id_ := each.subnet.network_id) not in networks}
-        number = _choose_route_domain(connection, place, new, beside)
-        rows = [{"shard_id": place.shard_id, "network_id": id_, "route_domain": number} for id_ in networks]
+        number = _choose_route_domain(connection, location, new, beside)
+        rows = [{"shard_id": location.shard_id, "network_id": id_, "route_domain": number} for id_ in networks]
         insert_rows(connection, _attached, rows)
-        log.info("networks attached", shard=place.shard_id, networks=networks, route_domain=number)
+        log.info("networks attached", shard=location.shard_id, networks=networks, route_domain=number)
     for each in subnets:
         has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
-        lacking = [one for one in wanted_addresses(place.layout, place.project_id) if one not in has]
+        lacking = [one for one in wanted_addresses(location.layout, location.project_id) if one not in has]
         if each.from_service:
-            yield from (device_address_port(place, each, *one) for one in lacking)
+            yield from (device_address_port(location, each, *one) for one in lacking)
         elif lacking:
-            allocate_device_addresses(connection, place.shard_id, each, lacking)
+            allocate_device_addresses(connection, location.shard_id, each, lacking)
 
 
-def _check_networks_of_other_projects(connection: Connection, place: ShardLocation, networks: Sequence[str]) -> None:
+def _check_networks_of_other_projects(connection: Connection, location: ShardLocation, networks: Sequence[str]) -> None:
     """Check that the group's devices are not attached to one of the networks for another project, because a
     segment can be in only one partition of a device. Raises :class:`NetworkNotAttachable` if the devices are.
     """
@@ -183,9 +183,9 @@ def _check_networks_of_other_projects(connection: Connection, place: ShardLocati
         .join(_attached, _attached.c.shard_id == shard.c.id)
         .where(
             is_in_list(_attached.c.network_id, networks),
-            shard.c.environment == place.environment,
-            shard.c.group_number == place.group_number,
-            shard.c.id != place.shard_id,
+            shard.c.environment == location.environment,
+            shard.c.group_number == location.group_number,
+            shard.c.id != location.shard_id,
         )
     ).first()
     if other is not None:
@@ -195,59 +195,61 @@ def _check_networks_of_other_projects(connection: Connection, place: ShardLocati
 
 
 def _choose_route_domain(
-    connection: Connection, place: ShardLocation, new: Sequence[KnownSubnet], required_domains: Collection[int]
+    connection: Connection, location: ShardLocation, new: Sequence[KnownSubnet], required_domains: Collection[int]
 ) -> int:
     """Return the number of the route domain for these subnets: one of the shard's in which they fit, else a
     new one, which is stored. ``required_domains``: route domains of the load balancer's other networks, which must
     all be the same one. Raises :class:`NetworkNotAttachable` if they differ, the subnets do not fit there, or no
     number is free.
     """
-    if uses_only_common_route_domain(place.layout):
+    if uses_only_common_route_domain(location.layout):
         return COMMON_ROUTE_DOMAIN
     there: dict[int, list[str]] = {
         number: []
         for number in connection.scalars(
-            select(_domain.c.number).where(_domain.c.shard_id == place.shard_id).order_by(_domain.c.number)
+            select(_domain.c.number).where(_domain.c.shard_id == location.shard_id).order_by(_domain.c.number)
         )
     }
     rows = connection.execute(
         select(_attached.c.route_domain, _subnet.c.cidr)
         .join(_subnet, _subnet.c.network_id == _attached.c.network_id)
-        .where(_attached.c.shard_id == place.shard_id, _attached.c.route_domain != COMMON_ROUTE_DOMAIN)
+        .where(_attached.c.shard_id == location.shard_id, _attached.c.route_domain != COMMON_ROUTE_DOMAIN)
     )
     for row in rows:
         there.setdefault(row.route_domain, []).append(row.cidr)
     # First those beside which the new ones have to be: the tenant may have several, in which they would fit, too.
     chosen = route_domain_without_overlap(
-        new, dict(sorted(there.items(), key=lambda one: one[0] not in required_domains)), place.layout
+        new, dict(sorted(there.items(), key=lambda one: one[0] not in required_domains)), location.layout
     )
-    return _new_route_domain(connection, place) if chosen is None else chosen
+    return _new_route_domain(connection, location) if chosen is None else chosen
 
 
-def _new_route_domain(connection: Connection, place: ShardLocation) -> int:
+def _new_route_domain(connection: Connection, location: ShardLocation) -> int:
     """Store the lowest free route domain number for the shard, and return it. Raises :class:`NetworkNotAttachable`
     if there is none.
     """
-    number = free_route_domain(connection, place)
+    number = free_route_domain(connection, location)
     row = {
-        "environment": place.environment,
-        "group_number": place.group_number,
+        "environment": location.environment,
+        "group_number": location.group_number,
         "number": number,
-        "shard_id": place.shard_id,
+        "shard_id": location.shard_id,
     }
     insert_rows(connection, _domain, [row])
     return number
 
 
-def free_route_domain(connection: Connection, place: ShardLocation, excluded: Collection[int] = ()) -> int:
+def free_route_domain(connection: Connection, location: ShardLocation, excluded: Collection[int] = ()) -> int:
     """Return the lowest number, from 1, of a route domain that no shard of the device group has, except for
     those in ``excluded``. Raises :class:`NetworkNotAttachable` if there is none.
     """
-    here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
+    here = _domain.c.environment == location.environment, _domain.c.group_number == location.group_number
     taken = {*connection.scalars(select(_domain.c.number).where(*here)), *excluded}
     number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
     if number is None:
-        raise NetworkNotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")
+        raise NetworkNotAttachable(
+            f"device group {location.environment}/{location.group_number} has no free route domain"
+        )
     return number
 
 

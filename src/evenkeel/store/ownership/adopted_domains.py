@@ -36,7 +36,7 @@ class RouteDomainsToAdopt(Value):
     after it (``wanted``).
     """
 
-    place: ShardLocation
+    location: ShardLocation
     now: Mapping[str, int]
     wanted: Mapping[str, int]
     holders: Mapping[int, ShardId]
@@ -45,18 +45,18 @@ class RouteDomainsToAdopt(Value):
     """{network id: wanted number} if the adopted partition has several route domains, else empty."""
 
     @classmethod
-    def from_call(cls, connection: Connection, place: ShardLocation, call: AdoptNetworks) -> "RouteDomainsToAdopt":
+    def from_call(cls, connection: Connection, location: ShardLocation, call: AdoptNetworks) -> "RouteDomainsToAdopt":
         """Return the numbers that a call requests. The caller has locked the device group's allocations.
         Raises :class:`Conflict`, with the reason for the operator, unless the shard may have the numbers.
         """
         several = call.route_domain == SEVERAL_ROUTE_DOMAINS
-        now = _present_numbers(connection, place, call.route_domain)
+        now = _present_numbers(connection, location, call.route_domain)
         if several:
-            wanted = _wanted_numbers(connection, place, now, call.route_domains)
+            wanted = _wanted_numbers(connection, location, now, call.route_domains)
         else:
             wanted = dict.fromkeys(now, call.route_domain)
-        holders = _checked_holders(connection, place, now, wanted)
-        return cls(place=place, now=now, wanted=wanted, holders=holders, reported=wanted if several else {})
+        holders = _checked_holders(connection, location, now, wanted)
+        return cls(location=location, now=now, wanted=wanted, holders=holders, reported=wanted if several else {})
 
     @property
     def numbers_text(self) -> str:
@@ -75,20 +75,20 @@ class RouteDomainsToAdopt(Value):
         mine, before = set(self.wanted.values()), set(self.now.values())
         left = iter(sorted(before - mine))
         for each in sorted(mine | before):
-            connection.execute(delete(_domain).where(*_is_route_domain(self.place, each)))
-        self._insert_numbers(connection, dict.fromkeys(mine, self.place.shard_id))
+            connection.execute(delete(_domain).where(*_is_route_domain(self.location, each)))
+        self._insert_numbers(connection, dict.fromkeys(mine, self.location.shard_id))
         for number, holder in sorted(self.holders.items()):
-            other = next(left, None) or _free_route_domain_number(connection, self.place)
+            other = next(left, None) or _free_route_domain_number(connection, self.location)
             self._insert_numbers(connection, {other: holder})
             is_holders = _attached.c.shard_id == holder, _attached.c.route_domain == number
             connection.execute(update(_attached).where(*is_holders).values(route_domain=other))
         for number in sorted(mine):
             ids = [id_ for id_, wanted in self.wanted.items() if wanted == number]
-            is_mine = _attached.c.shard_id == self.place.shard_id, is_in_list(_attached.c.network_id, ids)
+            is_mine = _attached.c.shard_id == self.location.shard_id, is_in_list(_attached.c.network_id, ids)
             connection.execute(update(_attached).where(*is_mine).values(route_domain=number))
 
     def _insert_numbers(self, connection: Connection, owners: Mapping[int, ShardId]) -> None:
-        group = {"environment": self.place.environment, "group_number": self.place.group_number}
+        group = {"environment": self.location.environment, "group_number": self.location.group_number}
         insert_rows(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
 
 
@@ -96,32 +96,33 @@ def _numbers_text(numbers: Collection[int]) -> str:
     return ", ".join(map(str, sorted(set(numbers))))
 
 
-def _present_numbers(connection: Connection, place: ShardLocation, wanted: int) -> dict[str, int]:
+def _present_numbers(connection: Connection, location: ShardLocation, wanted: int) -> dict[str, int]:
     """Return {network id: current route domain number} of the shard. Raises :class:`Conflict` if the shard's
     networks cannot be those of a partition with the route domain ``wanted``.
     """
-    if shared := sorted(network_id for _, network_id in read_common_networks_of_shard(connection, place.shard_id)):
+    if shared := sorted(network_id for _, network_id in read_common_networks_of_shard(connection, location.shard_id)):
         raise Conflict(
-            f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
+            f"load balancers of project {location.project_id} are on networks that projects share, whose objects in"
             f" /Common cannot be adopted: {', '.join(shared)}"
         )
-    if uses_only_common_route_domain(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
+    if uses_only_common_route_domain(location.layout) != (wanted == COMMON_ROUTE_DOMAIN):
         raise Conflict(f"route domain {wanted}: use_namespaces says otherwise; it has to be as it was for that program")
-    numbers = dict(read_attachments(connection, place.shard_id).route_domains)
+    numbers = dict(read_attachments(connection, location.shard_id).route_domains)
     if not numbers:
         raise Conflict(
-            f"no load balancer of project {place.project_id} is attached to a network yet: its status_reason says why"
+            f"no load balancer of project {location.project_id} is attached to a network yet: its status_reason says"
+            " why"
         )
     if len(set(numbers.values())) > 1 and wanted != SEVERAL_ROUTE_DOMAINS:
         raise Conflict(
-            f"project {place.project_id} has route domains {_numbers_text(numbers.values())} here;"
+            f"project {location.project_id} has route domains {_numbers_text(numbers.values())} here;"
             " only one can be adopted"
         )
     return numbers
 
 
 def _wanted_numbers(
-    connection: Connection, place: ShardLocation, now: Mapping[str, int], found: Mapping[str, int]
+    connection: Connection, location: ShardLocation, now: Mapping[str, int], found: Mapping[str, int]
 ) -> dict[str, int]:
     """Return {network id: route domain number}: the ``found`` numbers, and numbers for the shard's other
     networks. Networks that are in one route domain ``now`` stay in one. Raises :class:`Conflict` if no
@@ -134,7 +135,7 @@ def _wanted_numbers(
     for id_, number in now.items():
         if id_ not in wanted:
             together.setdefault(number, []).append(id_)
-    if _is_served(connection, place.shard_id):
+    if _is_served(connection, location.shard_id):
         # Repeated after a crash: devices may have them by now, and their numbers stay.
         wanted |= {id_: number for number, ids in together.items() if number not in taken for id_ in ids}
         together = {number: ids for number, ids in together.items() if number in taken}
@@ -145,12 +146,12 @@ def _wanted_numbers(
             there[each] = [one.subnet.cidr for id_, some in subnets.items() if wanted.get(id_) == each for one in some]
         try:
             chosen = route_domain_without_overlap(
-                [one for id_ in ids for one in subnets.get(id_, ())], there, place.layout
+                [one for id_ in ids for one in subnets.get(id_, ())], there, location.layout
             )
         except NetworkNotAttachable as reason:
             raise Conflict(str(reason)) from reason
         if chosen is None:
-            chosen = number if number not in there else _free_route_domain_number(connection, place, there)
+            chosen = number if number not in there else _free_route_domain_number(connection, location, there)
         wanted |= dict.fromkeys(ids, chosen)
     return wanted
 
@@ -164,15 +165,15 @@ def _known_subnets(connection: Connection, network_ids: Collection[str]) -> dict
     return dict(found)
 
 
-def _free_route_domain_number(connection: Connection, place: ShardLocation, excluded: Collection[int] = ()) -> int:
+def _free_route_domain_number(connection: Connection, location: ShardLocation, excluded: Collection[int] = ()) -> int:
     try:
-        return free_route_domain(connection, place, excluded)
+        return free_route_domain(connection, location, excluded)
     except NetworkNotAttachable as reason:
         raise Conflict(str(reason)) from reason
 
 
 def _checked_holders(
-    connection: Connection, place: ShardLocation, now: Mapping[str, int], wanted: Mapping[str, int]
+    connection: Connection, location: ShardLocation, now: Mapping[str, int], wanted: Mapping[str, int]
 ) -> dict[int, ShardId]:
     """Return {wanted route domain number: other shard that has the number now}; numbers that no other shard
     has are missing. Raises :class:`Conflict` if numbers change and load balancers of this shard or of one
@@ -181,32 +182,32 @@ def _checked_holders(
     moved = sorted(id_ for id_ in now if now[id_] != wanted[id_])
     if not moved:
         return {}
-    if _is_served(connection, place.shard_id):
+    if _is_served(connection, location.shard_id):
         raise Conflict(
-            f"load balancers of project {place.project_id} are served in route domain"
+            f"load balancers of project {location.project_id} are served in route domain"
             f" {_numbers_text([now[id_] for id_ in moved])} already; that of the partition is"
             f" {_numbers_text([wanted[id_] for id_ in moved])}"
         )
-    here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
+    here = _domain.c.environment == location.environment, _domain.c.group_number == location.group_number
     rows = connection.execute(
         select(_domain.c.number, _domain.c.shard_id, _shard.c.project_id)
         .join(_shard, _shard.c.id == _domain.c.shard_id, isouter=True)
-        .where(*here, _domain.c.number.in_(sorted(set(wanted.values()))), _domain.c.shard_id != place.shard_id)
+        .where(*here, _domain.c.number.in_(sorted(set(wanted.values()))), _domain.c.shard_id != location.shard_id)
         .order_by(_domain.c.number)
     ).all()
     for row in rows:
         if _is_served(connection, row.shard_id):
             raise Conflict(
-                f"route domain {row.number} of device group {place.environment}/{place.group_number} is that of project"
-                f" {row.project_id}, whose load balancers are served in it"
+                f"route domain {row.number} of device group {location.environment}/{location.group_number} is that of"
+                f" project {row.project_id}, whose load balancers are served in it"
             )
     return {row.number: ShardId(row.shard_id) for row in rows}
 
 
-def _is_route_domain(place: ShardLocation, number: int) -> tuple[ColumnElement[bool], ...]:
+def _is_route_domain(location: ShardLocation, number: int) -> tuple[ColumnElement[bool], ...]:
     return (
-        _domain.c.environment == place.environment,
-        _domain.c.group_number == place.group_number,
+        _domain.c.environment == location.environment,
+        _domain.c.group_number == location.group_number,
         _domain.c.number == number,
     )
 

@@ -73,26 +73,30 @@ def adopt_networks(
     ``ports``: {address: claim on its port}. Raises :class:`Conflict` if the shard cannot have the numbers,
     :class:`SessionLost` unless the agent owns the shard.
     """
-    place = check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    location = check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_adoption_limits(call)
     # From here on no other transaction can assign a route domain or an address of this group.
-    lock_group_of_shard(connection, place.shard_id)
-    numbers = RouteDomainsToAdopt.from_call(connection, place, call)
+    lock_group_of_shard(connection, location.shard_id)
+    numbers = RouteDomainsToAdopt.from_call(connection, location, call)
     known = read_known_subnets(connection, {each.subnet_id for each in call.addresses})
-    addresses = tuple(_adoptable_addresses(connection, place, known, call.addresses, ports))
+    addresses = tuple(_adoptable_addresses(connection, location, known, call.addresses, ports))
     # A preview makes the same checks under the same lock, and writes nothing.
     if not call.apply:
         return AdoptedNetworks(route_domain=call.route_domain, addresses=addresses, route_domains=numbers.reported)
     numbers.store_numbers(connection)
-    _store_adopted(connection, place, known, addresses, ports)
+    _store_adopted(connection, location, known, addresses, ports)
     with_addresses = count_with_noun(len(addresses), "address", "addresses")
     text = f"route domain {numbers.numbers_text} and {with_addresses} were taken over from another program"
-    record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
-    log.warning("networks adopted", shard=place.shard_id, route_domain=numbers.numbers_text, addresses=len(addresses))
+    record_event(
+        connection, kind="networks_adopted", text=text, environment=location.environment, shard_id=location.shard_id
+    )
+    log.warning(
+        "networks adopted", shard=location.shard_id, route_domain=numbers.numbers_text, addresses=len(addresses)
+    )
     return AdoptedNetworks(
         route_domain=call.route_domain,
         addresses=addresses,
-        ports=_taken_addresses(connection, place, known, addresses),
+        ports=_taken_addresses(connection, location, known, addresses),
         route_domains=numbers.reported,
     )
 
@@ -119,19 +123,19 @@ def _check_adoption_limits(call: AdoptNetworks) -> None:
 
 def _adoptable_addresses(
     connection: Connection,
-    place: ShardLocation,
+    location: ShardLocation,
     known: Mapping[str, KnownSubnet],
     found: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> Iterator[FoundAddress]:
     """Yield the addresses out of ``found`` that the shard needs and may have."""
-    attached = read_attachments(connection, place.shard_id)
-    wanted = frozenset(wanted_addresses(place.layout, place.project_id))
+    attached = read_attachments(connection, location.shard_id)
+    wanted = frozenset(wanted_addresses(location.layout, location.project_id))
     has = {
         (id_, one.use, one.owner, one.index, one.address) for id_, mine in attached.addresses.items() for one in mine
     }
     # Extended below by what is adopted, so that one address is never adopted for two purposes.
-    taken = _addresses_of_others(connection, place.shard_id, {each.subnet.network_id for each in known.values()})
+    taken = _addresses_of_others(connection, location.shard_id, {each.subnet.network_id for each in known.values()})
     done: set[tuple[str, WantedAddress]] = set()
     for each in found:
         subnet = known.get(each.subnet_id)
@@ -170,7 +174,7 @@ def _is_reserved_for_devices(address: str, subnet: Subnet) -> bool:
 
 def _store_adopted(
     connection: Connection,
-    place: ShardLocation,
+    location: ShardLocation,
     known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
@@ -179,7 +183,7 @@ def _store_adopted(
 
     Ports of the replaced addresses are deleted, because no device has these addresses.
     """
-    has = _stored_addresses(connection, place, addresses)
+    has = _stored_addresses(connection, location, addresses)
     new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]
     rows: list[dict[str, object]] = []
     for each in new:
@@ -191,13 +195,13 @@ def _store_adopted(
             _address.c.number == each.index,
         )
         same_address = and_(_address.c.network_id == network_id, _address.c.address == each.address)
-        mine = _address.c.shard_id == place.shard_id
+        mine = _address.c.shard_id == location.shard_id
         # The row for the same purpose and a row with the same address would each violate a unique key.
         connection.execute(delete(_address).where(mine, or_(same_place, same_address)))
         claim = ports.get(each)
         rows.append(
             {
-                "shard_id": place.shard_id,
+                "shard_id": location.shard_id,
                 "subnet_id": each.subnet_id,
                 "purpose": each.use.value,
                 "owner": each.owner,
@@ -215,7 +219,7 @@ def _store_adopted(
 
 
 def _stored_addresses(
-    connection: Connection, place: ShardLocation, addresses: Collection[FoundAddress]
+    connection: Connection, location: ShardLocation, addresses: Collection[FoundAddress]
 ) -> dict[tuple[str, str, str, int, str], PortClaim | None]:
     """Return {(subnet id, purpose, owner, number, address): claim on its port, None without a port} of the
     shard in the subnets of these addresses.
@@ -225,7 +229,7 @@ def _stored_addresses(
     here = is_in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})
     joined = statement.join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
     found: dict[tuple[str, str, str, int, str], PortClaim | None] = {}
-    for row in connection.execute(joined.where(_address.c.shard_id == place.shard_id, here)):
+    for row in connection.execute(joined.where(_address.c.shard_id == location.shard_id, here)):
         claim = None if row.claim_id is None else claim_from_row(row, _port)
         found[row.subnet_id, row.purpose, row.owner, row.number, row.address] = claim
     return found
@@ -233,15 +237,15 @@ def _stored_addresses(
 
 def _taken_addresses(
     connection: Connection,
-    place: ShardLocation,
+    location: ShardLocation,
     known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
 ) -> tuple[DeviceAddressPort, ...]:
-    rows = _stored_addresses(connection, place, addresses)
+    rows = _stored_addresses(connection, location, addresses)
     found = []
     for each in addresses:
         claim = rows[each.subnet_id, *each.wanted, each.address]
         if claim is not None and claim.port_id:
-            port = device_address_port(place, known[each.subnet_id], *each.wanted)
+            port = device_address_port(location, known[each.subnet_id], *each.wanted)
             found.append(DeviceAddressPort(port=port, address=each.address, port_id=claim.port_id, claim=claim))
     return tuple(found)

@@ -65,7 +65,7 @@ class DefinitionsPage(NamedTuple):
     """
 
     page: ServiceDefinitions
-    place: ShardLocation
+    location: ShardLocation
     unallocated: dict[LoadBalancerId, SubnetsInUse]
     """{load balancer id: subnets in which devices need a route domain or addresses first}; these are not in the
     page.
@@ -126,11 +126,11 @@ def read_services(
     :attr:`ServiceDefinition.standby`. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
-    place = check_shard_owner(connection, agent_id, session_id, shard_id, epoch)
-    silent = _read_standby_moves(connection, shard_id) if place.has_silent else {}
-    if place.project_id == COMMON_PROJECT:
-        page = read_network_services(connection, place, load_balancer_ids, after_id, size)
-        return DefinitionsPage(page, place, {}, NetworkRequestsNeeded())
+    location = check_shard_owner(connection, agent_id, session_id, shard_id, epoch)
+    silent = _read_standby_moves(connection, shard_id) if location.has_silent else {}
+    if location.project_id == COMMON_PROJECT:
+        page = read_network_services(connection, location, load_balancer_ids, after_id, size)
+        return DefinitionsPage(page, location, {}, NetworkRequestsNeeded())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
         copies = {id_ for id_ in silent if id_ > after_id}
@@ -141,7 +141,7 @@ def read_services(
         # In order of ids, as the whole shard's: the agent continues after the last one of a page.
         ids = sorted(id_ for id_ in found if id_ > after_id)
     silence = StandbyMoves(silent, is_known=knows_standby)
-    return _definitions_page(connection, place, ids, size, missing, unattachable, bare_tags, silence)
+    return _definitions_page(connection, location, ids, size, missing, unattachable, bare_tags, silence)
 
 
 def check_shard_owner(
@@ -202,7 +202,7 @@ _IDS_ON_SHARD = select(_root.c.id).where(
 
 def _definitions_page(
     connection: Connection,
-    place: ShardLocation,
+    location: ShardLocation,
     ids: Sequence[LoadBalancerId],
     size: int,
     missing: tuple[LoadBalancerId, ...],
@@ -224,17 +224,17 @@ def _definitions_page(
     )
     services = {
         LoadBalancerId(id_): standby_moves.definition_for_agent(
-            service_definition_of_tree(tree, certificates.get(id_, ()), bare_tags=bare_tags), place.shard_id
+            service_definition_of_tree(tree, certificates.get(id_, ()), bare_tags=bare_tags), location.shard_id
         )
         for id_, tree in trees.items()
     }
     lacks = _MissingServiceInputs({}, NetworkRequestsNeeded(), frozenset())
-    if place.layout.adjacent:
+    if location.layout.adjacent:
         # A deleted one needs no networks: they may be gone, and its removal must not wait for them.
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
-        lacks = _add_networks(connection, place, services, used, unattachable)
+        lacks = _add_networks(connection, location, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
-    return DefinitionsPage(page, place, *lacks)
+    return DefinitionsPage(page, location, *lacks)
 
 
 def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
@@ -254,7 +254,7 @@ class _MissingServiceInputs(NamedTuple):
 
 def _add_networks(
     connection: Connection,
-    place: ShardLocation,
+    location: ShardLocation,
     services: dict[LoadBalancerId, ServiceDefinition],
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
@@ -271,8 +271,8 @@ def _add_networks(
     members = {id_: frozenset(members_on_tunnels(tree, tunnels)) for id_, tree in trees.items()}
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
     hosts = read_hosts(connection, all_members)
-    attached = replace(read_attachments(connection, place.shard_id), hosts=hosts)
-    attached = add_common_networks(connection, place, attached, common_networks_of(known.values(), place.layout))
+    attached = replace(read_attachments(connection, location.shard_id), hosts=hosts)
+    attached = add_common_networks(connection, location, attached, common_networks_of(known.values(), location.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
     needs = NetworkRequestsNeeded(
@@ -282,8 +282,8 @@ def _add_networks(
     awaited: set[str] = set()
     for id_, each in uses.items():
         try:
-            subnets = subnets_to_attach(each, known, place.layout, place.project_id)
-            networks = service_networks(subnets, place.layout, attached, place.project_id, members[id_])
+            subnets = subnets_to_attach(each, known, location.layout, location.project_id)
+            networks = service_networks(subnets, location.layout, attached, location.project_id, members[id_])
             services[id_] = replace(services[id_], networks=networks)
         except NetworkNotAttachable as error:
             # the reason of the network service is more precise than "unknown subnet"

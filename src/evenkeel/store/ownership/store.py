@@ -181,7 +181,7 @@ class SqlOwnership:
         while (found := await self._db.read(read)).unallocated.keys() - ports.keys():
             # at most once for each load balancer
             wanted = {id_: subnets for id_, subnets in found.unallocated.items() if id_ not in ports}
-            lacks = await self._db.write(partial(allocate_addresses, place=found.place, wanted=wanted))
+            lacks = await self._db.write(partial(allocate_addresses, location=found.location, wanted=wanted))
             ports |= lacks.ports
             # Whatever could not be allocated gets a reason and is not tried again here, so the loop ends.
             problems |= (

@@ -150,7 +150,7 @@ class _AcceptedReport:
 class _ReportedOutcome(NamedTuple):
     """The outcome of one load balancer in an agent's report."""
 
-    taken: _AcceptedReport
+    accepted: _AcceptedReport
     applied: Applied
 
 
@@ -169,18 +169,20 @@ def record_applied(
     ``notifies``: write the events to the outbox of notifications, too; ``deadline_seconds``: deadline of
     changes that moves of load balancers make.
     """
-    answers, taken = _lock_reported_shards(connection, sent)
+    answers, accepted = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
-    outcomes = [_ReportedOutcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
+    outcomes = [
+        _ReportedOutcome(each, one) for each in accepted.values() for one in newest_outcomes(each.report.outcomes)
+    ]
     # In order of ids, over all reports of the round: so do all transactions that lock load balancers.
     for batch in split_into_batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
         _record_batch(connection, batch, notifies)
-    for each in sorted(taken.values(), key=lambda each: each.report.shard_id):
+    for each in sorted(accepted.values(), key=lambda each: each.report.shard_id):
         if each.shard.moving and each.report.outcomes:
             _advance_moves(connection, each, deadline_seconds)
-    repaired = [row for each in taken.values() if each.report.repaired for row in _repair_events(connection, each)]
+    repaired = [row for each in accepted.values() if each.report.repaired for row in _repair_events(connection, each)]
     record_events(connection, repaired)
-    return [answers[at] if at in answers else taken[at].to_recorded() for at in range(len(sent))]
+    return [answers[at] if at in answers else accepted[at].to_recorded() for at in range(len(sent))]
 
 
 def _lock_reported_shards(
@@ -192,7 +194,7 @@ def _lock_reported_shards(
     rows = connection.execute(_LOCK_REPORTED_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}
     answers: dict[int, RecordedReport] = {}
-    taken: dict[int, _AcceptedReport] = {}
+    accepted: dict[int, _AcceptedReport] = {}
     for at, report in enumerate(sent):
         shard = shards.get(report.shard_id)
         if shard is None or not _is_from_owner(report, shard):
@@ -200,16 +202,16 @@ def _lock_reported_shards(
         elif shard.project_id == COMMON_PROJECT:
             answers[at] = RecordedReport(ReportReceipt(), common=True)
         else:
-            taken[at] = _AcceptedReport(report, shard)
-    return answers, taken
+            accepted[at] = _AcceptedReport(report, shard)
+    return answers, accepted
 
 
-def _advance_moves(connection: Connection, taken: _AcceptedReport, deadline_seconds: float) -> None:
-    report = taken.report
+def _advance_moves(connection: Connection, accepted: _AcceptedReport, deadline_seconds: float) -> None:
+    report = accepted.report
     followed = advance_reported_moves(connection, report.shard_id, newest_outcomes(report.outcomes), deadline_seconds)
-    taken.known |= followed.known
-    taken.left = taken.left or followed.cleaned
-    taken.hints = followed.changes
+    accepted.known |= followed.known
+    accepted.left = accepted.left or followed.removed_copies
+    accepted.hints = followed.changes
 
 
 def _is_from_owner(report: ReportApplied, shard: Any) -> bool:
@@ -219,26 +221,26 @@ def _is_from_owner(report: ReportApplied, shard: Any) -> bool:
 
 
 def _record_batch(connection: Connection, batch: Sequence[_ReportedOutcome], notifies: bool) -> None:
-    by_key = {(each.taken.report.shard_id, each.applied.load_balancer_id): each for each in batch}
+    by_key = {(each.accepted.report.shard_id, each.applied.load_balancer_id): each for each in batch}
     ids = {"b_ids": sorted({id_ for _, id_ in by_key}), "b_shards": sorted({shard_id for shard_id, _ in by_key})}
     # The query takes ids and shards as two lists; pairs that no report named are sorted out here.
     rows = [row for row in connection.execute(_READ_REPORTED_STATES, ids) if (row.shard_id, row.id) in by_key]
     changes: list[tuple[StatusChange, _AcceptedReport]] = []
     moving = _moving_load_balancers(connection, by_key.values())
     for row in rows:
-        taken, outcome = by_key[row.shard_id, row.id]
-        taken.known.add(row.id)
+        accepted, outcome = by_key[row.shard_id, row.id]
+        accepted.known.add(row.id)
         was = state_from_row(row)
         # A definition requested in a former history may differ from this database without any loss.
-        if taken.shard.history and taken.report.history == taken.shard.history:
-            taken.lost += _contradiction_texts(was, outcome)
-        change = apply_report(was, outcome, carries_traffic=taken.report.carries_traffic)
+        if accepted.shard.history and accepted.report.history == accepted.shard.history:
+            accepted.lost += _contradiction_texts(was, outcome)
+        change = apply_report(was, outcome, carries_traffic=accepted.report.carries_traffic)
         # A deleted one that moves stays until the other devices have removed their copy; then it is reported again.
         if change is not None and not (change.removed and row.id in moving):
-            changes.append((change, taken))
-            taken.settled |= _settled_change_texts(change, outcome)
+            changes.append((change, accepted))
+            accepted.settled |= _settled_change_texts(change, outcome)
             if _became_active(change):
-                taken.seconds.append(float(row.waited_seconds))
+                accepted.seconds.append(float(row.waited_seconds))
     events = _lifecycle_events([change for change, _ in changes]) if notifies else {}
     gone = events.pop(LifecycleEvent.DELETE, [])
     record_notifications(connection, {LifecycleEvent.DELETE: gone})  # while the rows are there
@@ -250,7 +252,7 @@ def _moving_load_balancers(connection: Connection, outcomes: Iterable[_ReportedO
     """Return the load balancers of the outcomes that are being moved to another device group; no query if no shard has
     a move.
     """
-    ids = [each.applied.load_balancer_id for each in outcomes if each.taken.shard.moving]
+    ids = [each.applied.load_balancer_id for each in outcomes if each.accepted.shard.moving]
     return find_moving_load_balancers(connection, ids) if ids else frozenset()
 
 
@@ -266,19 +268,19 @@ def _lifecycle_events(changes: Iterable[StatusChange]) -> dict[LifecycleEvent, l
 
 
 def _write_changes(connection: Connection, changes: Sequence[tuple[StatusChange, _AcceptedReport]]) -> None:
-    for carries_traffic in sorted({taken.report.carries_traffic for _, taken in changes}):
-        alike = [(each, taken) for each, taken in changes if taken.report.carries_traffic is carries_traffic]
+    for carries_traffic in sorted({accepted.report.carries_traffic for _, accepted in changes}):
+        alike = [(each, accepted) for each, accepted in changes if accepted.report.carries_traffic is carries_traffic]
         members_left = write_status_changes(
             connection,
             [each for each, _ in alike],
             carries_traffic=carries_traffic,
-            applied_by=[taken.applied_by for _, taken in alike],
+            applied_by=[accepted.applied_by for _, accepted in alike],
         )
-        for each, taken in alike:
-            taken.left = taken.left or members_left or each.removed or each.vip_left
-    if made := [each.was.id for each, taken in changes if taken.shard.limited and each.first]:
+        for each, accepted in alike:
+            accepted.left = accepted.left or members_left or each.removed or each.vip_left
+    if made := [each.was.id for each, accepted in changes if accepted.shard.limited and each.first]:
         confirm_reservations(connection, made)
-    record_events(connection, [row for each, taken in changes for row in _status_events(each, taken)])
+    record_events(connection, [row for each, accepted in changes for row in _status_events(each, accepted)])
 
 
 def _reported_shards_query() -> Select[Any]:
@@ -313,13 +315,13 @@ def _reported_shards_query() -> Select[Any]:
 _LOCK_REPORTED_SHARDS = _reported_shards_query()
 
 
-def _repair_events(connection: Connection, taken: _AcceptedReport) -> list[EventRow]:
-    report, environment = taken.report, taken.shard.environment
+def _repair_events(connection: Connection, accepted: _AcceptedReport) -> list[EventRow]:
+    report, environment = accepted.report, accepted.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
     here = select(_root.c.id, _root.c.name).where(is_in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
     names: dict[str, str] = {row.id: row.name for row in connection.execute(here)}
-    devices = read_device_titles(connection, environment, taken.shard.group_number)
+    devices = read_device_titles(connection, environment, accepted.shard.group_number)
     return [
         event_row(
             kind="device_repaired",
@@ -396,7 +398,7 @@ def _settled_change_texts(change: StatusChange, outcome: Applied) -> dict[str, s
     return {outcome.change_id: change.was.id} if moved and outcome.change_id else {}
 
 
-def _status_events(change: StatusChange, taken: _AcceptedReport) -> Iterable[EventRow]:
+def _status_events(change: StatusChange, accepted: _AcceptedReport) -> Iterable[EventRow]:
     was, now = change.was, change.now
     if change.removed:
         kind, text = "load_balancer_deleted", f"{was.title} was removed from its device"
@@ -413,9 +415,9 @@ def _status_events(change: StatusChange, taken: _AcceptedReport) -> Iterable[Eve
     yield event_row(
         kind=kind,
         text=text,
-        environment=taken.shard.environment,
-        agent_id=taken.report.agent_id,
-        shard_id=taken.report.shard_id,
+        environment=accepted.shard.environment,
+        agent_id=accepted.report.agent_id,
+        shard_id=accepted.report.shard_id,
         load_balancer_id=was.id,
     )
 

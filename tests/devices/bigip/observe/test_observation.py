@@ -28,7 +28,7 @@ def reading(*changes: dict[str, Any], counts: tuple[int, ...] = ()) -> BigIpRead
         virtuals=tuple(virtuals),
         pools=(),
         state=DeviceState(name="a", reachable=True),
-        judged=ResultCache(),
+        result_cache=ResultCache(),
         statistics={f"entry-{place}": entry(virtuals[place]["fullPath"], count) for place, count in enumerate(counts)},
     )
 

@@ -167,9 +167,9 @@ def test_load_balancers_are_degraded_where_haproxy_does_not_run_as_configured() 
 def test_devices_that_hold_different_things_are_not_in_step() -> None:
     more, less = partition(frontend(), backend(server(), server("m2"))), partition(frontend(), backend(server()))
     readings = {"a": reading(more), "b": reading(less, host="b")}
-    uneven = find_absences(readings, NAMES)
-    assert uneven == {AbsenceOnDevice(device="b", load_balancer_id="lb")}
-    seen = merge_readings(readings, (), NAMES, uneven=uneven)
+    persistent_absences = find_absences(readings, NAMES)
+    assert persistent_absences == {AbsenceOnDevice(device="b", load_balancer_id="lb")}
+    seen = merge_readings(readings, (), NAMES, persistent_absences=persistent_absences)
     assert statuses(seen)["lb"] == "DEGRADED"
     assert reasons(seen) == {"lb": "not in step with the other devices: b"}
 
@@ -192,5 +192,7 @@ def test_one_that_does_not_run_is_not_out_of_step_and_one_without_the_partition_
 
 def test_being_out_of_step_hides_no_error() -> None:
     readings = {"a": reading(partition(frontend(), backend(server(up=False))))}
-    seen = merge_readings(readings, (), NAMES, uneven=(AbsenceOnDevice(device="b", load_balancer_id="lb"),))
+    seen = merge_readings(
+        readings, (), NAMES, persistent_absences=(AbsenceOnDevice(device="b", load_balancer_id="lb"),)
+    )
     assert statuses(seen)["lb"] == "ERROR"

@@ -1,4 +1,4 @@
-"""``changed()``: what wakes an agent up, and what does not."""
+"""``wait_for_change()``: what wakes an agent up, and what does not."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -74,7 +74,7 @@ async def test_watch_returns_at_an_event(daemon: FakeDaemon, group: Device, news
     script(daemon, news)
     await group.observe()
     async with asyncio.timeout(60):
-        await group.changed()
+        await group.wait_for_change()
     assert questions(daemon) == ["/v1/events?after=10&wait=25"]
 
 
@@ -87,7 +87,7 @@ async def test_an_observation_because_of_an_event_takes_recent_statuses_of_parti
 ) -> None:
     script(daemon, wire.DaemonEvents(newest=11, events=(event(11, "dev_p"),)))
     await group.observe()
-    await group.changed()
+    await group.wait_for_change()
     await group.observe()
     await group.observe()
     assert observations(daemon) == ["/v1/observation", "/v1/observation?within=5", "/v1/observation"]
@@ -99,7 +99,7 @@ async def test_an_observation_after_missed_events_reads_everything(
 ) -> None:
     script(daemon, news)
     await group.observe()
-    await group.changed()
+    await group.wait_for_change()
     await group.observe()
     assert observations(daemon) == ["/v1/observation"] * 2
 
@@ -107,7 +107,7 @@ async def test_an_observation_after_missed_events_reads_everything(
 async def test_watch_goes_on_while_events_concern_other_environments(daemon: FakeDaemon, group: Device) -> None:
     script(daemon, wire.DaemonEvents(newest=10), wire.DaemonEvents(newest=12, events=(event(12, "dev_a_p"),)))
     await group.observe()
-    waiting = asyncio.create_task(group.changed())
+    waiting = asyncio.create_task(group.wait_for_change())
     await eventually(lambda: len(questions(daemon)) == 3)
     # settled: the question may not be answered
     assert questions(daemon)[-1] == "/v1/events?after=12&wait=25" and not waiting.done()
@@ -122,7 +122,7 @@ async def test_a_daemon_that_is_back_has_something_to_tell(
     script(daemon, "busy", "busy", wire.DaemonEvents(newest=10))
     await group.observe()
     async with asyncio.timeout(60):
-        await group.changed()
+        await group.wait_for_change()
     assert len(questions(daemon)) == 3
 
 
@@ -132,4 +132,4 @@ async def test_before_the_first_observation_there_is_something_to_see(
     monkeypatch.setattr(watching, "POLL_RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
     script(daemon, wire.DaemonEvents(newest=10))
     async with asyncio.timeout(60):
-        await group.changed()
+        await group.wait_for_change()

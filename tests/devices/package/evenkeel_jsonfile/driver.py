@@ -84,7 +84,7 @@ class JsonFileGroup:
     async def adopt(self, project_id: str) -> None:
         """No effect: files of other programs have other names."""
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Files do not tell."""
         await asyncio.Event().wait()
 

@@ -14,7 +14,7 @@ FIRST = to_pool(1, 1, path("STARTS_WITH", "/a"), header("REGEX", "x y"))
 
 def lines(*policies, before=("mode http",), after=("http-request set-header X y",), default="default_backend pool-1"):
     found = policy_lines(listener(l7policies=policies), POOLS)
-    return (*before, *found.judging, *after, *found.sending, default)
+    return (*before, *found.condition_lines, *after, *found.action_lines, default)
 
 
 def changed(*policies, since=lines(FIRST), held=live.LivePolicies(), **around):  # noqa: B008 - frozen

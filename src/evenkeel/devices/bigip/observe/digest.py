@@ -63,16 +63,16 @@ def load_balancer_digests(
     return {load_balancer_id: _hash_texts(texts) for load_balancer_id, texts in found.items()}
 
 
-def combine_device_digests(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
+def combine_device_digests(device_digests: Collection[Mapping[str, str]]) -> dict[str, str]:
     """Combine the devices' digests into one for each load balancer id: the common one, or a digest of the
     differing ones.
 
     The result does not depend on the number of devices that responded with the same content.
     """
-    everything = {load_balancer_id for one in of_devices for load_balancer_id in one}
+    everything = {load_balancer_id for one in device_digests for load_balancer_id in one}
     found = {}
     for load_balancer_id in everything:
-        different = {one.get(load_balancer_id, "") for one in of_devices}
+        different = {one.get(load_balancer_id, "") for one in device_digests}
         found[load_balancer_id] = different.pop() if len(different) == 1 else _hash_texts(different)
     return found
 

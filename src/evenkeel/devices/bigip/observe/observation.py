@@ -50,7 +50,7 @@ class BigIpReading(Value):
     statistics: Item
     pools: tuple[Item, ...]
     state: DeviceState
-    judged: ResultCache
+    result_cache: ResultCache
     """Results already computed from these responses; the next reading takes over those whose responses are equal."""
     cluster: ReportedCluster = ReportedCluster()
 
@@ -62,12 +62,12 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
     """Read one device. ``before``: the device's previous reading, whose equal parts are reused; None: there
     is none. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
     """
-    judged = before.judged if before else ResultCache()
+    result_cache = before.result_cache if before else ResultCache()
     addresses, virtuals, pools, statistics = await gather_all_results(
         device.collection_with_cached_decoding(VIRTUAL_ADDRESS),
         device.collection_with_cached_decoding(VIRTUAL),
         device.collection_with_cached_decoding(POOL, expand=True),
-        _read_virtual_statistics(device, judged),
+        _read_virtual_statistics(device, result_cache),
     )
     cluster = await read_cluster(device)
     return BigIpReading(
@@ -77,14 +77,14 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
         statistics=statistics[0],
         state=device_state(device.host, cluster),
         cluster=cluster,
-        judged=judged,
+        result_cache=result_cache,
     )
 
 
-async def _read_virtual_statistics(device: IControl, judged: ResultCache) -> list[Any]:
+async def _read_virtual_statistics(device: IControl, result_cache: ResultCache) -> list[Any]:
     path = f"{VIRTUAL}/stats"
     answer = await device.get_with_cached_decoding(f"/mgmt/tm/{path}")
-    return [judged.result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
+    return [result_cache.result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
 
 
 def merge_readings(
@@ -93,12 +93,12 @@ def merge_readings(
     names: BigIpNames,
     *,
     absent: Collection[AbsenceOnDevice] = (),
-    uneven: Collection[AbsenceOnDevice] = (),
+    persistent_absences: Collection[AbsenceOnDevice] = (),
 ) -> Observation:
     """Merge the readings of all devices, by host and at least one, into one observation.
 
     Statuses are those of the active device (else the first that responded), statistics are summed over
-    devices. ``absent``: objects that a device lacks and others have. ``uneven``: objects that it already
+    devices. ``absent``: objects that a device lacks and others have. ``persistent_absences``: objects that it already
     lacked at the previous observation; their load balancers are DEGRADED unless their status is worse.
     """
     seen = tuple(readings.values())
@@ -109,7 +109,7 @@ def merge_readings(
         for listener_id, statistics in one.items():
             totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
     return Observation(
-        statuses=add_out_of_step_statuses(operating_statuses(best, names), uneven),
+        statuses=add_out_of_step_statuses(operating_statuses(best, names), persistent_absences),
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
         configurations=configuration_digests(seen, names),
@@ -121,7 +121,7 @@ def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -
     """Compute ``{load balancer id: digest}`` of the load balancers' objects on all devices together."""
     return digest.combine_device_digests(
         [
-            one.judged.result(digest.load_balancer_digests, one.addresses, one.virtuals, one.pools, names)
+            one.result_cache.result(digest.load_balancer_digests, one.addresses, one.virtuals, one.pools, names)
             for one in readings
         ]
     )
@@ -130,7 +130,7 @@ def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -
 def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[AbsenceOnDevice]:
     """Find objects that one device lacks and another device of the group has."""
     held = {
-        host: one.judged.result(_objects_on_device, one.addresses, one.virtuals, one.pools, names)
+        host: one.result_cache.result(_objects_on_device, one.addresses, one.virtuals, one.pools, names)
         for host, one in readings.items()
     }
     # The usual case: one device, or a pair that holds the same.
@@ -158,12 +158,12 @@ def _objects_on_device(
 
 
 def add_out_of_step_statuses(
-    found: tuple[ObservedStatus, ...], uneven: Collection[AbsenceOnDevice]
+    found: tuple[ObservedStatus, ...], persistent_absences: Collection[AbsenceOnDevice]
 ) -> tuple[ObservedStatus, ...]:
-    """Return the statuses, with DEGRADED for load balancers in ``uneven``, whose objects differ between
+    """Return the statuses, with DEGRADED for load balancers in ``persistent_absences``, whose objects differ between
     devices, unless they have a worse status.
     """
-    changed = {one.id: one for one in degraded_statuses_of_absences(uneven)}
+    changed = {one.id: one for one in degraded_statuses_of_absences(persistent_absences)}
     kept = []
     for one in found:
         other = changed.pop(one.id, None) if one.kind == "loadbalancer" else None
@@ -174,19 +174,25 @@ def add_out_of_step_statuses(
 
 def operating_statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Compute the operating statuses of members, pools, listeners and load balancers."""
-    return reading.judged.result(
-        _object_statuses, reading.addresses, reading.virtuals, reading.pools, reading.statistics, reading.judged, names
+    return reading.result_cache.result(
+        _object_statuses,
+        reading.addresses,
+        reading.virtuals,
+        reading.pools,
+        reading.statistics,
+        reading.result_cache,
+        names,
     )
 
 
 def _object_statuses(
-    addresses: Items, virtuals: Items, pools: Items, statistics: Item, judged: ResultCache, names: BigIpNames
+    addresses: Items, virtuals: Items, pools: Items, statistics: Item, result_cache: ResultCache, names: BigIpNames
 ) -> tuple[ObservedStatus, ...]:
-    found, below = judged.result(_pool_statuses, virtuals, pools, names)
+    found, below = result_cache.result(_pool_statuses, virtuals, pools, names)
     below = {owner: list(states) for owner, states in below.items()}
     listeners: list[ObservedStatus] = []
-    counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
-    for listener_id, own in judged.result(_group_items_by_object, virtuals, "listener", names).items():
+    counted = result_cache.result(_listener_counters, virtuals, statistics, result_cache, names)
+    for listener_id, own in result_cache.result(_group_items_by_object, virtuals, "listener", names).items():
         status = _listener_status(
             [(one, counted.get(scalar_text(one.get("fullPath")), ListenerStatistics())) for one in own]
         )
@@ -283,28 +289,30 @@ def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> Ope
 
 def listener_statistics(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
     """Compute this device's totals by listener id, summed over the VIPs of the listener."""
-    return reading.judged.result(_statistics_by_listener, reading.virtuals, reading.statistics, reading.judged, names)
+    return reading.result_cache.result(
+        _statistics_by_listener, reading.virtuals, reading.statistics, reading.result_cache, names
+    )
 
 
 def _statistics_by_listener(
-    virtuals: Items, statistics: Item, judged: ResultCache, names: BigIpNames
+    virtuals: Items, statistics: Item, result_cache: ResultCache, names: BigIpNames
 ) -> Mapping[str, ListenerStatistics]:
-    counted = judged.result(_listener_counters, virtuals, statistics, judged, names)
+    counted = result_cache.result(_listener_counters, virtuals, statistics, result_cache, names)
     return {
         listener_id: reduce(
             ListenerStatistics.plus,
             (counted[path] for one in own if (path := scalar_text(one.get("fullPath"))) in counted),
         )
-        for listener_id, own in judged.result(_group_items_by_object, virtuals, "listener", names).items()
+        for listener_id, own in result_cache.result(_group_items_by_object, virtuals, "listener", names).items()
         if any(scalar_text(one.get("fullPath")) in counted for one in own)
     }
 
 
 def _listener_counters(
-    virtuals: Items, statistics: Item, judged: ResultCache, names: BigIpNames
+    virtuals: Items, statistics: Item, result_cache: ResultCache, names: BigIpNames
 ) -> dict[str, ListenerStatistics]:
     """Return ``{path: counters}`` of this device group's virtual servers."""
-    ours = judged.result(_own_listeners, virtuals, names)
+    ours = result_cache.result(_own_listeners, virtuals, names)
     found = {}
     for address, values in statistics_entries({"entries": statistics}):
         if (path := _virtual_server_path(address, values)) in ours:

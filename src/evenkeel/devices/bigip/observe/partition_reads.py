@@ -56,7 +56,7 @@ class Guards(Value):
     """All guards of a partition, of any owner, with the sentinel beside them and the marks of those who wrote them."""
 
     held: tuple[Guard, ...] = ()
-    sentinel: bool = False
+    has_sentinel: bool = False
     marks: tuple[Mark, ...] = ()
     """Marks of guards and sentinel; an object without a mark adds none."""
     replaced: tuple[Mapping[str, Any], ...] = ()
@@ -103,7 +103,7 @@ def parse_guards(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     }
     return Guards(
         held=tuple(guards),
-        sentinel=GUARD_PREFIX in groups,
+        has_sentinel=GUARD_PREFIX in groups,
         marks=tuple(marks.values()),
         replaced=_data_group_records(groups.get(REPLACED_OBJECTS_NAME, {})),
     )

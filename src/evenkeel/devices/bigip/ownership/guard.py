@@ -98,7 +98,7 @@ async def take_over_partition(
             return TakeoverResult(new=new)
         if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
-            if not new and not guards.sentinel:
+            if not new and not guards.has_sentinel:
                 await _refuse_foreign_partition(device, partition, names)
         if guards.impossible_guards:
             log.error(
@@ -209,22 +209,23 @@ async def retire_guard(
     owner: str,
     pending: set[str],
     timeout_seconds: float,
-    keep: bool = False,
-    also: Sequence[Command] = (),
+    keeps_guard: bool = False,
+    extra_commands: Sequence[Command] = (),
 ) -> None:
     """Remove the guard ``mine`` and the sentinel of an otherwise empty partition, and raise the minimum epoch, in one
     transaction.
 
-    ``keep``: only raise the minimum epoch. ``also``: more commands for the transaction. Raises :class:`DeviceRejected`
-    if the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be removed or not.
+    ``keeps_guard``: only raise the minimum epoch. ``extra_commands``: more commands for the transaction. Raises
+    :class:`DeviceRejected` if the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be
+    removed or not.
     """
     removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD_PREFIX)]
     for attempt in range(1, TAKEOVER_ATTEMPTS_MAX + 1):
         commands = [
             modify_guard_command(partition, mine, owner),
-            *([] if keep else removals),
+            *([] if keeps_guard else removals),
             *await minimum_epoch.raise_commands(mine),
-            *also,
+            *extra_commands,
         ]
         try:
             await commit_commands(device, commands, pending=pending, timeout_seconds=timeout_seconds)
@@ -238,7 +239,10 @@ async def retire_guard(
                 raise
         else:
             log.info(
-                "floor raised" if keep else "guard removed", device=device.host, partition=partition, guard=mine.name
+                "floor raised" if keeps_guard else "guard removed",
+                device=device.host,
+                partition=partition,
+                guard=mine.name,
             )
             return
 
@@ -280,14 +284,14 @@ def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpN
 def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:
     """Return the commands of the transaction that replaces the found guards by ``mine``."""
     old = [seen.name for seen in guards.held if seen != mine]
-    if not guards.held and guards.sentinel:
+    if not guards.held and guards.has_sentinel:
         old.append(GUARD_PREFIX)
     commands = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in old]
     # Our guard is there beside older ones: touched first, it makes the transaction fail if it has been removed.
     if mine in guards.held:
         return [modify_guard_command(partition, mine, owner), *commands]
     commands.append(_create_guard_command(partition, mine.name, names, guard_records(mine.epoch, owner)))
-    if not guards.held and not guards.sentinel:
+    if not guards.held and not guards.has_sentinel:
         commands.append(_create_guard_command(partition, GUARD_PREFIX, names, []))
     return commands
 

@@ -59,21 +59,29 @@ async def find_used_f5_objects(
 
 
 async def find_removable_f5_objects(
-    device: IControl, recorded: Collection[Key], *, but: str = "", instead: Iterable[ReferringObject] = ()
+    device: IControl,
+    recorded: Collection[Key],
+    *,
+    excluded_partition: str = "",
+    substitute_users: Iterable[ReferringObject] = (),
 ) -> tuple[list[Key], bool]:
     """Return the recorded objects to which only other removable ones refer, in the order of removal, and
     whether these are all recorded objects that still exist.
 
-    ``but``: a partition whose objects do not count as users; ``instead``: objects that count in their place.
-    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    ``excluded_partition``: a partition whose objects do not count as users; ``substitute_users``: objects that count
+    in their place. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     common = await _read_common_objects(device)
     there = {Key(type=kind, name=str(item.get("name"))) for kind, items in common.items() for item in items}
     present = [key for key in recorded if key in there]
     if not present:
         return [], True
-    users = [user for user in await _read_users(device) if not but or not user.path.startswith(f"/{but}/")]
-    gone = removable_keys(present, [*users, *instead])
+    users = [
+        user
+        for user in await _read_users(device)
+        if not excluded_partition or not user.path.startswith(f"/{excluded_partition}/")
+    ]
+    gone = removable_keys(present, [*users, *substitute_users])
     return gone, len(gone) == len(present)
 
 

@@ -28,7 +28,7 @@ class OwnershipMarks(Value):
     @property
     def guarded(self) -> bool:
         """Whether the partition has a guard or the sentinel."""
-        return bool(self.guards.held or self.guards.sentinel)
+        return bool(self.guards.held or self.guards.has_sentinel)
 
 
 async def read_ownership_marks(device: IControl, partition: str, names: BigIpNames) -> OwnershipMarks:
@@ -44,7 +44,7 @@ async def read_ownership_marks(device: IControl, partition: str, names: BigIpNam
 
 async def remove_mark(device: IControl, partition: str) -> None:
     """Remove the mark in the partition's description. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
-    await device.write("PATCH", f"{guard.PARTITIONS}/{partition}", {"description": "none"})
+    await device.write("PATCH", f"{guard.PARTITIONS_PATH}/{partition}", {"description": "none"})
 
 
 def plan_of_return_to_f5(moved: DevicePlan, partition: str, names: BigIpNames, signs: OwnershipMarks) -> DevicePlan:
@@ -55,7 +55,7 @@ def plan_of_return_to_f5(moved: DevicePlan, partition: str, names: BigIpNames, s
         change = AttributeChange(name="description", present=names.marked_description("partition"))
         operations.append(PlannedOperation(verb="modify", type="auth/partition", name=partition, attributes=(change,)))
     groups = [one.name for one in signs.guards.held]
-    groups += [GUARD_PREFIX] if signs.guards.sentinel else []
+    groups += [GUARD_PREFIX] if signs.guards.has_sentinel else []
     groups += [REPLACED_OBJECTS_NAME] if signs.guards.replaced else []
     operations += [PlannedOperation(verb="delete", type=DATA_GROUP, name=f"/{partition}/{name}") for name in groups]
     return replace(moved, operations=tuple(operations))

@@ -170,7 +170,7 @@ class PassOutcome(Value):
     """Load balancers that a complete batch did not name and that the device refused to remove."""
     orphans: frozenset[LoadBalancerId] = frozenset()
     """Load balancers that a complete batch did not name and, because the batch keeps orphans, did not remove."""
-    takes_nothing: bool = False
+    refuses_every_commit: bool = False
     """Whether the device refused every commit, even one without any load balancer's objects: then no load balancer is
     to blame.
     """
@@ -191,9 +191,9 @@ class PartitionPass:
         pending: set[str],
         uploads: set[str],
         left: dict[str, AppliedChange],
-        also: Callable[[], list[Command]] = list,
+        build_extra_commands: Callable[[], list[Command]] = list,
         has_peers: bool = False,
-        sweeps: Callable[[], bool] = lambda: False,
+        begins_node_sweep: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
@@ -214,9 +214,9 @@ class PartitionPass:
         """Names of uploaded files that were not removed yet."""
         self._left = left
         """``{load balancer id: change}`` at which each load balancer was left on this device; kept up to date."""
-        self._also = also
+        self._build_extra_commands = build_extra_commands
         """Returns commands to be added to each transaction of objects."""
-        self._sweeps = sweeps
+        self._begins_node_sweep = begins_node_sweep
         """Returns whether this pass looks for unused nodes, for which it reads the pools of all partitions."""
         self._has_peers = has_peers
         """Whether other devices of the group get the same batch: a refusal by this device alone may be its own
@@ -256,12 +256,12 @@ class PartitionPass:
             await self._move_nodes()
         if self._read_fully and not self._view.nodes_swept:
             self._view.nodes_swept = True
-            if self._sweeps():
+            if self._begins_node_sweep():
                 await self._remove_unused_nodes()
         if self._batch.complete and self._view.replaced:
             await self._remove_replaced_objects()
         # a device that refuses everything has a fault of its own, which must not count as refusal of the load balancers
-        takes_nothing = self._has_peers and await self._refuses_every_commit()
+        refuses_every_commit = self._has_peers and await self._refuses_every_commit()
         self._view.certain = False
         errors = {**self._plan_remaining_work().problems, **self._errors}
         named = {service.load_balancer_id for service in self._batch.services}
@@ -282,7 +282,7 @@ class PartitionPass:
             orphans=self._orphaned_load_balancers(named)
             if self._batch.complete and self._batch.keeps_orphans
             else frozenset(),
-            takes_nothing=takes_nothing,
+            refuses_every_commit=refuses_every_commit,
         )
 
     def _orphaned_load_balancers(self, named: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
@@ -516,7 +516,7 @@ class PartitionPass:
 
     async def _commit_removals(self, commands: list[Command]) -> None:
         try:
-            await self._commit_commands([*commands, *self._also()])
+            await self._commit_commands([*commands, *self._build_extra_commands()])
         except DeviceRejected:
             await self._check_owner()
             raise
@@ -634,7 +634,7 @@ class PartitionPass:
         async with uploaded_files(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
                 *(operation_command(step, self._folder, sources.get(step.key, "")) for step in steps),
-                *self._also(),
+                *self._build_extra_commands(),
             ]
             await self._commit_commands(commands, self._batch_revision())
         self._writes += 1

@@ -120,9 +120,9 @@ class _VirtualDraft:
         digest = hashlib.sha256(parent.encode()).hexdigest()[:12]
         head, _, object_id = old.key.name.rpartition("_")
         key = Key(type=type_, name=f"{head}-{digest}_{object_id}")
-        made = replace(old, key=key, attributes={**old.attributes, **(attributes or {}), "defaultsFrom": parent})
+        profile = replace(old, key=key, attributes={**old.attributes, **(attributes or {}), "defaultsFrom": parent})
         before = f"/{self.partition}/{old.key.name}"
-        self.own = [made if item is old else item for item in self.own]
+        self.own = [profile if item is old else item for item in self.own]
         for one in self.profiles:
             if one["name"] == before:
                 one["name"] = f"/{self.partition}/{key.name}"
@@ -189,18 +189,18 @@ def apply_enhanced_services(
     changed = own
     for place, virtual in enumerate(servers):
         # Each virtual server begins from the listener's unchanged objects, so all of them result in the same ones.
-        made = _VirtualDraft(listener, pool, virtual, own, tunnel)
-        _apply_settings(made, found)
-        servers[place] = replace(virtual, attributes={**made.attributes, "profiles": made.profiles})
-        changed = made.own
+        draft = _VirtualDraft(listener, pool, virtual, own, tunnel)
+        _apply_settings(draft, found)
+        servers[place] = replace(virtual, attributes={**draft.attributes, "profiles": draft.profiles})
+        changed = draft.own
     return changed, servers
 
 
-def _apply_settings(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
-    _check_protocol(made, found)
+def _apply_settings(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+    _check_protocol(draft, found)
     # An operator's iRule may read the stream, like one of an enhanced service.
-    if made.listener.operator_irules or _needs_full_proxy(found):
-        made.make_full_proxy()
+    if draft.listener.operator_irules or _needs_full_proxy(found):
+        draft.make_full_proxy()
     for step in (
         _apply_transport_profiles,
         _apply_http_profile,
@@ -210,12 +210,12 @@ def _apply_settings(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> No
         _apply_persistence_profiles,
         _append_rules_and_policies,
     ):
-        step(made, found)
+        step(draft, found)
 
 
-def _check_protocol(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _check_protocol(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     """Raise :class:`Unrenderable` for tags that the listener's protocol does not allow."""
-    protocol = made.listener.protocol
+    protocol = draft.listener.protocol
     for tag, setting in found.items():
         if tag == t.UDP:
             allowed: tuple[str, ...] = ("UDP",)
@@ -227,7 +227,7 @@ def _check_protocol(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> No
             allowed = _TCP_BASED
         if setting.paths and protocol not in allowed:
             words = ", ".join(sorted(allowed))
-            raise made.refusal(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
+            raise draft.refusal(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
 
 
 def _needs_full_proxy(found: Mapping[str, _TagSetting]) -> bool:
@@ -247,128 +247,130 @@ def _needs_full_proxy(found: Mapping[str, _TagSetting]) -> bool:
     return False
 
 
-def _apply_transport_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _apply_transport_profiles(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
-        if tag in found and found[tag].paths and made.has_profile(type_):
-            _refuse_listener_timeouts(made, tag, found[tag])
-            made.remove_profiles(type_)
-            made.add_profile(found[tag].path)
+        if tag in found and found[tag].paths and draft.has_profile(type_):
+            _refuse_listener_timeouts(draft, tag, found[tag])
+            draft.remove_profiles(type_)
+            draft.add_profile(found[tag].path)
     client, server = found.get(t.CLIENT_TCP), found.get(t.SERVER_TCP)
     for tag, setting in ((t.CLIENT_TCP, client), (t.SERVER_TCP, server)):
         if setting is not None:
-            _refuse_listener_timeouts(made, tag, setting)
+            _refuse_listener_timeouts(draft, tag, setting)
     if client is None and server is None:
         return
-    made.remove_profiles(_TCP)
+    draft.remove_profiles(_TCP)
     # as F5's agent: without a profile for the members, the clients' is used for both
-    made.add_profile(client.path if client else "/Common/tcp", "clientside" if server else "all")
+    draft.add_profile(client.path if client else "/Common/tcp", "clientside" if server else "all")
     if server:
-        made.add_profile(server.path, "serverside")
+        draft.add_profile(server.path, "serverside")
 
 
-def _refuse_listener_timeouts(made: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
+def _refuse_listener_timeouts(draft: _VirtualDraft, tag: str, setting: _TagSetting) -> None:
     """Raise :class:`Unrenderable` if the listener sets time-outs, because the operator's profile already has its
     own.
     """
     for name in ("timeout_client_data", "timeout_member_data", "timeout_member_connect"):
-        value = getattr(made.listener, name)
+        value = getattr(draft.listener, name)
         if value != getattr(_DEFAULT_LISTENER, name):
             reason = f"{name} {value} cannot be set beside it; only {getattr(_DEFAULT_LISTENER, name)} is allowed"
-            raise made.refusal(tag, setting, reason)
-    if made.tunnel is not None:
-        raise made.refusal(tag, setting, f"timeouts.tunnel {made.tunnel} cannot be set beside it; none is allowed")
+            raise draft.refusal(tag, setting, reason)
+    if draft.tunnel is not None:
+        raise draft.refusal(tag, setting, f"timeouts.tunnel {draft.tunnel} cannot be set beside it; none is allowed")
 
 
-def _apply_http_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _apply_http_profile(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.HTTP)
     if setting is None:
         return
-    if made.own_profile(_HTTP) is not None:
-        made.derive_profile(_HTTP, setting.path)
+    if draft.own_profile(_HTTP) is not None:
+        draft.derive_profile(_HTTP, setting.path)
         return
-    made.remove_profiles(_HTTP)
-    made.add_profile(setting.path)
+    draft.remove_profiles(_HTTP)
+    draft.add_profile(setting.path)
 
 
-def _apply_tls_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _apply_tls_profiles(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     client, server = found.get(t.CLIENT_TLS), found.get(t.SERVER_TLS)
     if client is not None:
-        if made.listener.protocol == TLS_PROTOCOL:
-            raise made.refusal(t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)")
-        if made.listener.protocol == "HTTPS" and server is None:
-            raise made.refusal(
+        if draft.listener.protocol == TLS_PROTOCOL:
+            raise draft.refusal(t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)")
+        if draft.listener.protocol == "HTTPS" and server is None:
+            raise draft.refusal(
                 t.CLIENT_TLS, client, f"members of an HTTPS listener expect TLS; {t.SERVER_TLS} is needed"
             )
-        made.add_profile(client.path, "clientside")
+        draft.add_profile(client.path, "clientside")
     if server is not None:
-        if made.encrypts_again:
-            raise made.refusal(t.SERVER_TLS, server, "a pool of the listener has TLS settings of its own (tls_enabled)")
-        if made.listener.protocol == "HTTPS" and client is None:
-            raise made.refusal(
+        if draft.encrypts_again:
+            raise draft.refusal(
+                t.SERVER_TLS, server, "a pool of the listener has TLS settings of its own (tls_enabled)"
+            )
+        if draft.listener.protocol == "HTTPS" and client is None:
+            raise draft.refusal(
                 t.SERVER_TLS, server, f"clients of an HTTPS listener bring TLS; {t.CLIENT_TLS} is needed"
             )
-        made.add_profile(server.path, "serverside")
+        draft.add_profile(server.path, "serverside")
 
 
-def _apply_one_connect(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _apply_one_connect(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.ONE_CONNECT)
     if setting is None:
         return
-    shared = made.has_profile(_ONE_CONNECT)
-    made.remove_profiles(_ONE_CONNECT)
+    shared = draft.has_profile(_ONE_CONNECT)
+    draft.remove_profiles(_ONE_CONNECT)
     if not setting.paths:
-        if shared and made.listener.l7policies:
-            raise made.refusal(t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request")
+        if shared and draft.listener.l7policies:
+            raise draft.refusal(t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request")
         return
-    if made.listener.protocol in L7_PROTOCOLS and not shared and made.listener.l7policies:
-        raise made.refusal(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
-    if reason := connection_sharing_obstacle(made.listener, made.pool):
-        raise made.refusal(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
-    _require_http(made, t.ONE_CONNECT, setting, found)
-    made.add_profile(setting.path)
+    if draft.listener.protocol in L7_PROTOCOLS and not shared and draft.listener.l7policies:
+        raise draft.refusal(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
+    if reason := connection_sharing_obstacle(draft.listener, draft.pool):
+        raise draft.refusal(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
+    _require_http(draft, t.ONE_CONNECT, setting, found)
+    draft.add_profile(setting.path)
 
 
-def _apply_compression_profile(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _apply_compression_profile(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting = found.get(t.COMPRESSION)
     if setting is None:
         return
-    made.remove_profiles(COMPRESSION_PROFILE)
+    draft.remove_profiles(COMPRESSION_PROFILE)
     if setting.paths:
-        _require_http(made, t.COMPRESSION, setting, found)
-        made.add_profile(setting.path)
+        _require_http(draft, t.COMPRESSION, setting, found)
+        draft.add_profile(setting.path)
 
 
-def _require_http(made: _VirtualDraft, tag: str, setting: _TagSetting, found: Mapping[str, _TagSetting]) -> None:
-    if made.listener.protocol not in L7_PROTOCOLS and t.HTTP not in found:
-        raise made.refusal(tag, setting, f"a {made.listener.protocol} listener needs {t.HTTP} too")
+def _require_http(draft: _VirtualDraft, tag: str, setting: _TagSetting, found: Mapping[str, _TagSetting]) -> None:
+    if draft.listener.protocol not in L7_PROTOCOLS and t.HTTP not in found:
+        raise draft.refusal(tag, setting, f"a {draft.listener.protocol} listener needs {t.HTTP} too")
 
 
-def _apply_persistence_profiles(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _apply_persistence_profiles(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     setting, fallback = found.get(t.PERSISTENCE), found.get(t.FALLBACK)
     if setting is not None:
-        if made.attributes.get("persist") or (made.pool and made.pool.lb_algorithm == "SOURCE_IP_PORT"):
-            pool = made.pool.id if made.pool else ""
+        if draft.attributes.get("persist") or (draft.pool and draft.pool.lb_algorithm == "SOURCE_IP_PORT"):
+            pool = draft.pool.id if draft.pool else ""
             reason = f"pool {pool} has session persistence of its own, by session_persistence or lb_algorithm"
-            raise made.refusal(t.PERSISTENCE, setting, reason)
+            raise draft.refusal(t.PERSISTENCE, setting, reason)
         if setting.definition.types.get(t.PERSISTENCE) == "ltm/persistence/cookie":
-            _require_http(made, t.PERSISTENCE, setting, found)
-        made.attributes["persist"] = [{"name": setting.path, "tmDefault": "yes"}]
+            _require_http(draft, t.PERSISTENCE, setting, found)
+        draft.attributes["persist"] = [{"name": setting.path, "tmDefault": "yes"}]
     if fallback is not None:
-        if not made.attributes.get("persist"):
-            raise made.refusal(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
-        made.attributes["fallbackPersistence"] = fallback.path
+        if not draft.attributes.get("persist"):
+            raise draft.refusal(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
+        draft.attributes["fallbackPersistence"] = fallback.path
 
 
-def _append_rules_and_policies(made: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
+def _append_rules_and_policies(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
     """Append the enhanced services' iRules and policies to the virtual server's own, which keep their place
     before them.
     """
     if t.RULES in found:
-        made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
+        draft.attributes["rules"] = [*draft.attributes.get("rules", ()), *found[t.RULES].paths]
     if t.POLICIES in found:
-        ours = made.attributes.get("policies", ())
+        ours = draft.attributes.get("policies", ())
         theirs = [{"name": path} for path in found[t.POLICIES].paths]
-        made.attributes["policies"] = [*ours, *theirs]
+        draft.attributes["policies"] = [*ours, *theirs]
 
 
 def _definition_content(definition: Definition) -> list[tuple[str, tuple[str, ...]]]:

@@ -33,7 +33,7 @@ class HeaderPlan(Value):
     """Names of headers of which only other spellings are removed."""
     inserted: tuple[tuple[str, str], ...] = ()
     """Names and values of inserted headers that do not depend on the client."""
-    about_client: tuple[str, ...] = ()
+    client_certificate_headers: tuple[str, ...] = ()
     """Names of inserted headers about the client's certificate."""
 
 
@@ -66,7 +66,7 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
         removed=tuple(dict.fromkeys((*fixed, *removed))),
         respelled=respelled,
         inserted=tuple(fixed.items()),
-        about_client=tuple(name for name in TLS_INSERT_HEADERS if name in wanted),
+        client_certificate_headers=tuple(name for name in TLS_INSERT_HEADERS if name in wanted),
     )
 
 

@@ -55,18 +55,20 @@ def _header_insertions(headers: HeaderPlan) -> Iterator[str]:
     for name, value in headers.inserted:
         yield f'    HTTP::header insert "{name}" "{value}"'
     for name, value in _VALUES_WITHOUT_CERTIFICATE.items():
-        if name in headers.about_client:
+        if name in headers.client_certificate_headers:
             yield f'    HTTP::header insert "{name}" {value}'
     yield from _certificate_insertions(headers)
 
 
 def _certificate_insertions(headers: HeaderPlan) -> Iterator[str]:
-    about_client = {name: value for name, value in _CERTIFICATE_VALUES.items() if name in headers.about_client}
-    if not about_client:
+    client_certificate_headers = {
+        name: value for name, value in _CERTIFICATE_VALUES.items() if name in headers.client_certificate_headers
+    }
+    if not client_certificate_headers:
         return
     yield "    if { [SSL::cert count] > 0 } {"
-    if "X-SSL-Client-SHA1" in about_client:
+    if "X-SSL-Client-SHA1" in client_certificate_headers:
         yield f"        {_DIGEST_CODE}"
-    for name, value in about_client.items():
+    for name, value in client_certificate_headers.items():
         yield f'        HTTP::header insert "{name}" {value}'
     yield "    }"

@@ -239,5 +239,5 @@ def _unneeded_vlan_tags(
     has. ``mine``: this guest; ``used``: tags that it uses.
     """
     by_any = {path for each in guests for path in each.vlans}
-    ours = (each for each in at_host if each.ours)
+    ours = (each for each in at_host if each.has_agent_mark)
     return {each.tag for each in ours if each.path not in by_any or (each.path in mine.vlans and each.tag not in used)}

@@ -39,9 +39,9 @@ class FoundVlan(Value):
 
     path: str
     tag: int
-    ours: bool = False
+    has_agent_mark: bool = False
     """Whether the VLAN has the mark :data:`VLAN_DESCRIPTION`."""
-    of_network: bool = False
+    has_network_mark: bool = False
     """Whether the VLAN has the mark of a network, which Even Keel adds on a device that is attached to the network by
     it.
     """
@@ -51,7 +51,7 @@ class FoundVlan(Value):
         """Whether the guest uses the VLAN: a VLAN that the host only assigned is in /Common without a network's
         mark.
         """
-        return self.partition != COMMON or self.of_network
+        return self.partition != COMMON or self.has_network_mark
 
     @property
     def partition(self) -> str:
@@ -100,7 +100,7 @@ class VcmpHost:
             found = await self._read_guest(guest)
             if path in found.vlans:
                 return
-            if there is not None and not there.ours:
+            if there is not None and not there.has_agent_mark:
                 text = f"VLAN {path} with tag {wanted.tag} is another program's and is not assigned to guest {guest}"
                 raise DeviceRejected(self.name, text)
             await self._set_vlans(guest, (*found.vlans, path))
@@ -111,7 +111,7 @@ class VcmpHost:
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self._turn:
-            these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
+            these = {each.path for each in await self.vlans() if each.has_agent_mark and each.tag in set(tags)}
             found = await self._read_guest(guest)
             kept = tuple(path for path in found.vlans if path not in these)
             if kept != found.vlans:
@@ -179,8 +179,8 @@ def _parse_vlan(item: Mapping[str, Any]) -> FoundVlan:
     return FoundVlan(
         path=str(item["fullPath"]),
         tag=int(item.get("tag", 0)),
-        ours=description == VLAN_DESCRIPTION,
-        of_network=parse_mark(description) is not None,
+        has_agent_mark=description == VLAN_DESCRIPTION,
+        has_network_mark=parse_mark(description) is not None,
     )
 
 

@@ -37,12 +37,12 @@ def merge_readings(
     unreachable: Iterable[DeviceState],
     names: HaproxyNames,
     *,
-    uneven: Collection[AbsenceOnDevice] = (),
+    persistent_absences: Collection[AbsenceOnDevice] = (),
 ) -> Observation:
     """Merge the devices' readings, by host: for each object the worst status, statistics summed over devices.
 
-    ``unreachable``: states of the other devices; ``uneven``: differences between what the devices hold. Load
-    balancers that differ, or do not run on one of the devices, are DEGRADED unless their status is worse.
+    ``unreachable``: states of the other devices; ``persistent_absences``: differences between what the devices hold.
+    Load balancers that differ, or do not run on one of the devices, are DEGRADED unless their status is worse.
     """
     worst: dict[ObjectKey, ObservedStatus] = {}
     for status in (each for host, one in readings.items() for each in _device_statuses(host, one.seen, names)):
@@ -52,7 +52,7 @@ def merge_readings(
         readings, names, {key for key in worst if key[0] == "loadbalancer"}
     ):
         worst[status.kind, status.id] = status
-    for status in degraded_statuses_of_absences(uneven):
+    for status in degraded_statuses_of_absences(persistent_absences):
         before = worst.get((status.kind, status.id))
         # A worse status stays, because DEGRADED would hide that nothing is served.
         if before is None or before.status in (S.ONLINE, S.DEGRADED):

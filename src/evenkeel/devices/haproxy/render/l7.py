@@ -51,11 +51,11 @@ _FIELD_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 class PolicyLines(Value):
     """HAProxy lines of a listener's L7 policies.
 
-    ``judging`` lines evaluate requests; ``sending`` lines (``use_backend``) apply the choice.
+    ``condition_lines`` lines evaluate requests; ``action_lines`` lines (``use_backend``) apply the choice.
     """
 
-    judging: tuple[str, ...] = ()
-    sending: tuple[str, ...] = ()
+    condition_lines: tuple[str, ...] = ()
+    action_lines: tuple[str, ...] = ()
 
 
 def redirect_pools(listener: ServiceListener) -> frozenset[str]:
@@ -82,11 +82,11 @@ def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> Poli
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _is_enabled(policy) and _has_usable_target(policy, backends)]
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
-    judging = [f"acl {CHOSEN_POOL_ACL} var(txn.pool) -m found"] if chooses else []
+    condition_lines = [f"acl {CHOSEN_POOL_ACL} var(txn.pool) -m found"] if chooses else []
     for place, policy in enumerate(found, start=1):
-        judging += _policy_lines(policy, place, backends, guard=(f"!{CHOSEN_POOL_ACL}",) if chooses else ())
-    sending = (f"use_backend %[var(txn.pool)] if {CHOSEN_POOL_ACL}",) if chooses else ()
-    return PolicyLines(judging=tuple(judging), sending=sending)
+        condition_lines += _policy_lines(policy, place, backends, guard=(f"!{CHOSEN_POOL_ACL}",) if chooses else ())
+    action_lines = (f"use_backend %[var(txn.pool)] if {CHOSEN_POOL_ACL}",) if chooses else ()
+    return PolicyLines(condition_lines=tuple(condition_lines), action_lines=action_lines)
 
 
 def _is_enabled(policy: ServiceL7Policy) -> bool:

@@ -61,10 +61,10 @@ def build_frontend(
             # Before every rule that reads headers: a client's forged ones must not decide anything.
             *header_removal_lines(listener, inserted),
             *services.first,
-            *policies.judging,  # they evaluate the headers as received
+            *policies.condition_lines,  # they evaluate the headers as received
             *header_lines(listener, inserted),
             *services.last,
-            *policies.sending,
+            *policies.action_lines,
             *([quote_line("default_backend", backend)] if backend else []),
         ),
         metrics=listener.protocol == PROMETHEUS_PROTOCOL,

@@ -98,7 +98,7 @@ def _build_backend(
     forwarded: ForwardedProtocols,
 ) -> wire.Backend:
     tls = tls_server_arguments(pool, mode, certificates)
-    how = render_checks(pool.monitor, vip_address, over_tls=bool(tls))
+    checks = render_checks(pool.monitor, vip_address, over_tls=bool(tls))
     limit = member_limit(parts) if pool.protocol not in forwarded else None
     connection = (*_proxy_arguments(pool, mode, listeners), *tls, *connection_limit_arguments(limit))
     return wire.Backend(
@@ -111,11 +111,11 @@ def _build_backend(
             *(queue_lines(name, mode, limit) if limit is not None else ()),
             *retry_lines(pool),
             *([] if pool.protocol in forwarded else persistence_lines(pool, mode)),
-            *how.lines,
+            *checks.lines,
             "option allbackups",
         ),
-        servers=tuple(_build_server(pool, member, how, connection) for member in pool.members),
-        ping=how.ping,
+        servers=tuple(_build_server(pool, member, checks, connection) for member in pool.members),
+        ping=checks.ping,
         datagrams=datagram_balance(pool, forwarded),
         drain_seconds=drain_seconds(parts),
     )
@@ -160,7 +160,7 @@ def _refuse_duplicate_members(pool: ServicePool) -> None:
 
 
 def _build_server(
-    pool: ServicePool, member: ServiceMember, how: HealthChecks, connection: tuple[str, ...]
+    pool: ServicePool, member: ServiceMember, checks: HealthChecks, connection: tuple[str, ...]
 ) -> wire.BackendServer:
     """Build the ``server`` of a member; disabled if the pool or the member is admin down. ``connection``:
     arguments that set up each connection to a member. Raises :class:`Unrenderable` for a weight, address
@@ -175,12 +175,12 @@ def _build_server(
         weight=member.weight,
         admin_up=pool.admin_state_up and member.admin_state_up,
         backup=member.backup,
-        ping_address=_ping_address(member) if how.ping is not None else None,
-        ping_port=member.monitor_port if how.ping is not None and how.ping.protocol != "icmp" else None,
+        ping_address=_ping_address(member) if checks.ping is not None else None,
+        ping_port=member.monitor_port if checks.ping is not None and checks.ping.protocol != "icmp" else None,
         arguments=(
             *connection,
             *cookie_arguments(pool, member),
-            *(how.arguments + _check_place_arguments(member) if how.arguments else ()),
+            *(checks.arguments + _check_place_arguments(member) if checks.arguments else ()),
         ),
     )
 

@@ -65,7 +65,7 @@ def _compare_code(routing: Routing) -> Iterator[str]:
         yield from _selected_blocks(_HEADER_TEXTS, operands)
         yield _HEADER_VALUES_END
     yield _EACH_TEXT
-    yield from _selected_blocks(_COMPARISONS, {each.how for each in wanted})
+    yield from _selected_blocks(_COMPARISONS, {each.operator for each in wanted})
     yield _EACH_RULE_END
 
 

@@ -59,7 +59,11 @@ def _expressible_as_policy(each: EffectivePolicy) -> bool:
 
 
 def _is_comparable(wanted: Comparison) -> bool:
-    if wanted.operand not in _OPERANDS or wanted.how not in _OPERATORS or not _PLAIN_PATTERN.fullmatch(wanted.value):
+    if (
+        wanted.operand not in _OPERANDS
+        or wanted.operator not in _OPERATORS
+        or not _PLAIN_PATTERN.fullmatch(wanted.value)
+    ):
         return False
     # What `not` means for a request without a Host header is not documented.
     return not (wanted.operand == "host" and wanted.invert)
@@ -74,7 +78,7 @@ def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpName
     default = "" if routing.default is None else f"/{partition}/{names.object_name(routing.default.id)}"
     # The iRule answers them afterwards, which it could not after a redirect.
     if default and (challenges := list(challenge_responses(service, routing.listener))):
-        matching = {**_rule_condition(0, Comparison(operand="path", how="equal", value="")), "values": challenges}
+        matching = {**_rule_condition(0, Comparison(operand="path", operator="equal", value="")), "values": challenges}
         rules.append(
             {"name": CHALLENGES_RULE, "ordinal": 0, "conditions": [matching], "actions": [_forward_action(default)]}
         )
@@ -118,7 +122,7 @@ def _rule_condition(number: int, wanted: Comparison) -> dict[str, Any]:
         operand: True,
         selector: True,
         "request": True,
-        _OPERATORS[wanted.how]: True,
+        _OPERATORS[wanted.operator]: True,
         **({"not": True} if wanted.invert else {}),
         "caseInsensitive" if wanted.operand == "host" else "caseSensitive": True,
         "values": [wanted.value],

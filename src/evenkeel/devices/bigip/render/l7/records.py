@@ -87,7 +87,7 @@ def _rule_records(number: int, each: EffectivePolicy, *, terminates: bool) -> Re
     for place, rule in enumerate(each.rules, start=1):
         wanted = parse_comparison(rule)
         operand = NEVER_OPERAND if rule.type in RULE_TYPES_ABOUT_CERTIFICATES and not terminates else wanted.operand
-        words.append(f"{place} {operand} {wanted.how} {int(wanted.invert)}")
+        words.append(f"{place} {operand} {wanted.operator} {int(wanted.invert)}")
         found[f"{number}.{place}.value"] = encode_record(wanted.value)
         if wanted.key:
             found[f"{number}.{place}.key"] = encode_record(wanted.key)

@@ -55,10 +55,10 @@ _TOKEN_PATTERN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-
 
 
 class Comparison(Value):
-    """A validated L7 rule. ``operand`` and ``how``: words of :data:`OPERANDS` and :data:`COMPARISONS`."""
+    """A validated L7 rule. ``operand`` and ``operator``: words of :data:`OPERANDS` and :data:`COMPARISONS`."""
 
     operand: str
-    how: str
+    operator: str
     value: str
     key: str = ""
     invert: bool = False
@@ -73,7 +73,9 @@ def parse_comparison(rule: ServiceL7Rule) -> Comparison:
     check_compare_type(rule, _COMPARE_TYPES_BY_RULE_TYPE.get(rule.type, tuple(COMPARISONS)))
     return Comparison(
         operand=OPERANDS[rule.type],
-        how="ends" if (rule.type, rule.compare_type) == ("FILE_TYPE", "EQUAL_TO") else COMPARISONS[rule.compare_type],
+        operator="ends"
+        if (rule.type, rule.compare_type) == ("FILE_TYPE", "EQUAL_TO")
+        else COMPARISONS[rule.compare_type],
         value=_rule_value(rule),
         key=_rule_key(rule) if rule.type in RULE_TYPES_WITH_KEY else "",
         invert=rule.invert,
