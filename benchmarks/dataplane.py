@@ -25,7 +25,7 @@ from pathlib import Path
 import aiohttp
 
 from benchmarks import reaction, services, throughput
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.authority import CertificateAuthority, add_certificate
 from evenkeel.demo.cluster import Cluster, agent_name
@@ -63,7 +63,7 @@ class Bench:
         await self._cluster.start_controller(1)
         await asyncio.gather(self._cluster.start_agent(HOST), *(self._cluster.start_backend(n) for n in (1, 2)))
         body = {"subnet": {"name": "vips", "cidr": self._place.cidr}}
-        made = await asyncio.to_thread(self._cluster.client().post, f"{API}/subnets", body)
+        made = await asyncio.to_thread(self._cluster.client().post, f"{API_PATH}/subnets", body)
         self._subnet_id = made["subnet"]["id"]
 
     def tenant(self, project_id: str) -> Tenant:
@@ -126,7 +126,7 @@ class Bench:
 
     async def _offered(self) -> bool:
         """Whether the agent has reported its enhanced services."""
-        answer = await asyncio.to_thread(self._cluster.client().get, f"{API}/enhanced_services")
+        answer = await asyncio.to_thread(self._cluster.client().get, f"{API_PATH}/enhanced_services")
         return "every" in str(answer)
 
     async def _served(self, project: str, house: int, ports: list[int], name: str = "") -> throughput.Target:

@@ -86,7 +86,7 @@ class Partition:
     async def repeat(
         self,
         change: Callable[[wire.LoadBalancerConfig, int], wire.LoadBalancerConfig],
-        how: wire.How,
+        how: wire.ApplyMethod,
         count: int,
         *,
         pause_seconds: float = PAUSE_SECONDS,

@@ -18,7 +18,7 @@ from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
-from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
+from evenkeel.haproxyd.haproxy.config.loaded import remove_unused_backends
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan_change
 from tests.equivalence import definitions as d
 from tests.equivalence import history as h
@@ -45,7 +45,7 @@ def binary(release: str) -> Binary:
 def configuration(trees: Mapping[str, ServiceDefinition]) -> HaproxyConfig:
     """What HAProxy is to run for these load balancers."""
     found = (render_load_balancer(d.certified(tree), d.CONTENTS).load_balancer for tree in trees.values())
-    return HaproxyConfig(load_balancers={one.id: loaded_part(one) for one in found if one is not None})
+    return HaproxyConfig(load_balancers={one.id: remove_unused_backends(one) for one in found if one is not None})
 
 
 def kind_of(edit: h.Edit, trees: h.Trees) -> str:

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from cliff.command import Command
 
 from evenkeel import __version__
-from evenkeel.cli.help import HIDDEN, group_commands
+from evenkeel.cli.help import HIDDEN_COMMANDS, group_commands
 from evenkeel.cli.main import EvenKeelApp
 from evenkeel.cmd.configuration.checked_import import CheckedImport
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
@@ -99,7 +99,9 @@ def operators_pages() -> Iterator[Page]:
     """The page of ``evenkeel``, and one for each of its subcommands."""
     app = EvenKeelApp({**LOCAL_COMMANDS, "config import": CheckedImport})
     commands: dict[str, Command] = {
-        name: entry.load()(app, None, cmd_name=name) for name, entry in app.command_manager if name not in HIDDEN
+        name: entry.load()(app, None, cmd_name=name)
+        for name, entry in app.command_manager
+        if name not in HIDDEN_COMMANDS
     }
     texts = {name: " ".join(command.get_description().split()) for name, command in commands.items()}
     description = app.parser.description or ""

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster, agent_name
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, acting, settled
 from tests.freezing import freeze
@@ -98,7 +98,7 @@ async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int
 async def force_down(cluster: Cluster, host: str, down: bool) -> None:
     """Declare the host of an agent dead, or take that back."""
     (agent,) = [each for each in (await cluster.get_json("/agents"))["agents"] if each["host"] == host]
-    await asyncio.to_thread(cluster.client().put, f"{API}/agents/{agent['id']}/force-down", {"down": down})
+    await asyncio.to_thread(cluster.client().put, f"{API_PATH}/agents/{agent['id']}/force-down", {"down": down})
 
 
 async def _some(found: Callable[[], Awaitable[Sequence[Any]]]) -> Sequence[Any]:

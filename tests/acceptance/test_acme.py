@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from cryptography import x509
 
-from evenkeel.cli.client import API, ApiRefused
+from evenkeel.cli.client import API_PATH, ApiRefused
 from evenkeel.core.resources.http_challenges import HttpChallenge
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
@@ -38,7 +38,7 @@ PROJECT = "acme-project"
 ZONE = "example.org"
 ZONE_PROJECT = "zone-project"
 RECORD = f"_acme-challenge.{ZONE}"
-CERTIFICATE = f"{API}/certificates/{PROJECT}/www"
+CERTIFICATE = f"{API_PATH}/certificates/{PROJECT}/www"
 REFERENCE = f"directory://{PROJECT}/www"
 HANDSHAKES, MORE_HANDSHAKES = 2_000, 10_000
 BY_NAMES = f"acme://{NAME}"
@@ -139,7 +139,7 @@ async def cluster(
 
 async def request_certificate(cluster: Cluster, project: str = PROJECT, names: Sequence[str] = (NAME,)) -> None:
     body = {"name": "www", "project_id": project, "names": [*names], "self_signed_until_issued": True}
-    await asyncio.to_thread(cluster.client().post, f"{API}/certificates", {"certificate": body})
+    await asyncio.to_thread(cluster.client().post, f"{API_PATH}/certificates", {"certificate": body})
 
 
 async def website(
@@ -147,7 +147,7 @@ async def website(
 ) -> None:
     """A load balancer that redirects HTTP to HTTPS; if ``secure``, with a listener that has the reference."""
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     redirect = {
         "action": "REDIRECT_PREFIX",
         "redirect_prefix": f"https://{NAME}",
@@ -176,7 +176,7 @@ async def website(
 
 
 async def shown(cluster: Cluster) -> dict[str, Any]:
-    found: dict[str, Any] = (await cluster.get_json(CERTIFICATE.removeprefix(API)))["certificate"]
+    found: dict[str, Any] = (await cluster.get_json(CERTIFICATE.removeprefix(API_PATH)))["certificate"]
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
@@ -99,14 +99,14 @@ async def add(cluster: Cluster, issued: Issued) -> str:
         "private_key": issued.key_pem().decode(),
         "replace": True,
     }
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/certificates", {"certificate": body})
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/certificates", {"certificate": body})
     return str(made["certificate"]["reference"])
 
 
 async def test_certificate_is_renewed_while_clients_send_requests(cluster: Cluster) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     reference = await add(cluster, LEAF)
     listener = {
         "protocol": "TERMINATED_HTTPS",
@@ -132,7 +132,7 @@ async def test_certificate_is_renewed_while_clients_send_requests(cluster: Clust
         await eventually(lambda: der(LEAF) in visitor.seen, within_seconds=LIMIT_SECONDS)
         await add(cluster, renewed)
         await asyncio.to_thread(
-            cluster.client().post, f"{API}/references/refresh", {"refresh": {"reference": reference}}
+            cluster.client().post, f"{API_PATH}/references/refresh", {"refresh": {"reference": reference}}
         )
         await eventually(lambda: der(renewed) in visitor.seen, within_seconds=LIMIT_SECONDS)
         seen = len(visitor.seen)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.waiting import eventually
@@ -56,7 +56,7 @@ async def quiet(cluster: Cluster) -> bool:
 
 async def test_one_post_costs_few_requests_and_three_writes_become_one_transaction(cluster: Cluster) -> None:
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", subnet)
     emulator = cluster.emulator
     await eventually(lambda: quiet(cluster), within_seconds=LIMIT_SECONDS)
     async with session() as http:

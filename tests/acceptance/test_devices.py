@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API, ApiRefused
+from evenkeel.cli.client import API_PATH, ApiRefused
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.devices import EmulatedDevice
 from evenkeel.demo.processes import ProcessFailed
@@ -62,7 +62,7 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
 
 async def subnet(cluster: Cluster) -> str:
     body = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    return str((await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]["id"])
+    return str((await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]["id"])
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ async def test_manual_changes_are_repaired_and_foreign_objects_stay(cluster: Clu
     async def removed() -> bool:
         """The orphan waits for its grace time, or for an operator."""
         with contextlib.suppress(ApiRefused):
-            await asyncio.to_thread(cluster.client().delete, f"{API}/orphans/no-such-lb")
+            await asyncio.to_thread(cluster.client().delete, f"{API_PATH}/orphans/no-such-lb")
         found = await content(cluster, second, where)
         return found.pop("ltm/pool hand-made", None) is not None and found == wanted
 

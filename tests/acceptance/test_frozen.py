@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.frozen import AGENT, CONTROLLER, HOSTS, ROUNDS, late_write
 from tests.acceptance.tenant import Tenant, session
@@ -77,7 +77,7 @@ class Commit:
 
 async def test_the_late_write_of_a_frozen_agent_is_refused_by_the_guard_every_time(cluster: Cluster) -> None:
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", subnet)
     async with session() as http:
         tenant = Tenant(http, cluster.controllers, "frosty")
         await tenant.create(made["subnet"]["id"])

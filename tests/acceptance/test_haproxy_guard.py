@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.daemon import DaemonProbe
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -80,7 +80,7 @@ async def test_the_late_write_of_a_frozen_agent_is_refused_by_the_daemon_every_t
 ) -> None:
     assert isinstance(cluster.side, HaproxyDevices)
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", subnet)
     async with session() as http:
         tenant = Tenant(http, cluster.controllers, "frosty")
         await tenant.create(made["subnet"]["id"])

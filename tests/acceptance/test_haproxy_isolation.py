@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -62,7 +62,7 @@ class Street:
 
     async def prepare(self) -> None:
         body = {"subnet": {"name": "vips", "cidr": self._cidr}}
-        made = await asyncio.to_thread(self.cluster.client().post, f"{API}/subnets", body)
+        made = await asyncio.to_thread(self.cluster.client().post, f"{API_PATH}/subnets", body)
         self._subnet_id = made["subnet"]["id"]
 
     def address(self, house: int) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -52,7 +52,7 @@ async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(clus
     assert isinstance(side, HaproxyDevices)
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:
         tenants = [Tenant(http, cluster.controllers, f"tenant-{number}") for number in (1, 2)]
         addresses = [str(ip_address(place.address) + number) for number in (0, 1)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -55,7 +55,9 @@ class Shop:
     async def open(self) -> None:
         """The first load balancer."""
         body = {"subnet": {"name": "vips", "cidr": self.place.cidr}}
-        self.subnet_id = (await asyncio.to_thread(self.cluster.client().post, f"{API}/subnets", body))["subnet"]["id"]
+        self.subnet_id = (await asyncio.to_thread(self.cluster.client().post, f"{API_PATH}/subnets", body))["subnet"][
+            "id"
+        ]
         await self.add(self.place.address)
 
     async def add(self, address: str) -> VipPlace:

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
@@ -38,7 +38,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
 async def test_member_failure_and_recovery_reach_the_api_without_an_observation(cluster: Cluster) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:
         tenant = Tenant(http, cluster.controllers, "watched")
         fields = website(subnet["id"], place.address, {"HTTP": place.port}, cluster.backend_ports, monitor=MONITOR)

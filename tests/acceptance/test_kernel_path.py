@@ -12,7 +12,7 @@ from typing import Any, cast
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -93,7 +93,7 @@ async def test_tcp_and_datagrams_are_forwarded_and_no_datagram_is_lost_while_the
 ) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:
         tenant = Tenant(http, cluster.controllers, "quick")
         chosen = {"flavor_id": await flavor(tenant)}

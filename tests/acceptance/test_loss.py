@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster, agent_name
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, acting, session, settled
 from tests.services.postgres import PostgreSQL
@@ -47,7 +47,7 @@ async def cluster(tmp_path: Path, own_rabbitmq: RabbitMQ, own_postgresql_databas
 @pytest.fixture
 async def tenants(cluster: Cluster) -> AsyncIterator[list[Tenant]]:
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", subnet)
     async with session() as http:
         found = [Tenant(http, cluster.controllers, f"project-{n}") for n in range(TENANTS)]
         await asyncio.gather(*(tenant.create(made["subnet"]["id"]) for tenant in found))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session
 from tests.bus.amqp.notification_listener import Listener
@@ -89,7 +89,7 @@ async def test_no_event_is_missed_while_rabbitmq_is_stopped_and_the_sending_cont
     cluster: Cluster, own_rabbitmq: RabbitMQ
 ) -> None:
     subnet: dict[str, Any] = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", subnet)
     async with session() as http, Listener(own_rabbitmq.url, "octavia") as listener:
         customer = Customer(Tenant(http, cluster.controllers, "customer"), made["subnet"]["id"])
         for name in ("a", "b", "c"):

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
@@ -68,7 +68,7 @@ async def test_a_change_is_one_trace_and_its_traffic_is_seen_at_every_controller
 ) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:
         tenant = Tenant(http, cluster.controllers, "watched")
         await create(tenant, website(subnet["id"], place.address, {"HTTP": place.port}, cluster.backend_ports))
@@ -135,7 +135,7 @@ async def same_series(cluster: Cluster, tenant: Tenant, place: VipPlace, http: a
 async def busy(cluster: Cluster, controller: int, load_balancer_id: str) -> bool:
     """Does the series show the traffic, and both members?"""
     client = cluster.client(controller)
-    series = await asyncio.to_thread(client.get, f"{API}/loadbalancers/{load_balancer_id}/series")
+    series = await asyncio.to_thread(client.get, f"{API_PATH}/loadbalancers/{load_balancer_id}/series")
     assert series["interval"] == INTERVAL_SECONDS
     points: list[dict[str, Any]] = series["points"]
     if not points:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
@@ -60,7 +60,7 @@ async def test_silent_device_is_reported_by_status_events_and_operating_statuses
 async def _is_told(cluster: Cluster, tenant: Tenant, silence: Silence) -> None:
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     monitor = {"type": "TCP", "delay": 1, "timeout": 1, "max_retries": 1}
     fields = website(subnet["id"], place.address, {"HTTP": place.port}, cluster.backend_ports, monitor=monitor)
     await create(tenant, fields)

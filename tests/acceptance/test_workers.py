@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster, controller_name
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
 from tests.services.rabbitmq import SharedRabbitMQ
@@ -73,7 +73,7 @@ def serving(cluster: Cluster, worker: int) -> list[int]:
 async def test_a_killed_worker_breaks_its_connections_only_and_loses_nothing(cluster: Cluster) -> None:
     await eventually(lambda: serving(cluster, 1) and serving(cluster, 2), within_seconds=LIMIT_SECONDS)
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", subnet)
     one_shot = aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True))
     async with session() as kept, one_shot:
         writers = [Writer((kept, one_shot)[n % 2], cluster, f"project-{n}") for n in range(TENANTS)]

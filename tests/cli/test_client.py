@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.cli.client import API, ApiRefused, Client, Unreachable, UsageError, checked_endpoint, quote_segment
+from evenkeel.cli.client import (
+    API_PATH,
+    ApiRefused,
+    Client,
+    EndpointsUnreachable,
+    UsageError,
+    checked_endpoint,
+    quote_segment,
+)
 from tests.cli.stub import Stub, served
 
 NOBODY = "http://127.0.0.1:1"
@@ -35,7 +43,7 @@ def silent() -> Iterator[str]:
 
 def test_the_next_endpoint_is_queried_when_one_is_down(stub: Stub) -> None:
     stub.on("GET", "/status", {"status": 1})
-    assert Client([NOBODY, stub.url]).get(f"{API}/status") == {"status": 1}
+    assert Client([NOBODY, stub.url]).get(f"{API_PATH}/status") == {"status": 1}
 
 
 def test_the_endpoint_that_answered_is_queried_first_from_then_on(stub: Stub) -> None:
@@ -43,8 +51,8 @@ def test_the_endpoint_that_answered_is_queried_first_from_then_on(stub: Stub) ->
     with served(Stub()) as other:
         other.on("GET", "/status", {}, status=503)
         client = Client([other.url, stub.url])
-        client.get(f"{API}/status")
-        client.get(f"{API}/status")
+        client.get(f"{API_PATH}/status")
+        client.get(f"{API_PATH}/status")
         assert len(other.asked) == 1
         assert len(stub.asked) == 2
 
@@ -54,8 +62,8 @@ def test_503_is_no_reason_to_repeat_a_post(stub: Stub) -> None:
     with served(Stub()) as other:
         other.on("POST", "/plans", {"faultstring": "no answer"}, status=503)
         client = Client([other.url, stub.url])
-        with pytest.raises(Unreachable, match=r"503 no answer; the request may have been carried out"):
-            client.post(f"{API}/plans", {})
+        with pytest.raises(EndpointsUnreachable, match=r"503 no answer; the request may have been carried out"):
+            client.post(f"{API_PATH}/plans", {})
     assert not stub.asked
 
 
@@ -64,28 +72,28 @@ def test_after_503_other_requests_go_to_the_next_endpoint(stub: Stub, method: st
     stub.on(method, "/thing", {})
     with served(Stub()) as other:
         other.on(method, "/thing", {}, status=503)
-        assert Client([other.url, stub.url]).request(method, f"{API}/thing") == {}
+        assert Client([other.url, stub.url]).request(method, f"{API_PATH}/thing") == {}
 
 
 def test_all_endpoints_down_names_each(stub: Stub) -> None:
-    with pytest.raises(Unreachable, match=r"127.0.0.1:1: Connection refused"):
-        Client([NOBODY]).get(f"{API}/status")
+    with pytest.raises(EndpointsUnreachable, match=r"127.0.0.1:1: Connection refused"):
+        Client([NOBODY]).get(f"{API_PATH}/status")
 
 
 def test_a_change_that_was_not_sent_goes_to_the_next_endpoint(stub: Stub) -> None:
     stub.on("POST", "/subnets", {"subnet": {}})
-    assert Client([NOBODY, stub.url]).post(f"{API}/subnets", {}) == {"subnet": {}}
+    assert Client([NOBODY, stub.url]).post(f"{API_PATH}/subnets", {}) == {"subnet": {}}
 
 
 def test_a_post_that_may_have_been_carried_out_is_not_repeated(stub: Stub, silent: str) -> None:
-    with pytest.raises(Unreachable, match="may have been carried out"):
-        Client([silent, stub.url]).post(f"{API}/subnets", {})
+    with pytest.raises(EndpointsUnreachable, match="may have been carried out"):
+        Client([silent, stub.url]).post(f"{API_PATH}/subnets", {})
     assert stub.asked == []
 
 
 def test_a_put_may_be_repeated_on_the_next_endpoint(stub: Stub, silent: str) -> None:
     stub.on("PUT", "/agents/a", {})
-    Client([silent, stub.url]).put(f"{API}/agents/a", {"agent": {}})
+    Client([silent, stub.url]).put(f"{API_PATH}/agents/a", {"agent": {}})
     assert stub.asked == [("PUT", "/agents/a", {"agent": {}})]
 
 
@@ -101,14 +109,14 @@ def test_a_put_may_be_repeated_on_the_next_endpoint(stub: Stub, silent: str) -> 
 def test_a_refusal_carries_the_servers_reason(stub: Stub, body: object, reason: str) -> None:
     stub.on("DELETE", "/subnets/x", body, status=409)
     with pytest.raises(ApiRefused, match=reason) as caught:
-        Client([stub.url]).delete(f"{API}/subnets/x")
+        Client([stub.url]).delete(f"{API_PATH}/subnets/x")
     assert caught.value.status == 409
 
 
 def test_an_answer_that_is_not_json_is_reported_as_another_programs(stub: Stub) -> None:
     stub.on("GET", "/status", b"hello")
     with pytest.raises(ApiRefused, match="not JSON"):
-        Client([stub.url]).get(f"{API}/status")
+        Client([stub.url]).get(f"{API_PATH}/status")
 
 
 @pytest.mark.parametrize("text", ["", "127.0.0.1:9876", "ftp://host", "http://"])
@@ -123,10 +131,10 @@ def test_an_id_cannot_leave_its_segment() -> None:
 
 def test_https_to_a_port_that_serves_plain_http_is_reported(stub: Stub) -> None:
     secure = stub.url.replace("http:", "https:")
-    with pytest.raises(Unreachable, match=f"does not speak TLS; if it serves plain HTTP: {stub.url}"):
-        Client([secure]).get(f"{API}/status")
+    with pytest.raises(EndpointsUnreachable, match=f"does not speak TLS; if it serves plain HTTP: {stub.url}"):
+        Client([secure]).get(f"{API_PATH}/status")
 
 
 def test_http_to_a_port_that_hangs_up_may_need_tls(silent: str) -> None:
-    with pytest.raises(Unreachable, match=f"if it expects TLS: {silent.replace('http:', 'https:')}"):
-        Client([silent]).get(f"{API}/status")
+    with pytest.raises(EndpointsUnreachable, match=f"if it expects TLS: {silent.replace('http:', 'https:')}"):
+        Client([silent]).get(f"{API_PATH}/status")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.cli.help import GROUPS, HIDDEN
+from evenkeel.cli.help import COMMAND_GROUPS, HIDDEN_COMMANDS
 from evenkeel.cli.main import COMMANDS
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
 from evenkeel.core.control.acts import first_clause
@@ -11,8 +11,8 @@ from tests.cli.stub import Stub
 
 
 def test_every_command_is_in_one_group() -> None:
-    grouped = [name for names in GROUPS.values() for name in names]
-    assert sorted(grouped) == sorted({*COMMANDS, *LOCAL_COMMANDS, "help"} - HIDDEN)
+    grouped = [name for names in COMMAND_GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted({*COMMANDS, *LOCAL_COMMANDS, "help"} - HIDDEN_COMMANDS)
 
 
 @pytest.mark.parametrize("words", [("--help",), ("help",)])
@@ -22,10 +22,10 @@ def test_the_help_begins_with_five_commands_and_fits_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     ran = evenkeel(*words)
     _, _, first, second, *_ = ran.out.split("\n\n")
-    assert [line[2:30].strip() for line in first.splitlines()[1:] if line[2] != " "] == list(GROUPS["First"])
+    assert [line[2:30].strip() for line in first.splitlines()[1:] if line[2] != " "] == list(COMMAND_GROUPS["First"])
     assert second.startswith("Load balancers:")
     assert max(map(len, ran.out.splitlines())) <= 80
-    assert not any(f"\n  {name} " in ran.out for name in HIDDEN) and "Others:" not in ran.out
+    assert not any(f"\n  {name} " in ran.out for name in HIDDEN_COMMANDS) and "Others:" not in ran.out
     assert "EVENKEEL_ENDPOINT" in ran.out
 
 

@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from evenkeel.cli.client import API, ApiRefused, Client, UsageError
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, UsageError
 from evenkeel.cli.login import login_headers
 from tests.cli.conftest import Run
 
@@ -81,11 +81,11 @@ def door() -> Iterator[str]:
 
 def test_a_missing_login_is_reported_in_the_servers_words(door: str) -> None:
     with pytest.raises(ApiRefused, match=r"who are you\?"):
-        Client([door]).get(f"{API}/status")
+        Client([door]).get(f"{API_PATH}/status")
 
 
 def test_a_login_is_not_shown_to_where_an_answer_redirects(door: str) -> None:
-    Client([door], login={"X-Auth-Token": "ticket"}).get(f"{API}/status")
+    Client([door], login={"X-Auth-Token": "ticket"}).get(f"{API_PATH}/status")
     assert Door.shown == [None]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.top.look import TopSnapshot
-from evenkeel.cli.top.view import view_lines
+from evenkeel.cli.top.view import screen_lines
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub, served
 
@@ -125,12 +125,12 @@ def test_without_a_controller_it_fails_as_every_command(evenkeel: Run) -> None:
 @pytest.mark.parametrize("height", [3, 8, 24, 50])
 @pytest.mark.parametrize("width", [20, 80])
 def test_a_view_fits_its_screen(width: int, height: int) -> None:
-    lines = view_lines(snapshot(40, 50, (PROBLEM,) * 9), width=width, height=height)
+    lines = screen_lines(snapshot(40, 50, (PROBLEM,) * 9), width=width, height=height)
     assert len(lines) == min(height, len(lines)) and max(line.cell_len for line in lines) <= width
 
 
 def test_a_low_screen_keeps_the_newest_events_and_the_busiest_agents_and_states_what_is_missing() -> None:
-    shown = [line.plain for line in view_lines(snapshot(40, 50), width=80, height=24)]
+    shown = [line.plain for line in screen_lines(snapshot(40, 50), width=80, height=24)]
     assert "event 49" in shown[-1] and "  host-39  demo/1  up" in shown[6]
     (more,) = [line for line in shown if "more" in line]
     assert more == f"  … {40 - sum('demo/1' in line for line in shown)} more"
@@ -138,7 +138,9 @@ def test_a_low_screen_keeps_the_newest_events_and_the_busiest_agents_and_states_
 
 
 def test_a_text_from_outside_does_not_control_the_terminal() -> None:
-    (line,) = [line.plain for line in view_lines(snapshot(0, 0, ({"text": "\x1b[2J", "remedy": "x"},))) if "2J" in line]
+    (line,) = [
+        line.plain for line in screen_lines(snapshot(0, 0, ({"text": "\x1b[2J", "remedy": "x"},))) if "2J" in line
+    ]
     assert line == "  \\x1b[2J"
 
 

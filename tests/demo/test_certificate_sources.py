@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from evenkeel.cli.client import API, Client
+from evenkeel.cli.client import API_PATH, Client
 from evenkeel.demo import __main__ as demo
 from evenkeel.demo import waiting
 from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.waiting import StepFailed
 
-PATH = f"{API}/certificates/p/website"
+PATH = f"{API_PATH}/certificates/p/website"
 PLACE = VipPlace(cidr="127.0.0.0/24", address="127.0.0.1", port=20_000, https_port=20_001)
 
 
@@ -45,7 +45,7 @@ async def test_a_certificate_is_requested_by_its_name_and_used_once_it_is_issued
     await source.replace_certificate("p")
     request = {"project_id": "p", "name": "website", "names": ["www.example.org"]}
     assert controllers.sent == [
-        (f"{API}/certificates", {"certificate": request}),
+        (f"{API_PATH}/certificates", {"certificate": request}),
         (f"{PATH}/revoke", {"revocation": {"reason": "superseded"}}),
     ]
 

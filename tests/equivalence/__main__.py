@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from tests.equivalence import bigip, trial
 from tests.equivalence.faults import FAULTS
 from tests.equivalence.history import STEPS, Device, History, draw
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="show all histories")
     wanted = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder, forked_starts():
+    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY_DIR) as folder, forked_starts():
         return asyncio.run(_run(wanted, Path(folder)))
 
 

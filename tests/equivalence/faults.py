@@ -94,7 +94,7 @@ def _unknown_is_not_checked() -> AbstractContextManager[Any]:
 
 def _added_members_are_checked_in_clear_text() -> AbstractContextManager[Any]:
     """Checks of a member added at runtime speak neither TLS nor the PROXY protocol."""
-    return patch.object(server_arguments, "_implied_in_checks", lambda _: ())
+    return patch.object(server_arguments, "_arguments_implied_in_checks", lambda _: ())
 
 
 def _dead_members_get_datagrams() -> AbstractContextManager[Any]:

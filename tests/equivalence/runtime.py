@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, UNSET_ADDRESS
-from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table_rows
+from evenkeel.haproxyd.haproxy.config.server_arguments import SERVER_ADDRESS_FOR_CHECKS, UNSET_ADDRESS
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE_BITS, table_rows
 from tests.equivalence.site import named_port
 
 STATES, STATISTICS = "show servers state", "show stat"
@@ -39,8 +39,10 @@ def servers(site: Places, states: str, statistics: str) -> dict[str, dict[str, A
             **{name: row[name] for name in COMPARED_STATE},
             "place": (site.named(row["srv_addr"]), named_port(int(row["srv_port"]))),
             "check_port": named_port(int(row["srv_check_port"])),
-            "check_addr": site.named(OWN_ADDRESS if row["srv_check_addr"] == UNSET_ADDRESS else row["srv_check_addr"]),
-            "maintenance": bool(admin & MAINTENANCE),
+            "check_addr": site.named(
+                SERVER_ADDRESS_FOR_CHECKS if row["srv_check_addr"] == UNSET_ADDRESS else row["srv_check_addr"]
+            ),
+            "maintenance": bool(admin & MAINTENANCE_BITS),
             "drains": bool(admin & DRAINS),
             "checked": bool(int(row["srv_check_state"]) & CHECK_ENABLED),
             "id": row["srv_id"],

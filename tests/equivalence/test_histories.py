@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from tests.equivalence.history import draw
 from tests.equivalence.host import possible_here
 from tests.equivalence.trial import Rig, rig
@@ -28,7 +28,7 @@ class Trials(NamedTuple):
 
 @pytest.fixture(scope="module")
 def trials() -> Iterator[Trials]:
-    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder, asyncio.Runner() as loop:
+    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY_DIR) as folder, asyncio.Runner() as loop:
         context = rig(Path(folder))
         made = loop.run(context.__aenter__())
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from tests.equivalence import traffic, trial
 from tests.equivalence.faults import FAULTS, IN_THE_KERNEL
 from tests.equivalence.history import draw
@@ -27,7 +27,7 @@ def tried(seed: str, steps: int, fault: str) -> Verdict:
         async with rig(folder, fault) as made:
             return await made.run(draw(seed, possible_here(), steps=steps))
 
-    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY_DIR) as folder:
         return asyncio.run(run(Path(folder)))
 
 

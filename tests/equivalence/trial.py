@@ -22,7 +22,7 @@ from evenkeel.devices import challenges
 from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
+from evenkeel.haproxyd.haproxy.config.loaded import remove_unused_backends
 from evenkeel.haproxyd.haproxy.runtime.drift import parse_list
 from tests.devices.plain_http import ask
 from tests.equivalence import definitions as d
@@ -380,7 +380,7 @@ def _loaded(tree: ServiceDefinition) -> wire.LoadBalancerConfig:
     moved = replace(tree, listeners=tuple(map(with_real_port, tree.listeners)))
     rendered = render_load_balancer(d.certified(moved), d.CONTENTS).load_balancer
     assert rendered is not None
-    return loaded_part(rendered)
+    return remove_unused_backends(rendered)
 
 
 def _sections(tree: ServiceDefinition) -> frozenset[str]:

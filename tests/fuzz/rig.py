@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.core.kit.values import Value
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
@@ -90,7 +90,7 @@ class Rig:
         await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS), cluster.start_backend(1))
         place = choose_place(random.Random())
         body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-        subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+        subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
         self._http = session()
         self._tenant = Tenant(self._http, cluster.controllers, "honest")
         await create(self._tenant, website(subnet["id"], place.address, {"HTTP": place.port}, cluster.backend_ports))

@@ -17,7 +17,7 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.tls import make_certificates
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from tests.devices.services import session_of
 from tests.haproxyd.quick_credentials import write_agent
 from tests.haproxyd.world import Member
@@ -34,7 +34,7 @@ class Daemon:
     def __init__(self, folder: Path, **options: object) -> None:
         self.folder = folder
         self.state_dir = folder / "state"
-        self.run_dir = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
+        self.run_dir = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY_DIR))
         self.endpoint_file = folder / "endpoint"
         self.credentials = folder / "credentials"
         self.program = ("-m", "evenkeel.cmd.haproxyd")

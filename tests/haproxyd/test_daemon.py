@@ -12,7 +12,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.tls import make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.daemonworld import PASSWORD, Client
 from tests.haproxyd.quick_credentials import write_agent
@@ -50,7 +50,7 @@ class World:
 
 @pytest.fixture
 async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY_DIR) as folder:
         made = World(Path(folder))
         monkeypatch.setattr(made.daemon.partitions, "start", made.wait_to_start)
         yield made

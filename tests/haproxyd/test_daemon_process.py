@@ -16,8 +16,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.disk.keys_dir import is_in_memory
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
-from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker
-from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
+from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorkerConnection
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE, server_states
 from tests.devices.services import session_of
 from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
 from tests.haproxyd.health.test_ping import may_ping
@@ -106,7 +106,7 @@ async def test_members_that_all_fail_while_the_daemon_is_busy_are_reported_by_ev
         (worker,) = daemon.run_dir.glob("*.w")
 
         async def all_failed() -> bool:
-            held, (answer,) = await HeldWorker.open(worker, SERVERS_STATE)
+            held, (answer,) = await HeldWorkerConnection.open(worker, SHOW_SERVERS_STATE)
             held.close()
             states = server_states(answer)
             return len(states) == len(names) and not any(state.up for state in states.values())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd.api.tls import authority_key_advice, make_certificates
-from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, missing_privileges, read_privileges
+from evenkeel.haproxyd.haproxy.worker_users import MASTER_CAPABILITIES, missing_privileges, read_privileges
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.haproxy.test_worker_users import change, pids, seen
 from tests.haproxyd.world import Member
@@ -33,7 +33,7 @@ def words_of(option: str) -> list[str]:
 
 
 def test_unit_has_the_capabilities_that_workers_of_other_users_need():
-    assert set(words_of("CapabilityBoundingSet")) == {"CAP_NET_BIND_SERVICE", "CAP_NET_RAW", *CAPABILITIES}
+    assert set(words_of("CapabilityBoundingSet")) == {"CAP_NET_BIND_SERVICE", "CAP_NET_RAW", *MASTER_CAPABILITIES}
     assert words_of("User") == []
     assert "chroot" in words_of("SystemCallFilter")  # is in none of the sets
 

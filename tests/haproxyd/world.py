@@ -17,11 +17,11 @@ from pathlib import Path
 
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.haproxy.runtime.counters import PartitionCounters
-from evenkeel.haproxyd.partition.guard import NotGuarded
+from evenkeel.haproxyd.partition.guard import NotPartitionOwner
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from evenkeel.haproxyd.ports import PartitionEvent
@@ -285,7 +285,7 @@ class World:
         change = wire.PartitionChange(epoch=epoch, **{**own, **fields})
         try:
             return await self.partitions.change(name, change, complete=complete)
-        except NotGuarded:
+        except NotPartitionOwner:
             await self.guard(name, epoch)
             return await self.partitions.change(name, change, complete=complete)
 
@@ -316,7 +316,7 @@ async def forsake(partitions: PartitionManager, name: str) -> None:
 async def world(**settings) -> AsyncIterator[World]:
     """A world with its daemon started. Its folder's name is short, because of the sockets in it; it is in memory, where
     keys are kept."""
-    directory = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
+    directory = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY_DIR))
     made = World(directory, **settings)
     try:
         await made.partitions.start()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from tests.octavia.conftest import IN_OCTAVIA
 from tests.octavia.world import SETTLED_SECONDS, World
 
@@ -146,7 +146,7 @@ def test_load_balancer_that_the_controllers_lost_comes_back(world: World) -> Non
     id = world.create(name="lost")["id"]
     assert world.settled(id) == "ACTIVE"
     world.cluster.client().delete(
-        f"{API}/mirror/loadbalancers/{id}", {"provider": "prod", "snapshot": round(time.time() + 1, 6)}
+        f"{API_PATH}/mirror/loadbalancers/{id}", {"provider": "prod", "snapshot": round(time.time() + 1, 6)}
     )
     wait_until_mirrored(world, id)
     world.change(id, "PUT", f"/loadbalancers/{id}", {"loadbalancer": {"name": "found"}})

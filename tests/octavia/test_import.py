@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from evenkeel.cli.client import API, Client
+from evenkeel.cli.client import API_PATH, Client
 from evenkeel.cli.main import main
 from evenkeel.core.status.provisioning import HELD_REASON
 from tests import log_handlers
@@ -129,7 +129,7 @@ def ours(tmp_path: Path) -> Iterator[Controllers]:
         client = Client([stack.url], timeout_seconds=60.0)
         pem, key = (LEAF.pem + INTERMEDIATE.pem).decode(), LEAF.key_pem().decode()
         new = {"project_id": TLS_PROJECT, "name": "www", "kind": "certificate", "pem": pem, "private_key": key}
-        client.post(f"{API}/certificates", {"certificate": new})
+        client.post(f"{API_PATH}/certificates", {"certificate": new})
         profile = {"name": "p", "provider_name": OURS, "flavor_data": "{}"}
         made = client.post(f"{LBAAS}/flavorprofiles", {"flavorprofile": profile})["flavorprofile"]
         client.post(f"{LBAAS}/flavors", {"flavor": {"name": "big", "flavor_profile_id": made["id"]}})

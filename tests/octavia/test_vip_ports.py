@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 from openstack.connection import Connection
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster
 from tests.network.conftest import NEEDS_NEUTRON, neutron_place, neutron_url, session_to
 from tests.octavia.world import World
@@ -75,7 +75,7 @@ class PortsWorld(World):
     def make_port(self, id: str) -> None:
         """The driver's request for a load balancer of which Octavia commits nothing, because its host is lost."""
         body = {"provider": "none", "loadbalancer_id": id, "project_id": PROJECT, "vip_subnet_id": self.subnet_id}
-        self.cluster.client().post(f"{API}/mirror/vip-ports", body)
+        self.cluster.client().post(f"{API_PATH}/mirror/vip-ports", body)
 
     def age_claims(self, seconds: float) -> None:
         """Let the controllers believe that they made all ports earlier."""

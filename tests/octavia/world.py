@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
 from tests.services.mariadb import MariaDB
@@ -76,7 +76,7 @@ class World:
             )
             asyncio.run(_start(cluster, controllers))
             subnet = {"subnet": {"name": "vips", "cidr": "127.0.0.0/8"}}
-            subnet_id = cluster.client().post(f"{API}/subnets", subnet)["subnet"]["id"]
+            subnet_id = cluster.client().post(f"{API_PATH}/subnets", subnet)["subnet"]["id"]
             octavia = octavia_host(venv, cluster, database.create_database())
             octavia.register_providers()
             octavia.start()
@@ -135,7 +135,7 @@ class World:
 
     def mirrored(self, id: str) -> Body | None:
         """The load balancer's statuses at the controllers; None if they do not have it."""
-        answer = self.cluster.client().post(f"{API}/mirror/statuses", {"ids": [id]})
+        answer = self.cluster.client().post(f"{API_PATH}/mirror/statuses", {"ids": [id]})
         return next(iter(answer["loadbalancers"]), None)
 
     def pending(self) -> list[str]:

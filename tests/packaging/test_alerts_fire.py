@@ -18,7 +18,7 @@ import asyncpg
 import pytest
 import yaml
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.workspace import Workspace
@@ -204,7 +204,7 @@ async def read_only_database(world: World) -> None:
 
 async def operate(world: World, method: str, path: str, body: Any) -> Any:
     """A request to the operators' API."""
-    return await asyncio.to_thread(world.cluster.client().request, method, f"{API}{path}", body=body)
+    return await asyncio.to_thread(world.cluster.client().request, method, f"{API_PATH}{path}", body=body)
 
 
 async def websites(world: World, http: aiohttp.ClientSession) -> Sequence[Tenant]:

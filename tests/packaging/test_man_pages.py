@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cli.help import HIDDEN
+from evenkeel.cli.help import HIDDEN_COMMANDS
 from evenkeel.cli.main import COMMANDS
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-SUBCOMMANDS = sorted({*COMMANDS, *LOCAL_COMMANDS, "help"} - HIDDEN)
+SUBCOMMANDS = sorted({*COMMANDS, *LOCAL_COMMANDS, "help"} - HIDDEN_COMMANDS)
 ADMINISTRATORS = sorted(set(SCRIPTS) - {"evenkeel"})
 
 

@@ -142,7 +142,7 @@ async def test_a_slow_body_is_not_taken_for_a_header(tmp_path: Path, files: Cert
 async def test_no_http_is_refused_without_a_traceback(
     tmp_path: Path, files: CertificateFiles, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(credentials_module, "WRONG_SECONDS", 0.01)
+    monkeypatch.setattr(credentials_module, "WRONG_PASSWORD_DELAY_SECONDS", 0.01)
     async with daemon(tmp_path, files) as world:
         with capture_logs() as logs:
             for data in (

@@ -26,7 +26,7 @@ from evenkeel.core.ports import Device
 from evenkeel.core.resources.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.driver import HaproxyGroup
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from tests.haproxyd.daemonworld import PASSWORD, Daemon
 from tests.services.haproxy import configured_binary
@@ -182,7 +182,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     forwards: list[asyncio.Server] = []
     world = HaproxyWorld(tmp_path)
     world.groups, world.ports, world.authorities = [], {}, {}
-    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY_DIR))
     try:
         await network.server("member", f"{MEMBER}/24")
         clients = network.host("clients", "10.0.0.2/24")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo import cluster as clusters
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
@@ -122,7 +122,7 @@ async def loses_nothing(cluster: Cluster, workspace: type[MixedWorkspace]) -> No
     """Upgrade everything and take it back, while tenants write and clients send requests."""
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
-    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:
         site, *tenants = (Tenant(http, cluster.controllers, f"tenant-{number}") for number in range(3))
         address = str(ip_address(place.address))

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from evenkeel.cli.base import ListCommand
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.series import LINE_COLUMNS, FigureLine, trend_rows
 from evenkeel.core.kit.words import count_with_noun
@@ -25,7 +25,7 @@ POINT_COLUMNS = (
     "bytes_out",
     "request_errors",
 )
-TITLES = {
+FIGURE_TITLES = {
     "requests": "requests/s",
     "failed_requests": "failed requests/s",
     "request_seconds": "seconds per request",
@@ -47,7 +47,7 @@ class ShowActivity(ListCommand):
     may_watch = True
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        activity = self.client.get(f"{API}/activity")["activity"]
+        activity = self.client.get(f"{API_PATH}/activity")["activity"]
         if parsed_args.formatter != "table":
             return list_table(POINT_COLUMNS, activity["points"])
         self.app.stderr.write("".join(f"{line}\n" for line in activity_summary(activity)))
@@ -73,7 +73,7 @@ def activity_rows(activity: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Yield one row of the table, by column, for each figure that has a value in at least one point.
     ``activity``: the API's answer.
     """
-    for name, title in TITLES.items():
+    for name, title in FIGURE_TITLES.items():
         points = [point for point in activity["points"] if point[name] is not None]
         if points:
             yield from trend_rows(points, activity["interval"], [FigureLine(title, itemgetter(name))])

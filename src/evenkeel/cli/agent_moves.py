@@ -4,12 +4,18 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_agent_in_group, warn_of_halted_environments
+from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_agent_in_group, warn_about_halted_environments
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import Columns, object_table
-from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow_progress
+from evenkeel.cli.progress import (
+    FAILBACK_PROGRESS,
+    LEAVING_PROGRESS,
+    ProgressAttributes,
+    add_wait_arguments,
+    follow_progress,
+)
 
-SHOWN = (
+SHOWN_ATTRIBUTES = (
     "id",
     "host",
     "environment",
@@ -32,7 +38,7 @@ class MoveShardsCommand(ShowCommand):
     """
 
     action: str
-    progress: Progress
+    progress: ProgressAttributes
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)
@@ -54,8 +60,8 @@ class MoveShardsCommand(ShowCommand):
         agent = self.client.put(f"{agent_path(found)}/{self.action}", request_body)["agent"]
         if parsed_args.wait:
             agent = follow_progress(self.client, agent, self.progress, parsed_args, self.print_progress)
-        warn_of_halted_environments(self, [agent])
-        return object_table({name: agent.get(name, "") for name in SHOWN})
+        warn_about_halted_environments(self, [agent])
+        return object_table({name: agent.get(name, "") for name in SHOWN_ATTRIBUTES})
 
     def print_progress(self, line: str) -> None:
         """Print a line about the progress on standard error."""
@@ -75,7 +81,7 @@ class DrainAgent(MoveShardsCommand):
     )
 
     action = "drain"
-    progress = LEAVING
+    progress = LEAVING_PROGRESS
 
 
 class UndrainAgent(MoveShardsCommand):
@@ -87,7 +93,7 @@ class UndrainAgent(MoveShardsCommand):
     details = "With --wait it ends when its shards are home."
 
     action = "undrain"
-    progress = COMING_HOME
+    progress = FAILBACK_PROGRESS
 
 
 class FailbackAgent(MoveShardsCommand):
@@ -98,7 +104,7 @@ class FailbackAgent(MoveShardsCommand):
     act = "agent_failback"
 
     action = "failback"
-    progress = COMING_HOME
+    progress = FAILBACK_PROGRESS
 
 
 class ForceDownAgent(MoveShardsCommand):
@@ -110,7 +116,7 @@ class ForceDownAgent(MoveShardsCommand):
     details = "With --yes the host is dead; with --undo it is not."
 
     action = "force-down"
-    progress = LEAVING
+    progress = LEAVING_PROGRESS
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

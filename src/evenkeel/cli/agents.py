@@ -8,14 +8,14 @@ from evenkeel.cli.base import (
     ListCommand,
     ShowCommand,
     agent_path,
-    devices_in_reach,
     find_agent,
     find_agent_in_group,
     print_problems,
-    unreached_device_problems,
-    warn_of_halted_environments,
+    reachable_devices_text,
+    unreachable_device_problems,
+    warn_about_halted_environments,
 )
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_choice_filter, add_environment_filter
 from evenkeel.core.control.agent_state import AgentState
@@ -34,7 +34,7 @@ LIST_COLUMNS = (
     "queue_depth",
     "id",
 )
-NARROW = {
+NARROW_TITLES = {
     "host": "host",
     "environment": "environment",
     "group_number": "group",
@@ -54,7 +54,7 @@ def add_agent_argument(parser: ArgumentParser) -> None:
 class ListAgents(ListCommand):
     """List agents with their state and load."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "agents")
@@ -63,10 +63,10 @@ class ListAgents(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
-        rows = self.client.get(f"{API}/agents", query)["agents"]
-        warn_of_halted_environments(self, rows)
-        print_problems(self, unreached_device_problems(rows))
-        return list_table(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
+        rows = self.client.get(f"{API_PATH}/agents", query)["agents"]
+        warn_about_halted_environments(self, rows)
+        print_problems(self, unreachable_device_problems(rows))
+        return list_table(LIST_COLUMNS, [{**row, "devices_in_reach": reachable_devices_text(row)} for row in rows])
 
 
 class ShowAgent(ShowCommand):
@@ -79,9 +79,9 @@ class ShowAgent(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         agent = find_agent(self.client, parsed_args.agent)
-        warn_of_halted_environments(self, [agent])
-        print_problems(self, unreached_device_problems([agent]))
-        return object_table({**agent, "devices_in_reach": devices_in_reach(agent)})
+        warn_about_halted_environments(self, [agent])
+        print_problems(self, unreachable_device_problems([agent]))
+        return object_table({**agent, "devices_in_reach": reachable_devices_text(agent)})
 
 
 class SetAgent(ShowCommand):

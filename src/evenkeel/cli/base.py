@@ -11,17 +11,17 @@ from cliff.command import Command
 from cliff.lister import Lister
 from cliff.show import ShowOne
 
-from evenkeel.cli.client import API, ApiRefused, Client, UsageError, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, UsageError, quote_segment
 from evenkeel.cli.columns import format_values, object_title, values_of_columns
 from evenkeel.cli.filters import name_suggestion
-from evenkeel.cli.watch import add_watch_argument, run_while_responding
+from evenkeel.cli.watch import add_watch_argument, run_and_watch
 from evenkeel.core.control.acts import OPERATOR_ACTION_EFFECTS
 from evenkeel.core.control.explanation import CONNECTED, WRITABLE
 
-SOMETHING_WRONG = 1
+EXIT_CODE_PROBLEMS = 1
 """Exit code if the output shows problems."""
 PENDING_STATUSES = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
-SHORT_ID = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
+SHORT_ID_PATTERN = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000
 NO_FILTERS: Mapping[str, Any] = {}
@@ -95,7 +95,7 @@ class ListCommand(ApiCommand, Lister):
         add_watch_argument(parser)
 
     def run(self, parsed_args: Any) -> int:
-        return run_while_responding(self.app.stdout, self.app.stderr, parsed_args, super().run)
+        return run_and_watch(self.app.stdout, self.app.stderr, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print the rows in the chosen format; returns cliff's exit code. Raises :class:`UsageError` for an
@@ -133,7 +133,7 @@ class ShowCommand(ApiCommand, ShowOne):
 
     def run(self, parsed_args: Any) -> int:
         return (
-            run_while_responding(self.app.stdout, self.app.stderr, parsed_args, super().run)
+            run_and_watch(self.app.stdout, self.app.stderr, parsed_args, super().run)
             if self.may_watch
             else int(super().run(parsed_args))
         )
@@ -169,15 +169,15 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     Raises :class:`ApiRefused` unless there is exactly one.
     """
     if is_id(name):
-        agent: dict[str, Any] = client.get(f"{API}/agents/{quote_segment(name)}")["agent"]
+        agent: dict[str, Any] = client.get(f"{API_PATH}/agents/{quote_segment(name)}")["agent"]
         return agent
-    found: list[dict[str, Any]] = client.get(f"{API}/agents", {"host": name})["agents"]
+    found: list[dict[str, Any]] = client.get(f"{API_PATH}/agents", {"host": name})["agents"]
     if not found:  # ids may be configured by operators
-        found = client.get(f"{API}/agents", {"id": name})["agents"]
+        found = client.get(f"{API_PATH}/agents", {"id": name})["agents"]
     if not found and (whole := complete_id(client, "agents", name)):
         return find_agent(client, whole)
     if not found:
-        hosts = sorted({str(row["host"]) for row in client.get(f"{API}/agents")["agents"]})
+        hosts = sorted({str(row["host"]) for row in client.get(f"{API_PATH}/agents")["agents"]})
         raise ApiRefused(404, f"no agent has the id or host {name!r}{name_suggestion(name, hosts)}")
     if len(found) > 1:
         which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
@@ -194,16 +194,16 @@ def find_agent_in_group(client: Client, agent: Mapping[str, Any], name: str) -> 
     if is_id(name):
         return name
     place = {key: agent[key] for key in ("environment", "group_number")}
-    found = client.get(f"{API}/agents", {**place, "host": name})["agents"]
+    found = client.get(f"{API_PATH}/agents", {**place, "host": name})["agents"]
     return str(found[0]["id"]) if found else name
 
 
 def agent_path(agent: Mapping[str, Any]) -> str:
     """Return the agent's path in the operators' API."""
-    return f"{API}/agents/{quote_segment(agent['id'])}"
+    return f"{API_PATH}/agents/{quote_segment(agent['id'])}"
 
 
-def warn_of_halted_environments(
+def warn_about_halted_environments(
     command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment"
 ) -> None:
     """Print a line on standard error, with advice, for each environment whose circuit breaker is open.
@@ -211,7 +211,7 @@ def warn_of_halted_environments(
     Raises :class:`ClientError`.
     """
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
-    status = command.client.get(f"{API}/status")["status"] if halted else {}
+    status = command.client.get(f"{API_PATH}/status")["status"] if halted else {}
     broker, database = status.get("message_broker", CONNECTED), status.get("database", WRITABLE)
     for name, reason in halted.items():
         advice = f"until they are back, or until 'evenkeel environment resume {name}'"
@@ -226,10 +226,10 @@ def print_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
     """Print each problem on standard error, and set the application's exit code to 1 if there is any."""
     for problem in problems:
         command.app.stderr.write(f"problem: {problem}\n")
-        command.app.exit_code = SOMETHING_WRONG
+        command.app.exit_code = EXIT_CODE_PROBLEMS
 
 
-def devices_in_reach(agent: Mapping[str, Any]) -> str:
+def reachable_devices_text(agent: Mapping[str, Any]) -> str:
     """Return how many of the agent's devices it reaches, such as ``1/2``; ``?/2`` if that is not known of any
     device; empty if the agent has not reported devices.
     """
@@ -240,7 +240,7 @@ def devices_in_reach(agent: Mapping[str, Any]) -> str:
     return f"{sum(known) if known else '?'}/{len(devices)}"
 
 
-def unreached_device_problems(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def unreachable_device_problems(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a text for each live agent that does not reach all of its devices, naming these devices."""
     for agent in agents:
         devices = [device for device in agent.get("devices") or () if not device["reachable"]]
@@ -255,9 +255,9 @@ def complete_id(client: Client, kind: str, short: str) -> str | None:
 
     ``kind``: ``loadbalancers``, ``agents`` or ``shards``. Raises :class:`ApiRefused` if several ids begin so.
     """
-    if not SHORT_ID.fullmatch(short):
+    if not SHORT_ID_PATTERN.fullmatch(short):
         return None
-    found: list[str] = client.get(f"{API}/ids", {"prefix": short})["ids"][kind]
+    found: list[str] = client.get(f"{API_PATH}/ids", {"prefix": short})["ids"][kind]
     if len(found) > 1:
         raise ApiRefused(409, f"several {kind} have ids that begin with {short}: {', '.join(found)}")
     return found[0] if found else None

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand
-from evenkeel.cli.client import API, UsageError, quote_segment
+from evenkeel.cli.client import API_PATH, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 
 LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256", "state", "problem")
 EXPIRING_COLUMNS = ("reference", "project_id", "subject", "not_after", "load_balancers", "problem")
-NARROW = {
+NARROW_TITLES = {
     "reference": "name",
     "kind": "kind",
     "project_id": "project",
@@ -21,16 +21,16 @@ NARROW = {
     "problem": "problem",
 }
 EXPIRING_DAYS = 30
-KINDS = ("certificate", "authority", "revocation_list")
+CERTIFICATE_KINDS = ("certificate", "authority", "revocation_list")
 REVOCATION_REASONS = ("unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation")
 FILE_BYTES_MAX = 1024 * 1024
-SCHEME = "directory://"
+REFERENCE_PREFIX = "directory://"
 
 
 class ListCertificates(ListCommand):
     """List certificates, CA certificates and revocation lists."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     optional = frozenset({"state", "problem"})
     short_ids = frozenset({"reference", "project_id"})
     last_segments = frozenset({"reference"})
@@ -55,10 +55,11 @@ class ListCertificates(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         if parsed_args.expiring is not None or parsed_args.unreadable:
             return list_table(
-                EXPIRING_COLUMNS, self.client.get(f"{API}/references", _query_of_arguments(parsed_args))["references"]
+                EXPIRING_COLUMNS,
+                self.client.get(f"{API_PATH}/references", _query_of_arguments(parsed_args))["references"],
             )
         query = {"project_id": parsed_args.project} if parsed_args.project else None
-        return list_table(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
+        return list_table(LIST_COLUMNS, self.client.get(f"{API_PATH}/certificates", query)["certificates"])
 
 
 def _query_of_arguments(parsed_args: Namespace) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class RefreshCertificates(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         named = {"reference": parsed_args.reference} if parsed_args.reference else {}
-        return object_table(self.client.post(f"{API}/references/refresh", {"refresh": named})["refresh"])
+        return object_table(self.client.post(f"{API_PATH}/references/refresh", {"refresh": named})["refresh"])
 
 
 class AddCertificate(ShowCommand):
@@ -96,7 +97,10 @@ class AddCertificate(ShowCommand):
         parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
         parser.add_argument("--project", required=True, help="The project whose load balancers may use it.")
         parser.add_argument(
-            "--kind", choices=KINDS, default="certificate", help="Kind of the content (default: %(default)s)."
+            "--kind",
+            choices=CERTIFICATE_KINDS,
+            default="certificate",
+            help="Kind of the content (default: %(default)s).",
         )
         parser.add_argument(
             "--file",
@@ -124,7 +128,7 @@ class AddCertificate(ShowCommand):
         if parsed_args.passphrase_file:
             # A file from Windows has a carriage return at the end of the line.
             body["passphrase"] = _read_text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
-        added = self.client.post(f"{API}/certificates", {"certificate": body})["certificate"]
+        added = self.client.post(f"{API_PATH}/certificates", {"certificate": body})["certificate"]
         for warning in map(escape_controls, added.pop("warnings", None) or ()):
             self.app.stderr.write(f"warning: {warning}\n")
         return object_table(added)
@@ -164,7 +168,7 @@ class RequestCertificate(ShowCommand):
         }
         if parsed_args.authority:
             body["authority"] = parsed_args.authority
-        return object_table(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
+        return object_table(self.client.post(f"{API_PATH}/certificates", {"certificate": body})["certificate"])
 
 
 class ShowCertificate(ShowCommand):
@@ -211,10 +215,10 @@ def _certificate_path(reference: str) -> str:
     """Return the path of a certificate in the operators' API. Raises :class:`UsageError` if the reference is
     not ``directory://PROJECT/NAME``.
     """
-    project, slash, name = reference.removeprefix(SCHEME).partition("/")
-    if not (reference.startswith(SCHEME) and project and slash and name):
-        raise UsageError(f"{reference!r} is not like {SCHEME}PROJECT/NAME")
-    return f"{API}/certificates/{quote_segment(project)}/{quote_segment(name)}"
+    project, slash, name = reference.removeprefix(REFERENCE_PREFIX).partition("/")
+    if not (reference.startswith(REFERENCE_PREFIX) and project and slash and name):
+        raise UsageError(f"{reference!r} is not like {REFERENCE_PREFIX}PROJECT/NAME")
+    return f"{API_PATH}/certificates/{quote_segment(project)}/{quote_segment(name)}"
 
 
 def _read_content(path: str) -> dict[str, str]:

@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-API = "/evenkeel/v1"
+API_PATH = "/evenkeel/v1"
 """Path of the operators' API below an endpoint."""
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_REASON_CHARACTERS = 500
-NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"})
+NO_TLS_REASONS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"})
 """OpenSSL's reasons, by version, for an answer that is not TLS."""
-REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
+REPEATABLE_METHODS = frozenset({"GET", "PUT", "DELETE"})
 
 
 class ClientError(Exception):
@@ -51,7 +51,7 @@ class UsageError(ClientError):
     exit_code = 2
 
 
-class Unreachable(ClientError):
+class EndpointsUnreachable(ClientError):
     """No endpoint answered, or a request that must not be repeated may have been executed; the command exits
     with code 3.
     """
@@ -59,7 +59,7 @@ class Unreachable(ClientError):
     exit_code = 3
 
 
-class Unfinished(ClientError):
+class NotFinishedInTime(ClientError):
     """The expected state was not reached in time; the request remains in effect, and the command exits with
     code 4.
     """
@@ -103,14 +103,14 @@ class Client:
         self._tls_context = _tls_context(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        """Send a GET request; returns the decoded JSON. Raises :class:`ApiRefused`, and :class:`Unreachable`
+        """Send a GET request; returns the decoded JSON. Raises :class:`ApiRefused`, and :class:`EndpointsUnreachable`
         if no endpoint answers.
         """
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any, *, timeout_seconds: float = 0.0) -> Any:
         """Send a POST request for which the server may take up to ``timeout_seconds``; returns the decoded
-        JSON. Raises :class:`ApiRefused`, and :class:`Unreachable` if no endpoint answers or the request
+        JSON. Raises :class:`ApiRefused`, and :class:`EndpointsUnreachable` if no endpoint answers or the request
         may have been executed.
         """
         return self.request("POST", path, body=body, timeout_seconds=timeout_seconds)
@@ -133,7 +133,7 @@ class Client:
         """Send a request; returns the decoded JSON, None if the answer has no body.
 
         ``timeout_seconds`` applies if it is longer than the client's. Raises :class:`ApiRefused`;
-        :class:`Unreachable` if no endpoint answered, or if a POST may have been executed.
+        :class:`EndpointsUnreachable` if no endpoint answered, or if a POST may have been executed.
         """
         problems = []
         for endpoint in self._endpoints:
@@ -143,12 +143,12 @@ class Client:
                 )
             except _EndpointDown as error:
                 problems.append(f"{endpoint}: {error}")
-                if error.executed and method not in REPEATABLE:
-                    raise Unreachable(f"{endpoint}: {error}; the request may have been carried out") from error
+                if error.executed and method not in REPEATABLE_METHODS:
+                    raise EndpointsUnreachable(f"{endpoint}: {error}; the request may have been carried out") from error
                 continue
             self._prefer_endpoint(endpoint)
             return answer
-        raise Unreachable("no endpoint answers: " + "; ".join(problems))
+        raise EndpointsUnreachable("no endpoint answers: " + "; ".join(problems))
 
     def _prefer_endpoint(self, endpoint: str) -> None:
         """Try this endpoint first from now on."""
@@ -174,9 +174,9 @@ class Client:
             # Before URLError, of which it is a subclass.
             raise _error_of_response(error, self._login_help) from error
         except urllib.error.URLError as error:  # raised before waiting for an answer
-            raise _EndpointDown(_error_words(error.reason, endpoint), executed=False) from error
+            raise _EndpointDown(_connection_error_text(error.reason, endpoint), executed=False) from error
         except (OSError, http.client.HTTPException) as error:
-            raise _EndpointDown(_error_words(error, endpoint), executed=True) from error
+            raise _EndpointDown(_connection_error_text(error, endpoint), executed=True) from error
         return _decode_json(content)
 
 
@@ -256,10 +256,10 @@ def _error_text(content: bytes) -> str:
     return str(text)[:MAX_REASON_CHARACTERS]
 
 
-def _error_words(error: object, endpoint: str) -> str:
+def _connection_error_text(error: object, endpoint: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}; --cacert FILE names other CA certificates"
-    if isinstance(error, ssl.SSLError) and error.reason in NO_TLS:
+    if isinstance(error, ssl.SSLError) and error.reason in NO_TLS_REASONS:
         return f"does not speak TLS; if it serves plain HTTP: {endpoint.replace('https:', 'http:', 1)}"
     if isinstance(error, http.client.RemoteDisconnected) and endpoint.startswith("http:"):
         return f"closed the connection without an answer; if it expects TLS: {endpoint.replace('http:', 'https:', 1)}"

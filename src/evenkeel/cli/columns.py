@@ -14,7 +14,7 @@ _CONTROL_PATTERN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters with which tenants' names could control operators' terminals."""
 
 
-ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
+ID_PATTERN = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 """A UUID, with hyphens or, like Keystone's, without."""
 SHORT_ID_CHARACTERS = 8
 
@@ -22,12 +22,12 @@ ITEMS_MAX = 20
 """Maximum number of items of a list that a table shows in one field."""
 LINE_CHARACTERS = 54
 """Maximum number of characters of an item on one line, so that a table fits 80 columns."""
-_MOMENT_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
+_TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?")
 """A time as the API writes it, in UTC without a zone, like Octavia's."""
-TENANTS_TEXTS = frozenset({"name", "description", "text"})
+TENANT_TEXT_FIELDS = frozenset({"name", "description", "text"})
 """Fields with texts that tenants choose: a value that looks like a time is shown unchanged."""
 
-STRUCTURED = frozenset({"json", "yaml"})
+STRUCTURED_FORMATS = frozenset({"json", "yaml"})
 """Output formats that can represent lists and objects."""
 
 
@@ -98,7 +98,7 @@ def _inline_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     if isinstance(value, str):
-        return f"{value}Z" if _MOMENT_PATTERN.fullmatch(value) else value
+        return f"{value}Z" if _TIME_PATTERN.fullmatch(value) else value
     return json.dumps(value)
 
 
@@ -106,7 +106,7 @@ def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
     """Return the values in types that cliff's output format ``formatter`` accepts: lists and objects become
     text, unless the format is a table or structured.
     """
-    if formatter in STRUCTURED:
+    if formatter in STRUCTURED_FORMATS:
         return tuple(values)
     return tuple(
         value.text if isinstance(value, StructuredValue) and formatter != "table" else value for value in values
@@ -131,7 +131,7 @@ def values_of_columns(
         value = values[name]
         if name in last_segments and isinstance(value, str):
             value = value.rpartition("/")[2]
-        cut = name in short_ids and isinstance(value, str) and ID.fullmatch(value)
+        cut = name in short_ids and isinstance(value, str) and ID_PATTERN.fullmatch(value)
         yield value[:SHORT_ID_CHARACTERS] if cut else value
 
 
@@ -156,7 +156,7 @@ def wrap_for_output(value: Any, name: str = "") -> Any:
     """Wrap a value of the field ``name`` for output: lists and objects as :class:`StructuredValue`, times as
     :class:`UtcTime`, texts with control characters as :class:`EscapedText`.
     """
-    if isinstance(value, str) and name not in TENANTS_TEXTS and _MOMENT_PATTERN.fullmatch(value):
+    if isinstance(value, str) and name not in TENANT_TEXT_FIELDS and _TIME_PATTERN.fullmatch(value):
         return UtcTime(value)
     if isinstance(value, (list, dict)):
         return StructuredValue(value)

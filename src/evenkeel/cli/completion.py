@@ -9,16 +9,16 @@ from cliff.command import Command
 from cliff.complete import CompleteCommand
 
 from evenkeel.cli.base import ApiCommand
-from evenkeel.cli.client import API, Client
+from evenkeel.cli.client import API_PATH, Client
 
 NAMES_MAX = 50
 """Maximum number of names that are offered."""
-ASK_SECONDS = 2
+NAME_LOOKUP_SECONDS = 2
 """Time-out, seconds, of a look-up of names during a completion."""
-KIND_OF_METAVAR = {"AGENT": "agent", "LB": "loadbalancer"}
+NAME_KIND_BY_METAVAR = {"AGENT": "agent", "LB": "loadbalancer"}
 """Kinds of names that are looked up, by the placeholder (metavar) in an argument's help."""
-KIND_OF_OPTION = {"--agent": "agent", "--environment": "environment"}
-PLAIN_NAME = re.compile(r"[A-Za-z0-9_.:-]+")
+NAME_KIND_BY_OPTION = {"--agent": "agent", "--environment": "environment"}
+PLAIN_NAME_PATTERN = re.compile(r"[A-Za-z0-9_.:-]+")
 """A name without characters that a shell expands: bash would run a command that a tenant wrote into a name."""
 
 
@@ -44,20 +44,22 @@ class PrintCompletionNames(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         found = _fetch_names(self.client, parsed_args.kind, parsed_args.prefix)
-        fit = sorted({name for name in found if name.startswith(parsed_args.prefix) and PLAIN_NAME.fullmatch(name)})
+        fit = sorted(
+            {name for name in found if name.startswith(parsed_args.prefix) and PLAIN_NAME_PATTERN.fullmatch(name)}
+        )
         self.app.stdout.writelines(f"{name}\n" for name in fit[:NAMES_MAX])
 
 
 def _fetch_names(client: Client, kind: str, prefix: str) -> list[str]:
     if kind == "agent":
-        return [row["host"] for row in client.get(f"{API}/agents")["agents"]]
+        return [row["host"] for row in client.get(f"{API_PATH}/agents")["agents"]]
     if kind == "environment":
-        return [row["name"] for row in client.get(f"{API}/environments")["environments"]]
+        return [row["name"] for row in client.get(f"{API_PATH}/environments")["environments"]]
     query = {"limit": NAMES_MAX, "sort": "name:asc"} | ({"q": prefix} if prefix else {})
-    return [row["name"] for row in client.get(f"{API}/loadbalancers", query)["loadbalancers"]]
+    return [row["name"] for row in client.get(f"{API_PATH}/loadbalancers", query)["loadbalancers"]]
 
 
-class Completion(Command):
+class PrintCompletionScript(Command):
     """Print a script that completes commands and options: source it in the shell's start file."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -96,7 +98,9 @@ def _words_of_commands(app: Any) -> Iterator[CompletionWords]:
         # argparse has no public list of a parser's options.
         actions = parser._actions
         named = {option: action for action in actions for option in action.option_strings if option.startswith("--")}
-        arguments = [KIND_OF_METAVAR.get(str(action.metavar), "") for action in actions if not action.option_strings]
+        arguments = [
+            NAME_KIND_BY_METAVAR.get(str(action.metavar), "") for action in actions if not action.option_strings
+        ]
         choices = [word for action in actions if not action.option_strings for word in _action_choices(action)]
         yield CompletionWords(
             tuple(name.split()),
@@ -120,7 +124,7 @@ def bash_script(name: str, words: tuple[CompletionWords, ...]) -> str:
         for each in words
         for option, found in each.values.items()
     )
-    kinds = "".join(f"            {option}) kind={kind} words= ;;\n" for option, kind in KIND_OF_OPTION.items())
+    kinds = "".join(f"            {option}) kind={kind} words= ;;\n" for option, kind in NAME_KIND_BY_OPTION.items())
     cases = "".join(
         f"        {_case_pattern(each)}) path={' '.join(each.path)!r} kind={each.kind}"
         f" words={' '.join((*each.next, *each.options))!r} ;;\n"
@@ -140,7 +144,7 @@ def bash_script(name: str, words: tuple[CompletionWords, ...]) -> str:
     esac
     case "$current" in -*) kind="" ;; esac
     if [ -n "$kind" ]; then
-        words="$words $({name} --timeout {ASK_SECONDS} completion names "$kind" "$current" 2>/dev/null)"
+        words="$words $({name} --timeout {NAME_LOOKUP_SECONDS} completion names "$kind" "$current" 2>/dev/null)"
     fi
     COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
@@ -184,13 +188,13 @@ def _fish_option(name: str, words: CompletionWords, option: str) -> str:
     long = f"-l {option.removeprefix('--')}"
     if option in words.values:
         return f"{long} -x -a '{' '.join(words.values[option])}'"
-    if option in KIND_OF_OPTION:
-        return f"{long} -x -a '({_fish_names_command(name, KIND_OF_OPTION[option])})'"
+    if option in NAME_KIND_BY_OPTION:
+        return f"{long} -x -a '({_fish_names_command(name, NAME_KIND_BY_OPTION[option])})'"
     return long
 
 
 def _fish_names_command(name: str, kind: str) -> str:
-    return f"{name} --timeout {ASK_SECONDS} completion names {kind} (commandline -ct) 2>/dev/null"
+    return f"{name} --timeout {NAME_LOOKUP_SECONDS} completion names {kind} (commandline -ct) 2>/dev/null"
 
 
 def _quoted_words(words: CompletionWords) -> str:

@@ -4,22 +4,22 @@ from argparse import Namespace
 from typing import Any
 
 from evenkeel.cli.base import ListCommand, print_problems
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cli.columns import list_table
 from evenkeel.core.control.explanation import CONNECTED
 
 LIST_COLUMNS = ("host", "url", "id", "version", "alive", "started_at", "seen_at", "message_broker")
-NARROW = {"host": "host", "url": "url", "id": "id", "version": "version", "alive": "alive"}
+NARROW_TITLES = {"host": "host", "url": "url", "id": "id", "version": "version", "alive": "alive"}
 
 
 class ListControllers(ListCommand):
     """List controllers, the processes that serve the API. Exit code 1: one is silent, or cannot send messages."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"id"})
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        rows = self.client.get(f"{API}/controllers")["controllers"]
+        rows = self.client.get(f"{API_PATH}/controllers")["controllers"]
         silent = [f"controller {row['url']} on {row['host']} is silent" for row in rows if not row["alive"]]
         mute = [
             f"controller {row['url']} on {row['host']}: the message broker takes no messages: {row['message_broker']}"

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
-from evenkeel.cli.client import API, quote_segment
+from evenkeel.cli.client import API_PATH, quote_segment
 from evenkeel.cli.columns import Columns, object_table
 
 
@@ -12,7 +12,7 @@ class ShowDatabase(ShowCommand):
     """Show the history of the database and when it began."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return _database_table(self.client.get(f"{API}/database")["database"])
+        return _database_table(self.client.get(f"{API_PATH}/database")["database"])
 
 
 class StartNewHistory(ShowCommand):
@@ -23,7 +23,7 @@ class StartNewHistory(ShowCommand):
     act = "database_new_history"
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        return _database_table(self.client.post(f"{API}/database/new-history", None)["database"])
+        return _database_table(self.client.post(f"{API_PATH}/database/new-history", None)["database"])
 
 
 class AcceptHistory(ShowCommand):
@@ -35,7 +35,7 @@ class AcceptHistory(ShowCommand):
         parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/database/histories/{quote_segment(parsed_args.history)}/accept"
+        path = f"{API_PATH}/database/histories/{quote_segment(parsed_args.history)}/accept"
         return _database_table(self.client.post(path, None)["database"])
 
 

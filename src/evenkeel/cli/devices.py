@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ListCommand, print_problems
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cli.columns import list_table, object_title
 from evenkeel.cli.filters import add_environment_filter
 
@@ -21,7 +21,7 @@ LIST_COLUMNS = (
     "problem",
     "limitation",
 )
-NARROW = {
+NARROW_TITLES = {
     "name": "name",
     "address": "address",
     "environment": "env",
@@ -36,14 +36,14 @@ _REPORTED_FIELDS = ("failover_state", "sync_state", "version")
 class ListDevices(ListCommand):
     """List the devices with their failover and config-sync state, as live agents report them."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "devices")
 
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
-        rows = device_rows(self.client.get(f"{API}/agents", query)["agents"])
+        rows = device_rows(self.client.get(f"{API_PATH}/agents", query)["agents"])
         print_problems(
             self, (f"{object_title(row['name'], row['address'])}: {row['problem']}" for row in rows if row["problem"])
         )

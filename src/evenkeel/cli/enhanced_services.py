@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, print_problems
-from evenkeel.cli.client import API, ApiRefused, UsageError, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, escape_controls, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.config.esd.directory import read_directory
@@ -17,7 +17,7 @@ from evenkeel.config.esd.log_targets import drop_refused_target, parse_targets
 from evenkeel.config.esd.parse import ParsedFiles, parse_all
 
 LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
-PATH = f"{API}/enhanced_services"
+SERVICES_PATH = f"{API_PATH}/enhanced_services"
 
 
 class ListEnhancedServices(ListCommand):
@@ -40,9 +40,9 @@ class ShowEnhancedService(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         name, environment = parsed_args.name, parsed_args.environment
         if environment:
-            path = f"{API}/environments/{quote_segment(environment)}/enhanced_services/{quote_segment(name)}"
+            path = f"{API_PATH}/environments/{quote_segment(environment)}/enhanced_services/{quote_segment(name)}"
             return object_table(self.client.get(path)["enhanced_service"])
-        found = self.client.get(PATH, {"name": name})["enhanced_services"]
+        found = self.client.get(SERVICES_PATH, {"name": name})["enhanced_services"]
         if not found:
             raise ApiRefused(404, f"no agent has an enhanced service {name!r}")
         if len(found) > 1:
@@ -93,9 +93,9 @@ class CheckEnhancedServices(ApiCommand):
 
 
 def _fetch_services(command: ApiCommand, environment: str | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = command.client.get(PATH, {"environment": environment} if environment else {})[
-        "enhanced_services"
-    ]
+    found: list[dict[str, Any]] = command.client.get(
+        SERVICES_PATH, {"environment": environment} if environment else {}
+    )["enhanced_services"]
     return found
 
 

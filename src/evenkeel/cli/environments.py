@@ -3,19 +3,19 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_of_halted_environments
-from evenkeel.cli.client import API, UsageError, quote_segment
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_about_halted_environments
+from evenkeel.cli.client import API_PATH, UsageError, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "device_driver", "failback", "breaker_share", "breaker_agents", "halted", "description")
-NARROW = {
+NARROW_TITLES = {
     "name": "name",
     "device_driver": "driver",
     "failback": "failback",
     "halted": "halted",
     "description": "description",
 }
-CHANGEABLE = (
+CHANGEABLE_ATTRIBUTES = (
     "description",
     "failback",
     "breaker_share",
@@ -62,21 +62,23 @@ def _parse_ids(text: str) -> list[str]:
 
 
 def _given_changes(parsed_args: Namespace) -> dict[str, Any]:
-    return {name: getattr(parsed_args, name) for name in CHANGEABLE if getattr(parsed_args, name) is not None}
+    return {
+        name: getattr(parsed_args, name) for name in CHANGEABLE_ATTRIBUTES if getattr(parsed_args, name) is not None
+    }
 
 
 def _environment_path(parsed_args: Namespace) -> str:
-    return f"{API}/environments/{quote_segment(parsed_args.name)}"
+    return f"{API_PATH}/environments/{quote_segment(parsed_args.name)}"
 
 
 class ListEnvironments(ListCommand):
     """List environments; tenants name them as providers."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        rows = self.client.get(f"{API}/environments")["environments"]
-        warn_of_halted_environments(self, rows, "name")
+        rows = self.client.get(f"{API_PATH}/environments")["environments"]
+        warn_about_halted_environments(self, rows, "name")
         return list_table(LIST_COLUMNS, rows)
 
 
@@ -93,7 +95,7 @@ class CreateEnvironment(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given_changes(parsed_args)}
-        return object_table(self.client.post(f"{API}/environments", {"environment": body})["environment"])
+        return object_table(self.client.post(f"{API_PATH}/environments", {"environment": body})["environment"])
 
 
 class EnvironmentCommand(ShowCommand):
@@ -110,7 +112,7 @@ class EnvironmentCommand(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         row = self.send_request(parsed_args)
-        warn_of_halted_environments(self, [row], "name")
+        warn_about_halted_environments(self, [row], "name")
         return object_table(row)
 
 
@@ -138,7 +140,7 @@ class SetEnvironment(EnvironmentCommand):
         """
         changes = _given_changes(parsed_args)
         if not changes:
-            options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
+            options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE_ATTRIBUTES)
             raise UsageError(f"nothing to change: pass at least one of {options}")
         row: dict[str, Any] = self.client.put(_environment_path(parsed_args), {"environment": changes})["environment"]
         return row

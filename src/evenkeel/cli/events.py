@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ListCommand, complete_id, is_id
-from evenkeel.cli.client import API, Client, Unreachable
+from evenkeel.cli.client import API_PATH, Client, EndpointsUnreachable
 from evenkeel.cli.columns import escape_controls, list_table
 from evenkeel.cli.load_balancers import find_load_balancer_id
 
@@ -24,9 +24,9 @@ LIST_COLUMNS = (
     "agent_id",
     "load_balancer_id",
 )
-ABOUT = ("agent_id", "load_balancer_id", "user_id", "client_address", "request_id")
+CONTEXT_FIELDS = ("agent_id", "load_balancer_id", "user_id", "client_address", "request_id")
 """Fields of an event printed after its text if they have a value."""
-NARROW = {"at": "at", "kind": "kind", "text": "text"}
+NARROW_TITLES = {"at": "at", "kind": "kind", "text": "text"}
 MAX_EVENTS = 1000
 FOLLOW_SECONDS = 1.0
 
@@ -34,7 +34,7 @@ FOLLOW_SECONDS = 1.0
 class ListEvents(ListCommand):
     """List the newest events; with --follow keep printing new events, one line each (JSON with -f json)."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -77,7 +77,7 @@ def find_object_id(client: Client, name: str) -> str:
     """
     if is_id(name):
         return name
-    if agents := client.get(f"{API}/agents", {"host": name})["agents"]:
+    if agents := client.get(f"{API_PATH}/agents", {"host": name})["agents"]:
         return str(agents[0]["id"])
     return (
         complete_id(client, "shards", name)
@@ -97,7 +97,9 @@ def parse_event_count(text: str) -> int:
 
 def newest_events(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
     """Return the newest ``limit`` events that match ``query``, oldest first. Raises :class:`ClientError`."""
-    events: list[dict[str, Any]] = client.get(f"{API}/events", {**query, "limit": limit, "newest": "true"})["events"]
+    events: list[dict[str, Any]] = client.get(f"{API_PATH}/events", {**query, "limit": limit, "newest": "true"})[
+        "events"
+    ]
     return events
 
 
@@ -105,7 +107,7 @@ def follow_events(client: Client, query: Mapping[str, Any], limit: int, warn: An
     """Yield the newest ``limit`` events that match ``query``, oldest first, then new events, without end.
 
     While no controller is reachable it tries again every second, and calls ``warn`` (with a format and the
-    error) once; only the first request raises :class:`Unreachable`.
+    error) once; only the first request raises :class:`EndpointsUnreachable`.
     """
     batch = newest_events(client, query, limit)
     last = 0
@@ -117,9 +119,9 @@ def follow_events(client: Client, query: Mapping[str, Any], limit: int, warn: An
         if len(batch) < MAX_EVENTS:
             time.sleep(FOLLOW_SECONDS)
         try:
-            batch = client.get(f"{API}/events", {**query, "after": last, "limit": MAX_EVENTS})["events"]
+            batch = client.get(f"{API_PATH}/events", {**query, "after": last, "limit": MAX_EVENTS})["events"]
             down = False
-        except Unreachable as error:
+        except EndpointsUnreachable as error:
             if not down:
                 warn("%s; trying again", error)
             batch, down = [], True
@@ -127,5 +129,5 @@ def follow_events(client: Client, query: Mapping[str, Any], limit: int, warn: An
 
 def event_line(event: dict[str, Any]) -> str:
     """Format an event as one line: time, kind, text, and the objects and users that it is about."""
-    about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
+    about = [f"{key}={event[key]}" for key in CONTEXT_FIELDS if event.get(key)]
     return escape_controls("  ".join([f"{event['at']}Z", event["kind"], event["text"], *about]))

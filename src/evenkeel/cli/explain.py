@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import ShowCommand, print_problems, warn_of_halted_environments
+from evenkeel.cli.base import ShowCommand, print_problems, warn_about_halted_environments
 from evenkeel.cli.columns import Columns, object_table, object_title
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 from evenkeel.core.control.explanation import NOTHING, explain_state
@@ -21,7 +21,7 @@ class ExplainLoadBalancer(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         path = load_balancer_path(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{path}/agent")["hosting"]
-        warn_of_halted_environments(self, [hosting])
+        warn_about_halted_environments(self, [hosting])
         explained = explain_state(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:

@@ -4,17 +4,17 @@ from argparse import ArgumentParser, _MutuallyExclusiveGroup
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from evenkeel.cli.client import API, ApiRefused, Client
+from evenkeel.cli.client import API_PATH, ApiRefused, Client
 from evenkeel.core.kit.similar import similar_names
 
-Options = ArgumentParser | _MutuallyExclusiveGroup
+OptionContainer = ArgumentParser | _MutuallyExclusiveGroup
 
-NEAR_MAX = 5
+SUGGESTED_NAMES_MAX = 5
 """Maximum number of names that are suggested in place of an unknown name."""
 
 
 def add_choice_filter(
-    parser: Options, option: str, values: type[StrEnum], help_: str, *others: str, **more: str
+    parser: OptionContainer, option: str, values: type[StrEnum], help_: str, *others: str, **more: str
 ) -> None:
     """Add an option whose value is one of an enumeration, in upper or lower case. ``others``: further names
     of the option; ``more``: further arguments of ``add_argument``.
@@ -46,7 +46,7 @@ def check_environment(client: Client, found: Sequence[object], name: str | None)
     """
     if found or name is None:
         return
-    names = [str(row["name"]) for row in client.get(f"{API}/environments")["environments"]]
+    names = [str(row["name"]) for row in client.get(f"{API_PATH}/environments")["environments"]]
     if name not in names:
         raise ApiRefused(404, f"no environment has the name {name!r}; there are: {', '.join(names) or 'none yet'}")
 
@@ -56,6 +56,6 @@ def name_suggestion(name: str, known: Iterable[str]) -> str:
     as the end of a sentence; empty if none does.
     """
     texts = [text for text in known if text]
-    found = similar_names(name, texts, most=NEAR_MAX)
+    found = similar_names(name, texts, most=SUGGESTED_NAMES_MAX)
     found += [text for text in texts if name.lower() in text.lower() and text not in found]
-    return f"; did you mean {', '.join(found[:NEAR_MAX])}?" if found else ""
+    return f"; did you mean {', '.join(found[:SUGGESTED_NAMES_MAX])}?" if found else ""

@@ -13,7 +13,7 @@ from cliff.help import HelpCommand
 
 from evenkeel.core.control.acts import first_clause
 
-GROUPS: dict[str, tuple[str, ...]] = {
+COMMAND_GROUPS: dict[str, tuple[str, ...]] = {
     "First": ("status", "top", "explain", "loadbalancer list", "events"),
     "Load balancers": (
         "loadbalancer show",
@@ -78,7 +78,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "This host": ("config check", "config show", "config sample", "completion", "help"),
 }
 """Commands by the title of their group; commands that are not installed are left out."""
-HIDDEN = frozenset({"complete", "completion names"})
+HIDDEN_COMMANDS = frozenset({"complete", "completion names"})
 """Commands that the help leaves out: cliff's own completion command, which ``completion`` replaces, and the command
 that completion scripts run.
 """
@@ -101,7 +101,9 @@ class Help(HelpCommand):
 def print_help(app: App) -> None:
     """Print the commands in groups and the global options, page by page in a terminal."""
     descriptions = {
-        name: _command_description(app, name, entry) for name, entry in app.command_manager if name not in HIDDEN
+        name: _command_description(app, name, entry)
+        for name, entry in app.command_manager
+        if name not in HIDDEN_COMMANDS
     }
     with autopage.argparse.help_pager(app.stdout) as out:
         _write_help(out, app, descriptions)
@@ -124,7 +126,7 @@ def group_commands(names: Mapping[str, str]) -> dict[str, list[str]]:
     """Return ``{title of a group: its commands}`` for the commands in ``names``, without empty groups;
     commands in no group come last, as ``Others``.
     """
-    found = {title: [name for name in group if name in names] for title, group in GROUPS.items()}
+    found = {title: [name for name in group if name in names] for title, group in COMMAND_GROUPS.items()}
     found["Others"] = sorted(set(names).difference(*found.values()))
     return {title: group for title, group in found.items() if group}
 

@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
-from evenkeel.cli.client import API, quote_segment
+from evenkeel.cli.client import API_PATH, quote_segment
 from evenkeel.cli.columns import object_table
 
-COLUMNS = ("id", "loadbalancer_id", "irules")
+IRULES_COLUMNS = ("id", "loadbalancer_id", "irules")
 
 
 class ShowIrules(ShowCommand):
@@ -39,9 +39,9 @@ class SetIrules(ShowCommand):
 
 
 def _irules_path(listener_id: str) -> str:
-    return f"{API}/listeners/{quote_segment(listener_id)}/irules"
+    return f"{API_PATH}/listeners/{quote_segment(listener_id)}/irules"
 
 
 def _irules_table(answer: dict[str, Any]) -> Any:
     row = answer["listener"]
-    return object_table({name: row[name] for name in COLUMNS} | {"irules": ", ".join(row["irules"])})
+    return object_table({name: row[name] for name in IRULES_COLUMNS} | {"irules": ", ".join(row["irules"])})

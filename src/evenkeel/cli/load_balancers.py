@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.cli.base import PENDING_STATUSES, ListCommand, ShowCommand, complete_id, fetch_all_pages, is_id
-from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_choice_filter, add_environment_filter, check_environment, name_suggestion
 from evenkeel.core.resources.statuses import OperatingStatus, ProvisioningStatus
 
-OCTAVIA = "/v2/lbaas/loadbalancers"
+LOAD_BALANCERS_PATH = "/v2/lbaas/loadbalancers"
 LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
-NARROW = {
+NARROW_TITLES = {
     "name": "name",
     "id": "id",
     "vip_address": "vip",
@@ -35,7 +35,7 @@ HISTORY_COLUMNS = (
     "agent_id",
     "problem",
 )
-HISTORY_NARROW = {
+HISTORY_NARROW_TITLES = {
     "revision": "revision",
     "accepted_at": "accepted",
     "user": "user",
@@ -50,8 +50,8 @@ FILTERS = {
     "environment": "provider",
 }
 """Names of the command's options, each with the parameter of Octavia's API that it sets."""
-TOO_SHORT_ID = re.compile(r"[0-9a-f]{1,3}")
-NEAR_PAGES = 5
+TOO_SHORT_ID_PATTERN = re.compile(r"[0-9a-f]{1,3}")
+SUGGESTION_PAGES_MAX = 5
 """Maximum number of pages of names that are searched for one that resembles an unknown one."""
 CANDIDATES_MAX = 10
 """Maximum number of load balancers that are listed for an ambiguous name."""
@@ -67,7 +67,7 @@ def add_load_balancer_argument(parser: ArgumentParser) -> None:
 class ListLoadBalancers(ListCommand):
     """List load balancers of all projects."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -88,7 +88,9 @@ class ListLoadBalancers(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {api: getattr(parsed_args, name) for name, api in FILTERS.items() if getattr(parsed_args, name)}
         wanted = [{**query, "provisioning_status": one} for one in PENDING_STATUSES] if parsed_args.pending else [query]
-        rows = [row for each in wanted for row in fetch_all_pages(self.client, OCTAVIA, "loadbalancers", each)]
+        rows = [
+            row for each in wanted for row in fetch_all_pages(self.client, LOAD_BALANCERS_PATH, "loadbalancers", each)
+        ]
         check_environment(self.client, rows, parsed_args.environment)
         return list_table(LIST_COLUMNS, rows)
 
@@ -102,7 +104,7 @@ class ShowLoadBalancer(ShowCommand):
         add_load_balancer_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{OCTAVIA}/{quote_segment(find_load_balancer_id(self.client, parsed_args.loadbalancer))}"
+        path = f"{LOAD_BALANCERS_PATH}/{quote_segment(find_load_balancer_id(self.client, parsed_args.loadbalancer))}"
         return object_table(self.client.get(path)["loadbalancer"])
 
 
@@ -111,7 +113,7 @@ class ShowHistory(ListCommand):
     applied it.
     """
 
-    narrow = HISTORY_NARROW
+    narrow = HISTORY_NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)
@@ -125,7 +127,7 @@ def load_balancer_path(client: Client, name: str) -> str:
     """Return the path, in the operators' API, of the load balancer with this id, beginning of an id, or name.
     Raises :class:`ApiRefused` as :func:`find_load_balancer_id` does.
     """
-    return f"{API}/loadbalancers/{quote_segment(find_load_balancer_id(client, name))}"
+    return f"{API_PATH}/loadbalancers/{quote_segment(find_load_balancer_id(client, name))}"
 
 
 def find_load_balancer_id(client: Client, name: str) -> str:
@@ -135,23 +137,25 @@ def find_load_balancer_id(client: Client, name: str) -> str:
     if is_id(name):
         # An id that does not exist is reported by the request that uses it.
         return name
-    found = client.get(OCTAVIA, {"name": name, "fields": "id"})["loadbalancers"]
+    found = client.get(LOAD_BALANCERS_PATH, {"name": name, "fields": "id"})["loadbalancers"]
     if len(found) == 1:
         return str(found[0]["id"])
     if not found and (whole := complete_id(client, "loadbalancers", name)):
         return whole
     if not found:
-        too_short = "; the beginning of an id has 4 characters or more" if TOO_SHORT_ID.fullmatch(name) else ""
+        too_short = "; the beginning of an id has 4 characters or more" if TOO_SHORT_ID_PATTERN.fullmatch(name) else ""
         hint = name_suggestion(name, _fetch_some_names(client)) or too_short
         raise ApiRefused(404, f"no load balancer has the id or name {name!r}{hint}")
-    candidates = client.get(OCTAVIA, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
+    candidates = client.get(LOAD_BALANCERS_PATH, {"name": name, "limit": CANDIDATES_MAX})["loadbalancers"]
     rows = "".join(f"\n  {_candidate_text(row)}" for row in candidates)
     raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id:{rows}")
 
 
 def _fetch_some_names(client: Client) -> list[str]:
     """Return the names of load balancers on the first pages of the list, for a hint about an unknown name."""
-    rows = fetch_all_pages(client, OCTAVIA, "loadbalancers", {"fields": ["id", "name"]}, pages_max=NEAR_PAGES)
+    rows = fetch_all_pages(
+        client, LOAD_BALANCERS_PATH, "loadbalancers", {"fields": ["id", "name"]}, pages_max=SUGGESTION_PAGES_MAX
+    )
     return [str(row["name"]) for row in rows]
 
 

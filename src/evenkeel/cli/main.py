@@ -83,7 +83,7 @@ COMMANDS: dict[str, type[Command]] = {
     "loadbalancer tree": trees.ShowTree,
     "loadbalancer history": load_balancers.ShowHistory,
     "loadbalancer series": series.ShowSeries,
-    "loadbalancer list-on-agent": placement.ListOnAgent,
+    "loadbalancer list-on-agent": placement.ListLoadBalancersOnAgent,
     "loadbalancer show-agent": placement.ShowAgentOfLoadBalancer,
     "shard list": shards.ListShards,
     "shard move": shards.MoveShard,
@@ -124,12 +124,12 @@ COMMANDS: dict[str, type[Command]] = {
     "import octavia": ImportOctavia,
     "events": events.ListEvents,
     "explain": explain.ExplainLoadBalancer,
-    "completion": completion.Completion,
+    "completion": completion.PrintCompletionScript,
     "completion names": completion.PrintCompletionNames,
 }
 
 
-SHORT_FORMS = {"lb": "loadbalancer", "env": "environment", "cert": "certificate"}
+COMMAND_ABBREVIATIONS = {"lb": "loadbalancer", "env": "environment", "cert": "certificate"}
 """First words of commands as operators know them from other programs; they are suggested, not accepted."""
 NO_COMMANDS: Mapping[str, type[Command]] = {}
 
@@ -247,7 +247,7 @@ def similar_commands(typed: str, names: Sequence[str]) -> str:
     question that ends a sentence; empty if there are none.
     """
     first, *others = typed.split() or [""]
-    first = SHORT_FORMS.get(first, first)
+    first = COMMAND_ABBREVIATIONS.get(first, first)
     of_group = [name for name in names if name.split()[0] == first]
     like = similar_names(" ".join((first, *others)), names, most=3) if others or not of_group else []
     found = like or of_group

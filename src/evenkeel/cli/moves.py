@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
-from evenkeel.cli.client import API, UsageError, quote_segment
+from evenkeel.cli.client import API_PATH, UsageError, quote_segment
 from evenkeel.cli.columns import escape_controls, list_table
 from evenkeel.cli.load_balancers import find_load_balancer_id
 
-PLANNED = "nothing is moved yet: --yes moves it\n"
-LOOK_SECONDS = 0.5
+MOVE_PLANNED_TEXT = "nothing is moved yet: --yes moves it\n"
+POLL_SECONDS = 0.5
 LIST_COLUMNS = ("load_balancer_id", "name", "project_id", "step", "source", "target", "back", "gap_seconds", "reason")
-NARROW = {
+NARROW_TITLES = {
     "load_balancer_id": "load balancer",
     "step": "step",
     "source": "from",
@@ -61,14 +61,14 @@ class MoveLoadBalancers(ApiCommand):
         if parsed_args.finish or parsed_args.back:
             self._end_move(parsed_args)
             return
-        plan = self.client.post(f"{API}/moves", {"move": self._wanted_move(parsed_args)})["move"]
+        plan = self.client.post(f"{API_PATH}/moves", {"move": self._wanted_move(parsed_args)})["move"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(plan, indent=2)}\n")
         else:
             self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in plan_lines(plan))
         print_problems(self, plan_problems(plan))
         if not parsed_args.yes:
-            self.app.stdout.write(PLANNED)
+            self.app.stdout.write(MOVE_PLANNED_TEXT)
         elif not parsed_args.no_wait:
             self._follow_moves([row["load_balancer_id"] for row in plan["loadbalancers"]])
 
@@ -91,7 +91,7 @@ class MoveLoadBalancers(ApiCommand):
             raise UsageError("--finish and --back need a load balancer and --yes")
         id_ = find_load_balancer_id(self.client, parsed_args.loadbalancer)
         action = "back" if parsed_args.back else "finish"
-        self.client.put(f"{API}/moves/{quote_segment(id_)}/{action}", None)
+        self.client.put(f"{API_PATH}/moves/{quote_segment(id_)}/{action}", None)
         if not parsed_args.no_wait:
             self._follow_moves([id_])
 
@@ -101,7 +101,7 @@ class MoveLoadBalancers(ApiCommand):
         """
         shown: dict[str, str] = {}
         while True:
-            rows = [row for row in self.client.get(f"{API}/moves")["moves"] if row["load_balancer_id"] in ids]
+            rows = [row for row in self.client.get(f"{API_PATH}/moves")["moves"] if row["load_balancer_id"] in ids]
             for row in rows:
                 line = progress_line(row)
                 if shown.get(row["load_balancer_id"]) != line:
@@ -110,20 +110,20 @@ class MoveLoadBalancers(ApiCommand):
             self.app.stdout.flush()
             if all(row["step"] == "done" or _waits_for_operator(row) for row in rows):
                 return
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
 
 class ListMoves(ListCommand):
     """List the last moves of load balancers, those under way first."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"load_balancer_id", "project_id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--open", action="store_true", help="Only those under way.")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        rows = self.client.get(f"{API}/moves")["moves"]
+        rows = self.client.get(f"{API_PATH}/moves")["moves"]
         return list_table(LIST_COLUMNS, [row for row in rows if not (parsed_args.open and row["step"] == "done")])
 
 

@@ -4,32 +4,32 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
-from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "id", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
-NARROW = {"name": "name", "id": "id", "network_type": "type", "segmentation_id": "segment", "mtu": "mtu"}
-CHANGEABLE = ("name", "physical_network", "segmentation_id", "mtu", "shared", "external", "vteps")
+NARROW_TITLES = {"name": "name", "id": "id", "network_type": "type", "segmentation_id": "segment", "mtu": "mtu"}
+CHANGEABLE_ATTRIBUTES = ("name", "physical_network", "segmentation_id", "mtu", "shared", "external", "vteps")
 
 
 class ListNetworks(ListCommand):
     """List the declared networks."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return list_table(LIST_COLUMNS, self.client.get(f"{API}/networks")["networks"])
+        return list_table(LIST_COLUMNS, self.client.get(f"{API_PATH}/networks")["networks"])
 
 
 class ShowNetwork(ShowCommand):
     """Show a declared network."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_network(parser)
+        _add_network_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(
-            self.client.get(f"{API}/networks/{find_network_id(self.client, parsed_args.network)}")["network"]
+            self.client.get(f"{API_PATH}/networks/{find_network_id(self.client, parsed_args.network)}")["network"]
         )
 
 
@@ -46,8 +46,11 @@ class CreateNetwork(ShowCommand):
         _add_attribute_options(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        body = {"network_type": parsed_args.network_type, **_given_values(parsed_args, "id", "project_id", *CHANGEABLE)}
-        return object_table(self.client.post(f"{API}/networks", {"network": body})["network"])
+        body = {
+            "network_type": parsed_args.network_type,
+            **_given_values(parsed_args, "id", "project_id", *CHANGEABLE_ATTRIBUTES),
+        }
+        return object_table(self.client.post(f"{API_PATH}/networks", {"network": body})["network"])
 
 
 class SetNetwork(ShowCommand):
@@ -56,13 +59,15 @@ class SetNetwork(ShowCommand):
     act = "network_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_network(parser)
+        _add_network_argument(parser)
         parser.add_argument("--name", help="Name, unique.")
         _add_attribute_options(parser)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/networks/{find_network_id(self.client, parsed_args.network)}"
-        return object_table(self.client.put(path, {"network": _given_values(parsed_args, *CHANGEABLE)})["network"])
+        path = f"{API_PATH}/networks/{find_network_id(self.client, parsed_args.network)}"
+        return object_table(
+            self.client.put(path, {"network": _given_values(parsed_args, *CHANGEABLE_ATTRIBUTES)})["network"]
+        )
 
 
 class DeleteNetwork(ApiCommand):
@@ -71,13 +76,13 @@ class DeleteNetwork(ApiCommand):
     act = "network_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        _add_network(parser)
+        _add_network_argument(parser)
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(f"{API}/networks/{find_network_id(self.client, parsed_args.network)}")
+        self.client.delete(f"{API_PATH}/networks/{find_network_id(self.client, parsed_args.network)}")
 
 
-def _add_network(parser: ArgumentParser) -> None:
+def _add_network_argument(parser: ArgumentParser) -> None:
     parser.add_argument("network", metavar="NETWORK", help="Id or name.")
 
 
@@ -100,7 +105,7 @@ def find_network_id(client: Client, name: str) -> str:
     """
     if is_id(name):
         return quote_segment(name)
-    for row in client.get(f"{API}/networks")["networks"]:
+    for row in client.get(f"{API_PATH}/networks")["networks"]:
         # Operators may choose ids that are no UUIDs.
         if name in (row["name"], row["id"]):
             return quote_segment(str(row["id"]))

@@ -4,12 +4,12 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, print_problems
-from evenkeel.cli.client import API, ApiRefused, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, quote_segment
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.filters import add_environment_filter
 from evenkeel.cli.plans import ANSWER_SECONDS
 
-NARROW = {
+NARROW_TITLES = {
     "kind": "kind",
     "id": "id",
     "environment": "environment",
@@ -17,7 +17,7 @@ NARROW = {
     "seconds": "seconds",
     "removed_in_seconds": "goes in",
 }
-COLUMNS = ("kind", "id", "environment", "group_number", "devices", "seconds", "removed_in_seconds")
+ORPHAN_COLUMNS = ("kind", "id", "environment", "group_number", "devices", "seconds", "removed_in_seconds")
 
 
 class ListOrphans(ListCommand):
@@ -25,7 +25,7 @@ class ListOrphans(ListCommand):
     partitions of tenants without a shard there (id: the project's). Changes nothing.
     """
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,14 +34,14 @@ class ListOrphans(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         query = {"environment": parsed_args.environment} if parsed_args.environment else None
         rows, problems = [], []
-        for shard in self.client.get(f"{API}/shards", query)["shards"]:
+        for shard in self.client.get(f"{API_PATH}/shards", query)["shards"]:
             # Only the common shard of a device group, which has no project, finds orphans.
             if shard["project_id"]:
                 continue
             place = {"environment": shard["environment"], "group_number": shard["group_number"]}
             named = f"device group {shard['environment']}/{shard['group_number']}"
             try:
-                path = f"{API}/shards/{quote_segment(shard['id'])}/orphans"
+                path = f"{API_PATH}/shards/{quote_segment(shard['id'])}/orphans"
                 found = self.client.post(path, None, timeout_seconds=ANSWER_SECONDS)
             except ApiRefused as error:
                 problems.append(f"{named}: {error}")
@@ -70,7 +70,7 @@ class ListOrphans(ListCommand):
             if found["more"]:
                 problems.append(f"{named}: {found['more']} more were not looked at")
         print_problems(self, problems)
-        return list_table(COLUMNS, rows)
+        return list_table(ORPHAN_COLUMNS, rows)
 
 
 class RemoveOrphan(ApiCommand):
@@ -86,4 +86,4 @@ class RemoveOrphan(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         """Request the removal; the agent makes a complete pass."""
-        self.client.delete(f"{API}/orphans/{quote_segment(parsed_args.load_balancer)}")
+        self.client.delete(f"{API_PATH}/orphans/{quote_segment(parsed_args.load_balancer)}")

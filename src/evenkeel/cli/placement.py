@@ -10,18 +10,18 @@ from evenkeel.cli.base import (
     agent_path,
     fetch_all_pages,
     find_agent,
-    warn_of_halted_environments,
+    warn_about_halted_environments,
 )
 from evenkeel.cli.columns import Columns, list_table, object_table
-from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_path
+from evenkeel.cli.load_balancers import NARROW_TITLES, add_load_balancer_argument, load_balancer_path
 
 LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status")
 
 
-class ListOnAgent(ListCommand):
+class ListLoadBalancersOnAgent(ListCommand):
     """List load balancers that an agent serves now or is home to."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -29,7 +29,7 @@ class ListOnAgent(ListCommand):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         agent = find_agent(self.client, parsed_args.agent)
-        warn_of_halted_environments(self, [agent])
+        warn_about_halted_environments(self, [agent])
         path = f"{agent_path(agent)}/loadbalancers"
         return list_table(LIST_COLUMNS, fetch_all_pages(self.client, path, "loadbalancers"))
 
@@ -44,7 +44,7 @@ class ShowAgentOfLoadBalancer(ShowCommand):
         path = load_balancer_path(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{path}/agent")["hosting"]
         row = flatten_hosting(hosting)
-        warn_of_halted_environments(self, [row])
+        warn_about_halted_environments(self, [row])
         return object_table(row)
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, print_problems
-from evenkeel.cli.client import API, ApiRefused, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, quote_segment
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 from evenkeel.core.kit.words import count_with_noun
 
-PLANNED = "nothing is changed yet: --yes adopts the partition\n"
-ADOPTED = "adopted: the next pass changes this\n"
-PLANNED_BACK = "nothing is changed yet: --yes gives the partition back\n"
-GIVEN_BACK = "given back: everything else in the partition stays, and nothing of it is changed any more\n"
+ADOPTION_PLANNED_TEXT = "nothing is changed yet: --yes adopts the partition\n"
+ADOPTED_TEXT = "adopted: the next pass changes this\n"
+RELEASE_PLANNED_TEXT = "nothing is changed yet: --yes gives the partition back\n"
+RELEASED_TEXT = "given back: everything else in the partition stays, and nothing of it is changed any more\n"
 ANSWER_SECONDS = 40.0
 ADOPTION_SECONDS = 120.0
 """Time-out of an adoption: the agent reads its devices before the controller answers, and waits for the network
@@ -64,7 +64,7 @@ class AdoptPartition(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         shard = self._find_shard(parsed_args.project, parsed_args.environment)
-        path, adoption = f"{API}/shards/{quote_segment(shard)}/adoption", {"apply": parsed_args.yes}
+        path, adoption = f"{API_PATH}/shards/{quote_segment(shard)}/adoption", {"apply": parsed_args.yes}
         # Only if they are wanted: a controller of an earlier version refuses them.
         wanted = {"give_back": parsed_args.back, "keep_irules": parsed_args.keep_irules}
         body = {"adoption": adoption | {name: True for name, value in wanted.items() if value}}
@@ -74,7 +74,9 @@ class AdoptPartition(ApiCommand):
             self.app.stdout.write(f"{json.dumps(plans, indent=2)}\n")
         else:
             self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in plan_lines(plans))
-            planned, done = (PLANNED_BACK, GIVEN_BACK) if parsed_args.back else (PLANNED, ADOPTED)
+            planned, done = (
+                (RELEASE_PLANNED_TEXT, RELEASED_TEXT) if parsed_args.back else (ADOPTION_PLANNED_TEXT, ADOPTED_TEXT)
+            )
             self.app.stdout.write(done if parsed_args.yes else planned)
         print_problems(self, plan_problems(plans))
 
@@ -83,7 +85,7 @@ class AdoptPartition(ApiCommand):
         one.
         """
         query = {"environment": environment} if environment else None
-        rows = [row for row in self.client.get(f"{API}/shards", query)["shards"] if row["project_id"] == project]
+        rows = [row for row in self.client.get(f"{API_PATH}/shards", query)["shards"] if row["project_id"] == project]
         # An empty text would find the common shards of device groups, which belong to no project.
         if not project or not rows:
             raise ApiRefused(404, f"project {project!r} has no load balancer in any device group: import them first")

@@ -5,11 +5,11 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import Any
 
-from evenkeel.cli.client import API, Client, Unfinished, Unreachable, quote_segment
+from evenkeel.cli.client import API_PATH, Client, EndpointsUnreachable, NotFinishedInTime, quote_segment
 from evenkeel.cli.columns import Row
 from evenkeel.core.kit.words import count_with_noun
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
 STUCK_SECONDS = 10.0
 """Seconds after which a command that waits gives up, if there was always a reason why the count does not decrease."""
@@ -17,7 +17,7 @@ STUCK_SECONDS = 10.0
 WAIT_OPTION = "--wait-timeout"
 """Internal name of a waiting command's ``--timeout``, because cliff's global option has the same name."""
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
 def add_wait_arguments(parser: ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def _parse_seconds(text: str) -> float:
     return seconds
 
 
-class Progress:
+class ProgressAttributes:
     """Names of the agent's attributes that show progress: ``count``, a number that decreases to 0, and ``reason``, why
     it does not decrease now.
     """
@@ -61,17 +61,19 @@ class Progress:
         return line + (f"; waiting: {agent[self.reason]}" if agent[self.reason] else "")
 
 
-LEAVING = Progress("acting_shards", "waiting_reason")
-COMING_HOME = Progress("away_shards", "away_reason")
+LEAVING_PROGRESS = ProgressAttributes("acting_shards", "waiting_reason")
+FAILBACK_PROGRESS = ProgressAttributes("away_shards", "away_reason")
 
 
-def follow_progress(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
+def follow_progress(
+    client: Client, agent: Row, progress: ProgressAttributes, parsed_args: Namespace, say: PrintLine
+) -> dict[str, Any]:
     """Poll the agent until the count of ``progress`` is 0, and pass each change as text to ``say``; returns
-    the agent. Raises :class:`Unfinished` after the time-out, or if for :data:`STUCK_SECONDS` there was
-    always a reason why the count does not decrease; :class:`Unreachable` if no controller answers at the
+    the agent. Raises :class:`NotFinishedInTime` after the time-out, or if for :data:`STUCK_SECONDS` there was
+    always a reason why the count does not decrease; :class:`EndpointsUnreachable` if no controller answers at the
     time-out.
     """
-    path = f"{API}/agents/{quote_segment(agent['id'])}"
+    path = f"{API_PATH}/agents/{quote_segment(agent['id'])}"
     now = started = stuck_since = time.monotonic()
     said = ""
     while True:
@@ -83,12 +85,12 @@ def follow_progress(client: Client, agent: Row, progress: Progress, parsed_args:
         # A moment without a reason starts the measurement again.
         stuck_since = stuck_since if agent[progress.reason] else now
         if now - stuck_since >= STUCK_SECONDS or now - started >= parsed_args.wait_seconds:
-            raise Unfinished(f"{line}. The request remains in effect, and continues as soon as possible")
-        time.sleep(LOOK_SECONDS)
+            raise NotFinishedInTime(f"{line}. The request remains in effect, and continues as soon as possible")
+        time.sleep(POLL_SECONDS)
         now = time.monotonic()
         try:
             agent = client.get(path)["agent"]
-        except Unreachable as error:
+        except EndpointsUnreachable as error:
             if now - started >= parsed_args.wait_seconds:
                 raise
             say(str(error))

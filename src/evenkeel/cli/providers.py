@@ -7,7 +7,7 @@ from evenkeel.cli.base import ShowCommand
 from evenkeel.cli.client import quote_segment
 from evenkeel.cli.columns import Columns, object_table
 
-LBAAS = "/v2.0/lbaas"
+LBAAS_PATH = "/v2.0/lbaas"
 """Path of the tenants' API below an endpoint."""
 
 
@@ -19,5 +19,5 @@ class ShowCapabilities(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return object_table(
-            self.client.get(f"{LBAAS}/providers/{quote_segment(parsed_args.name)}/capabilities")["capabilities"]
+            self.client.get(f"{LBAAS_PATH}/providers/{quote_segment(parsed_args.name)}/capabilities")["capabilities"]
         )

@@ -21,10 +21,10 @@ POINT_COLUMNS = (
     "members",
 )
 LINE_COLUMNS = ("figure", "last", "mean", "max", "trend")
-BARS = "▁▂▃▄▅▆▇█"
-UNKNOWN = " "
+BAR_CHARACTERS = "▁▂▃▄▅▆▇█"
+UNKNOWN_CHARACTER = " "
 TREND_CHARACTERS = 32
-UNITS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+UNIT_FACTORS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 Point = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ class FigureLine(NamedTuple):
     value_of: Callable[[Point], float]
 
 
-FIGURES = (
+FIGURE_LINES = (
     FigureLine("connections/s", lambda point: point["connections"]),
     FigureLine("active connections", lambda point: point["active_connections"]),
     FigureLine("bytes in/s", lambda point: point["bytes_in"]),
@@ -70,7 +70,7 @@ class ShowSeries(ListCommand):
 
 
 def trend_rows(
-    points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURES
+    points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURE_LINES
 ) -> Iterator[dict[str, str]]:
     """Yield one row of the table, by column, for each figure; none without points. ``interval_seconds``: time
     between two points.
@@ -106,13 +106,13 @@ def trend_bars(values: Sequence[float], places: Sequence[int]) -> str:
     means = {place: sum(each) / len(each) for place, each in by_place.items()}
     # All values may be zero.
     most = max(means.values()) or 1.0
-    heights = {place: BARS[round(mean / most * (len(BARS) - 1))] for place, mean in means.items()}
-    return "".join(heights.get(place, UNKNOWN) for place in range(max(means) + 1))
+    heights = {place: BAR_CHARACTERS[round(mean / most * (len(BAR_CHARACTERS) - 1))] for place, mean in means.items()}
+    return "".join(heights.get(place, UNKNOWN_CHARACTER) for place in range(max(means) + 1))
 
 
 def short_number(value: float) -> str:
     """Format a value with three significant digits, from 1000 on with the suffix k, M or G."""
-    for unit, size in UNITS:
+    for unit, size in UNIT_FACTORS:
         if value >= size:
             return f"{value / size:.3g}{unit}"
     return f"{value:.3g}"

@@ -10,14 +10,14 @@ from evenkeel.cli.base import (
     complete_id,
     find_agent,
     find_agent_in_group,
-    warn_of_halted_environments,
+    warn_about_halted_environments,
 )
-from evenkeel.cli.client import API, ApiRefused, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 from evenkeel.cli.filters import add_environment_filter
 
 LIST_COLUMNS = ("id", "environment", "group_number", "project_id", "owner", "home", "epoch", "served")
-NARROW = {
+NARROW_TITLES = {
     "id": "id",
     "environment": "environment",
     "group_number": "group",
@@ -31,7 +31,7 @@ NARROW = {
 class ListShards(ListCommand):
     """List shards (a project's load balancers on a device group) with the hosts of their owners and homes."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"id", "project_id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -43,9 +43,9 @@ class ListShards(ListCommand):
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
         if parsed_args.agent:
             query["agent_id"] = find_agent(self.client, parsed_args.agent)["id"]
-        rows = self.client.get(f"{API}/shards", query)["shards"]
-        warn_of_halted_environments(self, rows)
-        hosts = {agent["id"]: agent["host"] for agent in self.client.get(f"{API}/agents")["agents"]}
+        rows = self.client.get(f"{API_PATH}/shards", query)["shards"]
+        warn_about_halted_environments(self, rows)
+        hosts = {agent["id"]: agent["host"] for agent in self.client.get(f"{API_PATH}/agents")["agents"]}
         return list_table(
             LIST_COLUMNS,
             [
@@ -72,11 +72,13 @@ class MoveShard(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         shard = self._find_shard(parsed_args.shard)
         home = find_agent_in_group(self.client, shard, parsed_args.to)
-        return object_table(self.client.put(f"{API}/shards/{quote_segment(shard['id'])}/rebind", {"to": home})["shard"])
+        return object_table(
+            self.client.put(f"{API_PATH}/shards/{quote_segment(shard['id'])}/rebind", {"to": home})["shard"]
+        )
 
     def _find_shard(self, name: str) -> Mapping[str, Any]:
         wanted = complete_id(self.client, "shards", name) or name
-        for row in self.client.get(f"{API}/shards")["shards"]:
+        for row in self.client.get(f"{API_PATH}/shards")["shards"]:
             if row["id"] == wanted:
                 found: Mapping[str, Any] = row
                 return found

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand, print_problems
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cli.columns import Columns, object_table
 
-FINE = "Nothing is wrong."
-WORDS = {"down": "silent or stopped"}
+NO_PROBLEMS_TEXT = "Nothing is wrong."
+COUNT_TITLES = {"down": "silent or stopped"}
 """Words that tables show in place of the names of some counts."""
 
 
@@ -19,7 +19,7 @@ class ShowStatus(ShowCommand):
     may_watch = True
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        status = dict(self.client.get(f"{API}/status")["status"])
+        status = dict(self.client.get(f"{API_PATH}/status")["status"])
         problems = status.pop("problems")
         print_problems(self, [f"{problem['text']}; {problem['remedy']}" for problem in problems])
         devices = [name for group in status.pop("devices") for name in group["out_of_reach"]]
@@ -31,7 +31,7 @@ class ShowStatus(ShowCommand):
         if parsed_args.formatter != "table" or parsed_args.columns:
             return object_table(flatten_status(status) | found)
         if not problems:
-            self.app.stdout.write(f"{FINE}\n")
+            self.app.stdout.write(f"{NO_PROBLEMS_TEXT}\n")
         return object_table(short_status(status) | {name: value for name, value in found.items() if value})
 
 
@@ -44,7 +44,7 @@ def short_status(status: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _counts_text(counts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{number} {WORDS.get(name, name)}" for name, number in counts.items() if number) or "none"
+    return ", ".join(f"{number} {COUNT_TITLES.get(name, name)}" for name, number in counts.items() if number) or "none"
 
 
 def _formatted_number(value: Any) -> str:

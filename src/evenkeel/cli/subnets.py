@@ -4,12 +4,12 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
-from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, quote_segment
 from evenkeel.cli.columns import Columns, list_table, object_table
 
 LIST_COLUMNS = ("name", "id", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
-NARROW = {"name": "name", "id": "id", "cidr": "cidr"}
-OPTIONAL = (
+NARROW_TITLES = {"name": "name", "id": "id", "cidr": "cidr"}
+OPTIONAL_COLUMNS = (
     "network_id",
     "gateway_ip",
     "allocation_start",
@@ -23,10 +23,10 @@ OPTIONAL = (
 class ListSubnets(ListCommand):
     """List the address pools of VIPs."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return list_table(LIST_COLUMNS, self.client.get(f"{API}/subnets")["subnets"])
+        return list_table(LIST_COLUMNS, self.client.get(f"{API_PATH}/subnets")["subnets"])
 
 
 class CreateSubnet(ShowCommand):
@@ -52,9 +52,11 @@ class CreateSubnet(ShowCommand):
         parser.add_argument("--project", dest="project_id", help="Only for this project; default: for all.")
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        given = {name: getattr(parsed_args, name) for name in OPTIONAL if getattr(parsed_args, name) is not None}
+        given = {
+            name: getattr(parsed_args, name) for name in OPTIONAL_COLUMNS if getattr(parsed_args, name) is not None
+        }
         body = {"name": parsed_args.name, "cidr": parsed_args.cidr, **given}
-        return object_table(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
+        return object_table(self.client.post(f"{API_PATH}/subnets", {"subnet": body})["subnet"])
 
 
 class SetSubnet(ShowCommand):
@@ -67,7 +69,7 @@ class SetSubnet(ShowCommand):
         _add_device_addresses_option(parser, required=True)
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        path = f"{API}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}"
+        path = f"{API_PATH}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}"
         body = {"subnet": {"device_addresses": parsed_args.device_addresses}}
         return object_table(self.client.put(path, body)["subnet"])
 
@@ -91,7 +93,7 @@ class DeleteSubnet(ApiCommand):
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
 
     def take_action(self, parsed_args: Namespace) -> None:
-        self.client.delete(f"{API}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}")
+        self.client.delete(f"{API_PATH}/subnets/{quote_segment(find_subnet_id(self.client, parsed_args.subnet))}")
 
 
 def find_subnet_id(client: Client, name: str) -> str:
@@ -100,7 +102,7 @@ def find_subnet_id(client: Client, name: str) -> str:
     """
     if is_id(name):
         return name
-    for row in client.get(f"{API}/subnets")["subnets"]:
+    for row in client.get(f"{API_PATH}/subnets")["subnets"]:
         if row["name"] == name:
             return str(row["id"])
     raise ApiRefused(404, f"no subnet has the id or name {name!r}")

@@ -8,8 +8,8 @@ from evenkeel.cli.base import ListCommand
 from evenkeel.cli.columns import list_table
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_path
 
-COLUMNS = ("object", "name", "id", "provisioning_status", "operating_status")
-NARROW = {
+TREE_COLUMNS = ("object", "name", "id", "provisioning_status", "operating_status")
+NARROW_TITLES = {
     "object": "object",
     "id": "id",
     "provisioning_status": "provisioning",
@@ -17,13 +17,13 @@ NARROW = {
 }
 INDENT = "  "
 
-Node = Mapping[str, Any]
+TreeNode = Mapping[str, Any]
 
 
 class ShowTree(ListCommand):
     """Show everything below a load balancer, with statuses; each pool once, including pools that no listener uses."""
 
-    narrow = NARROW
+    narrow = NARROW_TITLES
     short_ids = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -37,10 +37,10 @@ class ShowTree(ListCommand):
         shown = list(tree_rows(tree))
         if parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
             shown = [{**row, "object": f"{row['object']} {row['name']}".rstrip()} for row in shown]
-        return list_table(COLUMNS, shown)
+        return list_table(TREE_COLUMNS, shown)
 
 
-def tree_rows(tree: Node) -> Iterator[dict[str, str]]:
+def tree_rows(tree: TreeNode) -> Iterator[dict[str, str]]:
     """Yield a row of the table, by column, for each object of a load balancer, indented below its parent."""
     yield _node_row(0, "load balancer", tree)
     for listener in tree["listeners"]:
@@ -51,7 +51,7 @@ def tree_rows(tree: Node) -> Iterator[dict[str, str]]:
                 yield _node_row(3, "L7 rule", rule)
         # controllers of earlier versions show neither
         for name in listener.get("enhanced_services", ()):
-            yield {**dict.fromkeys(COLUMNS, ""), "object": f"{2 * INDENT}enhanced service", "name": name}
+            yield {**dict.fromkeys(TREE_COLUMNS, ""), "object": f"{2 * INDENT}enhanced service", "name": name}
         for policy in listener.get("rate_limit_policies", ()):
             yield _node_row(2, "rate limit policy", policy)
             for rule in policy["rate_limit_rules"]:
@@ -64,12 +64,12 @@ def tree_rows(tree: Node) -> Iterator[dict[str, str]]:
             yield _node_row(2, "health monitor", pool["health_monitor"])
 
 
-def _rate_limit_text(node: Node) -> str:
+def _rate_limit_text(node: TreeNode) -> str:
     """Return the amount that a rate limit rule allows, and its interval, as text; empty for other objects."""
     return f"{node['threshold']} {node['metric']} in {node['interval']} s" if "metric" in node else ""
 
 
-def _node_row(depth: int, kind: str, node: Node) -> dict[str, str]:
+def _node_row(depth: int, kind: str, node: TreeNode) -> dict[str, str]:
     address = f"{node['address']}:{node['protocol_port']}" if "address" in node else ""
     return {
         "object": INDENT * depth + kind,

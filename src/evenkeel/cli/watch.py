@@ -7,9 +7,9 @@ from typing import TextIO
 
 from evenkeel.cli.client import ClientError
 
-DEFAULT_SECONDS = 2.0
-MIN_SECONDS = 0.5
-CLEAR = "\x1b[H\x1b[2J"
+DEFAULT_INTERVAL_SECONDS = 2.0
+MIN_INTERVAL_SECONDS = 0.5
+CLEAR_SCREEN = "\x1b[H\x1b[2J"
 """Cursor home, and clear the screen (ECMA-48)."""
 
 
@@ -19,13 +19,13 @@ def add_watch_argument(parser: ArgumentParser) -> None:
         "--watch",
         nargs="?",
         type=parse_seconds,
-        const=DEFAULT_SECONDS,
+        const=DEFAULT_INTERVAL_SECONDS,
         metavar="SECONDS",
-        help=f"Show it again every SECONDS (default: {DEFAULT_SECONDS:g}) until interrupted.",
+        help=f"Show it again every SECONDS (default: {DEFAULT_INTERVAL_SECONDS:g}) until interrupted.",
     )
 
 
-def run_while_responding(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
+def run_and_watch(out: TextIO, errors: TextIO, parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
     """Call ``show`` once and return its exit code; with ``--watch`` repeatedly until interrupted, even while
     no controller answers, and return 0. ``out``: stream that ``show`` writes to, cleared before each call
     if it is a terminal; ``errors``: stream for errors between two calls.
@@ -35,7 +35,7 @@ def run_while_responding(out: TextIO, errors: TextIO, parsed_args: Namespace, sh
     while True:
         try:
             if out.isatty():
-                out.write(CLEAR)
+                out.write(CLEAR_SCREEN)
             show(parsed_args)
         except ClientError as error:
             errors.write(f"{error}; trying again\n")
@@ -57,6 +57,6 @@ def parse_seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not MIN_SECONDS <= seconds <= 3600:
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds from {MIN_SECONDS} to 3600")
+    if not MIN_INTERVAL_SECONDS <= seconds <= 3600:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds from {MIN_INTERVAL_SECONDS} to 3600")
     return seconds

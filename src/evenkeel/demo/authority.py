@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from evenkeel.cli.client import API, Client
+from evenkeel.cli.client import API_PATH, Client
 
 VALID_DAYS = 30
 _CLOCK_SKEW = timedelta(hours=1)
@@ -112,4 +112,4 @@ def add_certificate(
         "private_key": issued.private_key,
         "replace": replace,
     }
-    return str(client.post(f"{API}/certificates", {"certificate": body})["certificate"]["reference"])
+    return str(client.post(f"{API_PATH}/certificates", {"certificate": body})["certificate"]["reference"])

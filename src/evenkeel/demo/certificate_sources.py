@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from evenkeel.cli.client import API, Client
+from evenkeel.cli.client import API_PATH, Client
 from evenkeel.demo.waiting import StepFailed, wait_until
 
 SERVER_NAME = "www.example.org"
@@ -26,7 +26,7 @@ class AcmeCertificates:
         :class:`StepFailed` with its state if it is not issued in time, and :class:`ClientError`.
         """
         body = {"project_id": project_id, "name": CERTIFICATE_NAME, "names": [SERVER_NAME]}
-        await asyncio.to_thread(self._client.post, f"{API}/certificates", {"certificate": body})
+        await asyncio.to_thread(self._client.post, f"{API_PATH}/certificates", {"certificate": body})
         self._say(f"a certificate for {SERVER_NAME} is requested from the demo's own authority by ACME")
         found: dict[str, Any] = {}
 
@@ -45,11 +45,11 @@ class AcmeCertificates:
         """Revoke the certificate, so that controllers order another one under the same reference at once;
         returns before it is issued. Raises :class:`ClientError`.
         """
-        path = f"{API}/certificates/{project_id}/{CERTIFICATE_NAME}/revoke"
+        path = f"{API_PATH}/certificates/{project_id}/{CERTIFICATE_NAME}/revoke"
         await asyncio.to_thread(self._client.put, path, {"revocation": {"reason": "superseded"}})
         self._say("the certificate is revoked; the controllers order another one with a new key")
 
     def _show_certificate(self, project_id: str) -> dict[str, Any]:
-        path = f"{API}/certificates/{project_id}/{CERTIFICATE_NAME}"
+        path = f"{API_PATH}/certificates/{project_id}/{CERTIFICATE_NAME}"
         shown: dict[str, Any] = self._client.get(path, {})["certificate"]
         return shown

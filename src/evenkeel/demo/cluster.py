@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any
 
-from evenkeel.cli.client import API, Client, ClientError
+from evenkeel.cli.client import API_PATH, Client, ClientError
 from evenkeel.demo.configuration import NO_QUOTAS, Sections, merge_sections
 from evenkeel.demo.device_kinds import DeviceKind
 from evenkeel.demo.device_kinds.bigip import NAMES as BIGIP_NAMES
@@ -112,7 +112,7 @@ class Cluster:
         """Send a GET request to the operators' API of any controller that answers, and return the decoded
         JSON. Raises :class:`ClientError`.
         """
-        return await asyncio.to_thread(self.client().get, f"{API}{path}", query)
+        return await asyncio.to_thread(self.client().get, f"{API_PATH}{path}", query)
 
     # -- starting
 
@@ -266,7 +266,7 @@ class Cluster:
 
         def answers() -> bool:
             try:
-                client.get(f"{API}/environments")
+                client.get(f"{API_PATH}/environments")
             except ClientError:
                 return False
             return True

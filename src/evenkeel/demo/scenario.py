@@ -8,7 +8,7 @@ beside the device, it is killed too. In the end the certificate is renewed. Traf
 import asyncio
 import time
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import AcmeCertificates
@@ -109,7 +109,7 @@ class Scenario:
     async def _create_load_balancer(self) -> None:
         place = self.place
         body = {"subnet": {"name": "demo", "cidr": place.cidr}}
-        subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
+        subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API_PATH}/subnets", body))["subnet"]
         self._subnet_id = subnet["id"]
         self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
         await asyncio.to_thread(self._tenants[1].load_api)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 NUMBERS_PER_SECOND = 1000
 
 
-def numbers_from(now_seconds: float) -> Iterator[int]:
+def increasing_numbers(now_seconds: float) -> Iterator[int]:
     """Yield increasing numbers that start at ``now_seconds`` (since 1970) in milliseconds.
 
     At fewer than a thousand numbers a second, a later run starts above all numbers of an earlier run, so that

@@ -164,5 +164,5 @@ def check_settings(settings: DaemonSettings) -> None:
         raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
     if not _TABLE_PATTERN.fullmatch(settings.nftables_table):
         raise ValueError(f"nftables_table is {settings.nftables_table[:200]!r}; allowed: {_TABLE_PATTERN.pattern}")
-    if not re.fullmatch(wire.NAME, settings.name):
-        raise ValueError(f"name is {settings.name[:200]!r}; allowed: {wire.NAME}")
+    if not re.fullmatch(wire.NAME_REGEX, settings.name):
+        raise ValueError(f"name is {settings.name[:200]!r}; allowed: {wire.NAME_REGEX}")

@@ -24,7 +24,7 @@ but the sender does not either: it then moves the guard and sends a PUT. Every e
 nor a change since.
 
 Lines are HAProxy configuration as in its manual, without indentation; the driver that renders them quotes words where
-needed. The daemon refuses lines with control characters, and names that do not match :data:`NAME`. Lines refer
+needed. The daemon refuses lines with control characters, and names that do not match :data:`NAME_REGEX`. Lines refer
 to files by their bare name.
 """
 
@@ -32,7 +32,7 @@ from typing import Literal
 
 from evenkeel.core.kit.values import Wire
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
+NAME_REGEX = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
 """Pattern for names of partitions, load balancers, frontends, backends, servers and files."""
 
 NOTE_CHARS_MAX = 65_536
@@ -40,7 +40,7 @@ NOTE_CHARS_MAX = 65_536
 PEERS_SECTION = "evenkeel"
 """Name of the peers section, which every configuration has, for stick tables."""
 
-How = Literal["nothing", "runtime", "reload"]
+ApplyMethod = Literal["nothing", "runtime", "reload"]
 """How a change was applied: not at all, by runtime API commands, or by a reload (a new worker)."""
 
 
@@ -265,7 +265,7 @@ class Receipt(Wire):
     """
 
     outcomes: tuple[LoadBalancerOutcome, ...]
-    how: How
+    how: ApplyMethod
     peer: HaproxyPeer | None = None
     peers: tuple[HaproxyPeer, ...] = ()
     repaired: dict[str, tuple[str, ...]] = {}
@@ -460,7 +460,7 @@ class JournalEntry(Wire):
     epoch: int
     accepted: bool
     how: str = ""
-    """How the change was applied (:data:`How`), ``guard`` for a takeover, or the reason for the refusal."""
+    """How the change was applied (:data:`ApplyMethod`), ``guard`` for a takeover, or the reason for the refusal."""
     load_balancer_ids: tuple[str, ...] = ()
     """Ids of the load balancers in the change, at most 50."""
     request_ids: tuple[str, ...] = ()

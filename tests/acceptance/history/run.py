@@ -11,7 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.core.kit.values import Value
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.traffic import Traffic
@@ -147,7 +147,7 @@ class Run:
     async def _traffic(self, http: aiohttp.ClientSession) -> tuple[str, Traffic]:
         """A load balancer before real web servers, which nobody changes; its subnet."""
         body = {"subnet": {"name": "vips", "cidr": self._network.cidr}}
-        subnet = (await asyncio.to_thread(self._cluster.client().post, f"{API}/subnets", body))["subnet"]
+        subnet = (await asyncio.to_thread(self._cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
         ports = [await self._cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         members = [{"address": "127.0.0.1", "protocol_port": port, "name": "web", "weight": 1} for port in ports]
         pool = {"name": "pool-web", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "members": members}

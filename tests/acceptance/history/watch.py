@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from evenkeel.cli.client import API, ClientError
+from evenkeel.cli.client import API_PATH, ClientError
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.history.events import History
 from tests.acceptance.history.ownership import guard_of
@@ -95,7 +95,7 @@ async def observe(
             asked = time.monotonic()
             client = cluster.client(number, timeout_seconds=3.0)
             with contextlib.suppress(ClientError):
-                path = f"{API}/loadbalancers/{load_balancer_id}/agent"
+                path = f"{API_PATH}/loadbalancers/{load_balancer_id}/agent"
                 hosting = (await asyncio.to_thread(client.get, path))["hosting"]
                 history.add(
                     "observed",

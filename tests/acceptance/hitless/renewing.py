@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from evenkeel.cli.client import API, ApiRefused, ClientError
+from evenkeel.cli.client import API_PATH, ApiRefused, ClientError
 from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate, add_certificate
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.traffic import TlsClient, Traffic, TrafficConnection
@@ -84,7 +84,7 @@ class Renewing:
         """Remove it from the key manager. One that is not there any more is removed: a controller that is killed after
         that, or can't write its event, gives no answer, and the request is repeated."""
         try:
-            self._cluster.client().delete(f"{API}/certificates/{self._tenant.project_id}/{name}")
+            self._cluster.client().delete(f"{API_PATH}/certificates/{self._tenant.project_id}/{name}")
         except ApiRefused as error:
             if "not found" not in str(error):
                 raise
@@ -102,7 +102,7 @@ class Renewing:
         return reference, issued
 
     async def _refresh(self) -> None:
-        await self._retry(self._cluster.client().post, f"{API}/references/refresh", {"refresh": {}})
+        await self._retry(self._cluster.client().post, f"{API_PATH}/references/refresh", {"refresh": {}})
 
     async def _retry(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Until a controller answers; they are killed meanwhile."""

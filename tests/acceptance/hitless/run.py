@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -136,7 +136,7 @@ class Run:
 
     async def _create(self, tenant: Tenant) -> tuple[Changing, Tour]:
         body = {"subnet": {"name": "vips", "cidr": self._place.cidr}}
-        made = await asyncio.to_thread(self._cluster.client().post, f"{API}/subnets", body)
+        made = await asyncio.to_thread(self._cluster.client().post, f"{API_PATH}/subnets", body)
         ports = {"HTTP": self._ports.http, "TCP": self._ports.tcp}
         backends = self._cluster.backend_ports[:BACKENDS]
         root = await create(tenant, website(made["subnet"]["id"], self._place.address, ports, backends))

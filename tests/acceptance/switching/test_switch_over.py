@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cli.main import main
 from evenkeel.demo.cluster import Cluster
 from tests import log_handlers
@@ -53,7 +53,9 @@ async def segment(tmp_path: Path) -> AsyncIterator[Segment]:
 
 @pytest.fixture
 async def cloud(cluster: Cluster, segment: Segment) -> AsyncIterator[Cloud]:
-    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", {"subnet": {"name": "v", "cidr": CIDR}})
+    made = await asyncio.to_thread(
+        cluster.client().post, f"{API_PATH}/subnets", {"subnet": {"name": "v", "cidr": CIDR}}
+    )
     with served(Cloud(segment, made["subnet"]["id"], cluster.backend_ports[0])) as running:
         yield running
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API_PATH
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.control.environments import Environment
 from evenkeel.core.devices.service import service_definition_of_tree
@@ -65,7 +65,7 @@ async def test_the_definition_of_has_the_data_path_of_the_flavor(api: Client, st
         assert "data_path" not in root
         tree = await store.tenants.tree(LoadBalancerId(root["id"]), project_id=None)
         paths.append(service_definition_of_tree(tree).data_path)
-        hosting = (await api.get(f"{API}/loadbalancers/{root['id']}/agent"))["hosting"]
+        hosting = (await api.get(f"{API_PATH}/loadbalancers/{root['id']}/agent"))["hosting"]
         assert hosting["data_path"] == paths[-1]
     assert paths == ["kernel", "proxy", "proxy"]
 

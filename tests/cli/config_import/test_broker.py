@@ -4,12 +4,12 @@ import pytest
 
 from evenkeel.bus.amqp.nodes import parse_nodes
 from evenkeel.cli.config_import.ini_reading import read_ini
-from evenkeel.cli.config_import.message_broker import Broker, find_broker
-from evenkeel.cli.config_import.settings import Settings
+from evenkeel.cli.config_import.message_broker import BrokerSettings, find_broker
+from evenkeel.cli.config_import.settings import SourceSettings
 
 
-def broker(text: str) -> Broker:
-    return find_broker(Settings(read_ini(text)))
+def broker(text: str) -> BrokerSettings:
+    return find_broker(SourceSettings(read_ini(text)))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.config_import.f5_options import OPTIONS
+from evenkeel.cli.config_import.f5_options import F5_OPTIONS
 from evenkeel.cmd import agent
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
@@ -227,5 +227,5 @@ def test_files_that_cannot_be_read_are_named(evenkeel: Run, tmp_path: Path) -> N
 
 
 def test_every_option_that_is_dropped_or_replaced_states_why() -> None:
-    assert all(option.remark for option in OPTIONS.values())
-    assert {option.fate for option in OPTIONS.values()} == {"kept", "replaced", "dropped"}
+    assert all(option.remark for option in F5_OPTIONS.values())
+    assert {option.fate for option in F5_OPTIONS.values()} == {"kept", "replaced", "dropped"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cli.config_import.f5_options import HIERARCHICAL
+from evenkeel.cli.config_import.f5_options import HIERARCHICAL_BINDING_REMARK
 from evenkeel.cli.config_import.ini_reading import read_ini
 from evenkeel.cli.config_import.translation import ConfigurationImporter, ConfigurationImportResult
 from evenkeel.cmd import operators
@@ -42,9 +42,9 @@ def test_empty_values_and_none_of_f5s_examples_are_unset() -> None:
 
 def test_hierarchical_port_binding_is_reported_to_be_refused() -> None:
     result = imported(f"{USUAL}f5_network_segment_physical_network = physnet1\n")
-    assert result.problems == (f"f5_network_segment_physical_network: {HIERARCHICAL}",)
-    assert fates(result)["f5_network_segment_physical_network"] == ("dropped", HIERARCHICAL)
-    assert "refused" in HIERARCHICAL
+    assert result.problems == (f"f5_network_segment_physical_network: {HIERARCHICAL_BINDING_REMARK}",)
+    assert fates(result)["f5_network_segment_physical_network"] == ("dropped", HIERARCHICAL_BINDING_REMARK)
+    assert "refused" in HIERARCHICAL_BINDING_REMARK
 
 
 @pytest.mark.parametrize(

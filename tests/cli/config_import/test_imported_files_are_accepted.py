@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evenkeel.cli.config_import.ini_reading import decode_ini, read_ini
 from evenkeel.cli.config_import.rendering import render_ini_file
-from evenkeel.cli.config_import.translation import PASSWORD_FILE, QUOTAS, ConfigurationImporter
+from evenkeel.cli.config_import.translation import PASSWORD_FILE, QUOTA_OPTIONS, ConfigurationImporter
 from evenkeel.cmd.configuration.checked_import import written_file_refusals
 from tests.cli.config_import.f5_declarations import DECLARATIONS, Declaration
 
@@ -98,7 +98,7 @@ NEUTRON: dict[str, dict[str, tuple[str, ...]]] = {
     "service_providers": {"service_provider": ("LOADBALANCERV2:F5Networks:f5.driver:default", "x")},
 }
 USUAL = {"environment_prefix": "Test", "icontrol_hostname": "192.0.2.1,192.0.2.2", "icontrol_password": "word"}
-OURS = {"transport_url", *QUOTAS.values()}
+OURS = {"transport_url", *QUOTA_OPTIONS.values()}
 """Options with a value of the operator's that has another name there."""
 OPTION = re.compile(r"(?:\S+:\d+: )?(?:\[[^\]]*\] )?([\w.]+)(?:, [\w.]+)*: ")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.cli.config_import.ini_reading import BadIni, decode_ini, merge_ini_files, read_ini
+from evenkeel.cli.config_import.ini_reading import InvalidIniFile, decode_ini, merge_ini_files, read_ini
 
 TEXT = """
 # a comment
@@ -45,7 +45,7 @@ def test_the_last_file_wins_option_by_option() -> None:
 
 
 def test_a_line_that_is_nothing_is_named_by_its_number_only() -> None:
-    with pytest.raises(BadIni, match=r"^line 2: ") as refusal:
+    with pytest.raises(InvalidIniFile, match=r"^line 2: ") as refusal:
         read_ini("[a]\nthe secret word\n")
     assert "secret" not in str(refusal.value)
 
@@ -59,7 +59,7 @@ def test_comments_may_be_in_any_encoding(encoding: str) -> None:
 
 
 def test_option_in_another_encoding_is_refused_by_its_line() -> None:
-    with pytest.raises(BadIni, match=r"^line 3: is not text in UTF-8; .* save the file as UTF-8$"):
+    with pytest.raises(InvalidIniFile, match=r"^line 3: is not text in UTF-8; .* save the file as UTF-8$"):
         decode_ini("# ä\n[a]\npassword = ä\n".encode("latin-1"))
 
 

@@ -3,16 +3,16 @@
 import pytest
 
 from evenkeel.cli.config_import.ini_reading import read_ini
-from evenkeel.cli.config_import.keystone import Login, find_login
-from evenkeel.cli.config_import.settings import Settings
+from evenkeel.cli.config_import.keystone import KeystoneLogin, find_login
+from evenkeel.cli.config_import.settings import SourceSettings
 
 DOMAINS = {"user_domain_id": "default", "project_domain_id": "default"}
 LOGIN = {"auth_type": "password", "username": "neutron", "password": "word", "project_name": "service", **DOMAINS}
 LEGACY = "admin_user = neutron\nadmin_password = word\nadmin_tenant_name = service\n"
 
 
-def login(text: str) -> Login:
-    return find_login(Settings(read_ini(f"[keystone_authtoken]\n{text}")))
+def login(text: str) -> KeystoneLogin:
+    return find_login(SourceSettings(read_ini(f"[keystone_authtoken]\n{text}")))
 
 
 @pytest.mark.parametrize(

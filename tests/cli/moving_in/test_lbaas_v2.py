@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.moving_in.foreign import BadSource, ForeignLoadBalancer
+from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer, InvalidSourceData
 from evenkeel.cli.moving_in.lbaas_v2 import LbaasDocuments, convert_load_balancers
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
@@ -298,7 +298,7 @@ def test_persistence_of_source_addresses_keeps_its_time_out(given: Any, option: 
     ],
 )
 def test_document_that_is_not_complete_is_refused_with_the_place(document: Any, words: str) -> None:
-    with pytest.raises(BadSource) as refusal:
+    with pytest.raises(InvalidSourceData) as refusal:
         whole(document)
     assert words in str(refusal.value)
 

@@ -16,7 +16,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_config, load_balancer_sections
 from evenkeel.haproxyd.haproxy.config.config_files import config_file_contents
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.services.haproxy import configured_binary
 
@@ -57,7 +57,7 @@ def composed(load_balancers: Sequence[wire.LoadBalancerConfig]) -> Iterator[Path
     with tempfile.TemporaryDirectory(prefix="evenkeel-") as name:
         folder = Path(name)
         settings = DaemonSettings(name="here", state_dir=folder, run_dir=folder)
-        layout = Layout(
+        layout = PartitionLayout(
             config_dir=folder,
             files_dir=folder,
             server_states=None,

@@ -26,7 +26,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
@@ -307,7 +307,7 @@ async def haproxy(*names: str, program: Path | None = None) -> AsyncIterator[Hap
 
     ``program``: another HAProxy than the usual one.
     """
-    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY_DIR))
     files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
     credentials = folder / "credentials"
     write_agent(credentials, AGENT, PASSWORD)

@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from tests.devices.haproxy.configuration import HAPROXY as BINARY
 from tests.equivalence.octavia.chosen import DEFINITIONS, definitions
 from tests.equivalence.octavia.compare import pair
@@ -30,7 +30,7 @@ def main() -> int:
     wanted = parser.parse_args()
     os.environ.setdefault("EVENKEEL_TEST_HAPROXY", str(BINARY))  # the same for both
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY_DIR) as folder:
         return asyncio.run(_run(wanted, Path(folder)))
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from evenkeel.core.devices.service import ServiceDefinition
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from tests.devices.haproxy.configuration import HAPROXY
 from tests.equivalence.octavia.chosen import DEFINITIONS, definitions
 from tests.equivalence.octavia.compare import Pair, pair
@@ -43,7 +43,7 @@ def compared() -> Iterator[Compared]:
         pytest.skip("no haproxy on this machine")
     with (
         pytest.MonkeyPatch.context() as environment,
-        tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder,
+        tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY_DIR) as folder,
         asyncio.Runner() as loop,
     ):
         environment.setenv("EVENKEEL_TEST_HAPROXY", str(HAPROXY))  # the same for both

@@ -26,7 +26,7 @@ def basic(name: str, password: str) -> str:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(credentials, "WRONG_SECONDS", 0.01)
+    monkeypatch.setattr(credentials, "WRONG_PASSWORD_DELAY_SECONDS", 0.01)
     add_agent(tmp_path / "credentials", "agent-1", PASSWORD)
     return tmp_path / "credentials"
 
@@ -69,7 +69,7 @@ async def test_a_verified_password_costs_no_second_hash(file: Path, monkeypatch:
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong ones are answered in an hour."""
-    monkeypatch.setattr(credentials, "WRONG_SECONDS", 3600.0)
+    monkeypatch.setattr(credentials, "WRONG_PASSWORD_DELAY_SECONDS", 3600.0)
 
 
 @asynccontextmanager

@@ -123,7 +123,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    monkeypatch.setattr(credentials_module, "WRONG_SECONDS", 0.01)
+    monkeypatch.setattr(credentials_module, "WRONG_PASSWORD_DELAY_SECONDS", 0.01)
     made = World(tmp_path)
     async with TestClient(TestServer(made.app)) as made.client:
         yield made

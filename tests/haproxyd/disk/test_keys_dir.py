@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd.disk import keys_dir
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY, create_keys_dir, find_keys_dir, is_in_memory
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR, create_keys_dir, find_keys_dir, is_in_memory
 from evenkeel.haproxyd.settings import DaemonSettings
 
-pytestmark = pytest.mark.skipif(not is_in_memory(SHARED_MEMORY), reason="no memory file system")
+pytestmark = pytest.mark.skipif(not is_in_memory(SHARED_MEMORY_DIR), reason="no memory file system")
 
 
 @pytest.fixture
 def memory() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY_DIR) as folder:
         yield Path(folder)
 
 
@@ -35,7 +35,7 @@ def test_memory_is_distinguished_from_disks_also_where_nothing_is_yet(memory: Pa
 
 
 def test_directory_of_unknown_file_system_counts_as_on_disk(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys_dir, "_MOUNTS", memory / "none")
+    monkeypatch.setattr(keys_dir, "_MOUNTS_FILE", memory / "none")
     assert not is_in_memory(memory)
 
 
@@ -47,8 +47,8 @@ def test_the_folder_is_where_it_is_configured_else_in_memory_else_with_the_rest(
 
     assert base(run_dir=memory / "run", keys_dir=disk / "keys") == disk / "keys"
     assert base(run_dir=memory / "run") == memory / "run"
-    assert base(run_dir=disk / "run") == SHARED_MEMORY
-    monkeypatch.setattr(keys_dir, "SHARED_MEMORY", disk)
+    assert base(run_dir=disk / "run") == SHARED_MEMORY_DIR
+    monkeypatch.setattr(keys_dir, "SHARED_MEMORY_DIR", disk)
     assert base(run_dir=disk / "run") == disk / "state"
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, ServerState, server_states, table_rows
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE, ServerState, server_states, table_rows
 from evenkeel.haproxyd.health.ping import PingChecks
 from tests.haproxyd.world import Member, World, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
@@ -30,7 +30,7 @@ async def site() -> AsyncIterator[World]:
 
 
 async def seen(site: World, name: str, backend: str = "lb_b") -> ServerState:
-    return server_states(await site.partitions.get("p").cli.command(SERVERS_STATE))[backend, name]
+    return server_states(await site.partitions.get("p").cli.command(SHOW_SERVERS_STATE))[backend, name]
 
 
 async def becomes_down(site: World, name: str) -> None:
@@ -255,7 +255,7 @@ CONFIGURED = 0x04
 async def _table(site: World, partition: str) -> dict[str, tuple[str, ...]]:
     """All that is decided by a configuration, by server; one in maintenance that is not configured waits to go."""
     columns = ("srv_id", "srv_addr", "srv_op_state", "srv_uweight", "srv_port", "srv_use_ssl", "srv_check_port")
-    shown = table_rows(await site.partitions.get(partition).cli.command(SERVERS_STATE))
+    shown = table_rows(await site.partitions.get(partition).cli.command(SHOW_SERVERS_STATE))
     return {
         row["srv_name"]: (
             *(row[column] for column in (*columns, "srv_check_addr")),

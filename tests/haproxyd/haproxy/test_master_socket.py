@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.haproxyd.haproxy.master_socket import PATIENCE_SECONDS, MasterSocketWatch
+from evenkeel.haproxyd.haproxy.master_socket import UNCHANGED_SOCKET_SECONDS, MasterSocketWatch
 
 
 class Clock:
@@ -51,7 +51,7 @@ def test_an_unchanged_socket_is_queried_after_a_while(tmp_path: Path, clock: Clo
     watch = MasterSocketWatch(tmp_path / "master.sock", monotonic=clock)
     for _ in range(2):
         assert not watch.should_query()
-        clock.now += PATIENCE_SECONDS
+        clock.now += UNCHANGED_SOCKET_SECONDS
         assert watch.should_query()
 
 

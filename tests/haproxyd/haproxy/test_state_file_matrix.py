@@ -13,7 +13,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
-from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, SERVERS_STATE, table_rows
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE_BITS, SHOW_SERVERS_STATE, table_rows
 from tests.haproxyd.world import World, errors, free_vip, load_balancer, world
 
 CHECKED = ("check", "inter", "60s")
@@ -81,7 +81,7 @@ def is_down(before: wire.BackendServer, state: str, after: wire.BackendServer) -
 
 
 async def rows(site: World, partition: str) -> dict[str, dict[str, str]]:
-    found = table_rows(await site.partitions.get(partition).cli.command(SERVERS_STATE))
+    found = table_rows(await site.partitions.get(partition).cli.command(SHOW_SERVERS_STATE))
     return {row["srv_name"]: dict(row) for row in found if row["be_name"] == "lb_b"}
 
 
@@ -117,7 +117,7 @@ async def test_a_worker_has_the_new_configuration_and_the_health_of_the_old_one(
         assert {name: configured(row) for name, row in found.items()} == {
             name: configured(row) for name, row in fresh.items()
         }
-        in_service = {name: row for name, row in found.items() if not int(row["srv_admin_state"]) & MAINTENANCE}
+        in_service = {name: row for name, row in found.items() if not int(row["srv_admin_state"]) & MAINTENANCE_BITS}
         assert {name for name, row in in_service.items() if row["srv_op_state"] == "0"} == {
             after.name for before, state, after in every if after.admin_up and is_down(before, state, after)
         }

@@ -378,6 +378,6 @@ async def test_a_disk_that_is_full_gives_nobody_an_id(tmp_path, monkeypatch):
     for _ in range(3):
         with pytest.raises(OSError, match="No space"):
             await one.ensure_assigned()
-    first = worker_users.FREE_IDS[0]
+    first = worker_users.UNUSED_ID_RANGE_STARTS[0]
     assert one.user is None
     assert (users.assign("p"), users.assign("q")) == tuple(WorkerUser(uid=uid, gid=uid) for uid in (first, first + 1))

@@ -221,7 +221,7 @@ async def test_commands_are_a_constant_number_per_partition() -> None:
 
 
 async def test_one_that_hangs_or_is_down_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PARTITION_SECONDS", 0.3)
+    monkeypatch.setattr(module, "PARTITION_TIMEOUT_SECONDS", 0.3)
     world = World("good", "hangs", "down", "broken", "empty", "odd")
     world.keepers["odd"].command = lambda text: asyncio.sleep(0, "# be_name srv_name\na b\n")
     world.keepers["hangs"].hangs = True

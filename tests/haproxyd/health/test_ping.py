@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE
 from evenkeel.haproxyd.health import ping as module
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
@@ -53,7 +53,7 @@ class FakeCli:
     async def command(self, text: str) -> str:
         if self.down:
             raise HaproxyDown("no worker")
-        if text == SERVERS_STATE:
+        if text == SHOW_SERVERS_STATE:
             return self.states
         self.said.append(text)
         return self.answer

@@ -5,7 +5,13 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.haproxyd.layer4.dealing import NUMBER_RANGES, SHARED_NUMBERS, SLOTS, NumberRange, assign_numbers
+from evenkeel.haproxyd.layer4.dealing import (
+    APPROXIMATE_NUMBER_COUNTS,
+    HASH_SLOTS,
+    NUMBER_RANGES,
+    NumberRange,
+    assign_numbers,
+)
 
 NAMES = st.text("abcdef0123456789-", min_size=1, max_size=8)
 WEIGHTS = st.dictionaries(NAMES, st.integers(0, 256), max_size=12)
@@ -41,7 +47,7 @@ def test_small_weights_are_dealt_exactly_whatever_their_common_divisor(weights: 
 def test_each_of_many_servers_has_a_share() -> None:
     weights = {f"m{number}": 256 if number == 0 else 1 for number in range(300)}
     shares = Counter(assign_numbers("weight", weights, "pool").values())
-    assert shares.total() == SHARED_NUMBERS[1]
+    assert shares.total() == APPROXIMATE_NUMBER_COUNTS[1]
     assert min(shares.values()) >= 1
     assert shares.keys() == weights.keys()
 
@@ -50,13 +56,13 @@ def test_numbers_of_different_deals_differ() -> None:
     numbers = [number for deal in NUMBER_RANGES for number in range(deal.offset, deal.offset + deal.below)]
     assert len(numbers) == len(set(numbers))
     # the numbers are in the kernel: another daemon's are the same
-    assert (NumberRange("weight", 1).offset, NumberRange("source", SLOTS).offset) == (1 << 16, 9 << 16)
+    assert (NumberRange("weight", 1).offset, NumberRange("source", HASH_SLOTS).offset) == (1 << 16, 9 << 16)
 
 
 @given(WEIGHTS, NAMES)
 def test_every_slot_has_a_server_of_weight(weights: dict[str, int], salt: str) -> None:
     found = assign_numbers("source", weights, salt)
-    assert len(found) == (SLOTS if any(weights.values()) else 0)
+    assert len(found) == (HASH_SLOTS if any(weights.values()) else 0)
     assert all(weights[name] > 0 for name in found.values())
 
 
@@ -72,5 +78,5 @@ def test_slots_move_only_from_a_server_that_leaves(weights: dict[str, int], salt
 
 def test_slots_follow_weights_and_differ_by_pool() -> None:
     found = assign_numbers("source", {"a": 1, "b": 3}, "pool")
-    assert abs(sum(name == "b" for name in found.values()) / SLOTS - 0.75) < 0.1
+    assert abs(sum(name == "b" for name in found.values()) / HASH_SLOTS - 0.75) < 0.1
     assert found != assign_numbers("source", {"a": 1, "b": 3}, "another")

@@ -235,7 +235,7 @@ def test_names_contain_the_partition(parts: tuple[str, ...], name: str) -> None:
     assert object_name("vs", *parts) == name
 
 
-NAMES = st.from_regex(wire.NAME, fullmatch=True)
+NAMES = st.from_regex(wire.NAME_REGEX, fullmatch=True)
 
 
 @given(NAMES, NAMES, NAMES, NAMES)

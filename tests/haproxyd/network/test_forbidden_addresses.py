@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.core.networking.addresses import AddressRules
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.network.forbidden_addresses import KEPT_SECONDS, ForbiddenAddresses
+from evenkeel.haproxyd.network.forbidden_addresses import CACHE_SECONDS, ForbiddenAddresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
 HERE, API, MANAGED, PEERS, PEER = "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"
@@ -123,7 +123,7 @@ def test_the_kernel_is_queried_once_in_a_while() -> None:
         assert made.refusal_reason(balancer(), ()) == ""
     assert kernel.asked == [ELSEWHERE]
     kernel.own.add(ELSEWHERE)
-    now[0] += KEPT_SECONDS
+    now[0] += CACHE_SECONDS
     assert made.refusal_reason(balancer(), ())
 
 

@@ -37,7 +37,7 @@ def renewed(one: wire.File, content: str) -> wire.File:
     return file(one.name, content, kind=one.kind)
 
 
-async def changed(site: World, *load_balancers: wire.LoadBalancerConfig) -> wire.How:
+async def changed(site: World, *load_balancers: wire.LoadBalancerConfig) -> wire.ApplyMethod:
     receipt = await site.patch("p", *load_balancers)
     assert errors(receipt) == {}
     return receipt.how
@@ -189,7 +189,7 @@ def as_client(folder: Path, pem: str) -> ssl.SSLContext:
     return context
 
 
-async def how_authorities_change() -> wire.How:
+async def how_authorities_change() -> wire.ApplyMethod:
     return "runtime" if (await find_binary(configured_binary())).supports_ca_at_runtime else "reload"
 
 
@@ -317,7 +317,7 @@ async def test_a_certificate_that_somebody_changed_in_the_process_is_put_right(s
     by_hand = certificate("a.test", serial=66)
     cli = site.partitions.get("p").cli
 
-    async def put_right() -> tuple[wire.How, tuple[str, ...]]:
+    async def put_right() -> tuple[wire.ApplyMethod, tuple[str, ...]]:
         receipt = await site.put("p", wanted)
         assert (await site.put("p", wanted)).how == "nothing"
         return receipt.how, receipt.repaired["lb"]

@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.haproxyd.daemon import lock_state_dir
-from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import PartitionFailed
 from tests.haproxyd.world import World, config_path, files_of, free_vip, get, load_balancer, world
@@ -88,7 +88,7 @@ class RefusingDisk:
 
 @pytest.fixture(params=[StateDisk, RefusingDisk], ids=["mounted", "injected"])
 def disk(request: pytest.FixtureRequest) -> Iterator[StateDisk | RefusingDisk]:
-    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY_DIR))
     try:
         made = request.param(folder)
         try:

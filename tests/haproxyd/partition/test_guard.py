@@ -14,7 +14,13 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochJumpTooLarge, ForeignPartition, NotGuarded, PartitionGuard
+from evenkeel.haproxyd.partition.guard import (
+    UNGUARDED_EPOCH,
+    EpochJumpTooLarge,
+    ForeignPartition,
+    NotPartitionOwner,
+    PartitionGuard,
+)
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.owners import remove_owner
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -63,11 +69,11 @@ async def test_guard_keeps_its_owner_after_a_restart(storage: PartitionStorage) 
 
 async def test_nothing_is_admitted_under_a_guard_that_is_not_the_senders(storage: PartitionStorage) -> None:
     guard = opened(storage)
-    with pytest.raises(NotGuarded) as refusal:
+    with pytest.raises(NotPartitionOwner) as refusal:
         guard.admit(change_of(3), LIFE)
     assert refusal.value.seen_epoch is None
     await guard.move(guard_of(2))
-    with pytest.raises(NotGuarded) as refusal:
+    with pytest.raises(NotPartitionOwner) as refusal:
         guard.admit(change_of(3), LIFE)
     assert refusal.value.seen_epoch == 2
 
@@ -76,7 +82,7 @@ async def test_guard_moved_before_a_restart_must_be_moved_again(storage: Partiti
     guard = opened(storage)
     await guard.move(guard_of(2))
     for life in ("", "life-0"):
-        with pytest.raises(NotGuarded, match="has a new state"):
+        with pytest.raises(NotPartitionOwner, match="has a new state"):
             guard.admit(change_of(2, state_id=life), LIFE)
 
 
@@ -94,9 +100,9 @@ async def test_an_impossible_epoch_on_disk_is_reported_and_locks_nobody_out(stor
     storage.write_guard(GuardFile(epoch=2**63 - 1, session_id="x", owner="dev/1"))
     with structlog.testing.capture_logs() as logs:
         guard = opened(storage)
-    assert guard.epoch == UNGUARDED
+    assert guard.epoch == UNGUARDED_EPOCH
     assert [(line["log_level"], line["epoch"]) for line in logs] == [("error", 2**63 - 1)]
-    with pytest.raises(NotGuarded):
+    with pytest.raises(NotPartitionOwner):
         guard.admit(change_of(5), LIFE)
     await guard.move(guard_of(5))
     assert (opened(storage).epoch, guard.owner) == (5, "dev/1")
@@ -121,7 +127,7 @@ async def daemon() -> AsyncIterator[PartitionManager]:
 
 async def test_a_change_does_not_make_a_partition(daemon: PartitionManager) -> None:
     for complete in (False, True):
-        with pytest.raises(NotGuarded):
+        with pytest.raises(NotPartitionOwner):
             await daemon.change("dev_p", change_of(1), complete=complete)
     assert daemon.names() == ()
 

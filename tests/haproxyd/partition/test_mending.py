@@ -12,7 +12,7 @@ import pytest
 
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd.disk import storage as storage_module
-from evenkeel.haproxyd.partition.guard import NotGuarded
+from evenkeel.haproxyd.partition.guard import NotPartitionOwner
 from tests.haproxyd.world import (
     Traffic,
     World,
@@ -121,7 +121,7 @@ async def test_a_state_directory_taken_away_is_written_again_and_agents_are_to_p
             shutil.copytree(copy, state)
         await mended(site, "p")
         await eventually(lambda: (life.installation_id, life.state_id != before[1]) == (before[0], True))
-        with pytest.raises(NotGuarded):
+        with pytest.raises(NotPartitionOwner):
             await site.change("p", complete=False, epoch=6, state_id=before[1])
         with pytest.raises(StaleOwner):
             await site.put("p", epoch=5)

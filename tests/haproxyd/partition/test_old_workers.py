@@ -10,7 +10,7 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.old_workers import OldWorker, fewest_connections_first, limit_memory, memory_limit_bytes
-from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE
 from tests.haproxyd.world import World, backend, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
@@ -191,7 +191,7 @@ async def test_a_worker_that_was_observed_ends_when_it_is_replaced_though_nobody
         await change_others(site, free_vip(), await site.member("a"), 1)
         supervisor = site.partitions.get("p")
         observed = supervisor.worker_pid
-        assert "srv_name" in (await supervisor.cli.query(observed, SERVERS_STATE))[0]
+        assert "srv_name" in (await supervisor.cli.query(observed, SHOW_SERVERS_STATE))[0]
         await change_others(site, free_vip(), await site.member("b"), 1, first=1)
         assert supervisor.worker_pid != observed
         # less than HAProxy's own time-out of an idle connection, after which the worker ends in any case
@@ -230,7 +230,7 @@ async def test_a_pool_that_no_listener_uses_changes_nothing_until_it_is_used() -
         receipt = await site.patch("p", msgspec.structs.replace(waiting, frontends=(front,)))
         assert (receipt.how, errors(receipt), await get(vip)) == ("reload", {}, "b")
         # the pool that the listener used before has its servers in the worker no more
-        assert "lb_b" not in await site.partitions.get("p").cli.command(SERVERS_STATE)
+        assert "lb_b" not in await site.partitions.get("p").cli.command(SHOW_SERVERS_STATE)
         unfit = msgspec.structs.replace(one, frontends=(msgspec.structs.replace(front, lines=("no such word",)),))
         assert errors(await site.patch("p", unfit))
         # a refused change keeps the pool that nothing uses

@@ -12,13 +12,13 @@ from typing import Any
 from evenkeel.cli.base import ListCommand, print_problems
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import list_table
-from evenkeel.cli.config_import.ini_reading import BadIni, Sections, decode_ini, merge_ini_files, read_ini
+from evenkeel.cli.config_import.ini_reading import InvalidIniFile, Sections, decode_ini, merge_ini_files, read_ini
 from evenkeel.cli.config_import.rendering import render_ini_file
 from evenkeel.cli.config_import.translation import AGENT_INI, NEUTRON_CONF, PASSWORD_FILE, ConfigurationImporter
 
-COLUMNS = ("file", "option", "fate", "remark")
+FINDING_COLUMNS = ("file", "option", "fate", "remark")
 FILE_BYTES_MAX = 1024 * 1024
-HEADING = "Made by 'evenkeel config import' from {}."
+FILE_HEADING = "Made by 'evenkeel config import' from {}."
 
 
 class ImportConfig(ListCommand):
@@ -48,7 +48,7 @@ class ImportConfig(ListCommand):
         agent = _read_sections(parsed_args.agent_ini)
         neutron = merge_ini_files(_read_sections(path) for path in parsed_args.neutron_conf)
         result = ConfigurationImporter(agent, neutron, str(folder)).run()
-        heading = HEADING.format(" and ".join((AGENT_INI, *([NEUTRON_CONF] if neutron else []))))
+        heading = FILE_HEADING.format(" and ".join((AGENT_INI, *([NEUTRON_CONF] if neutron else []))))
         files = {
             "controller.ini": render_ini_file(result.controller, heading),
             "agent.ini": render_ini_file(result.agent, heading),
@@ -56,7 +56,7 @@ class ImportConfig(ListCommand):
         }
         _write_files(folder, files, replace=parsed_args.force)
         print_problems(self, (*result.problems, *self.refusals(folder, result.problems)))
-        return list_table(COLUMNS, [finding._asdict() for finding in result.findings])
+        return list_table(FINDING_COLUMNS, [finding._asdict() for finding in result.findings])
 
     def refusals(self, folder: Path, problems: Sequence[str]) -> Sequence[str]:
         """Return reasons for which the processes would refuse the written files, except those in ``problems``.
@@ -78,7 +78,7 @@ def _read_sections(path: str) -> Sections:
         return read_ini(decode_ini(content))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    except BadIni as error:
+    except InvalidIniFile as error:
         raise UsageError(f"{path}: {error}") from None
 
 

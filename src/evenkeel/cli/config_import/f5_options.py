@@ -8,35 +8,35 @@ here), replaced (by something here that does its job), dropped (with the reason)
 import re
 from typing import Literal, NamedTuple
 
-Fate = Literal["kept", "replaced", "dropped"]
+OptionOutcome = Literal["kept", "replaced", "dropped"]
 
 
 class F5Option(NamedTuple):
-    """Fate of one option of F5's agent. ``remark``: name of Even Keel's option, the replacement, or the
+    """Outcome of one option of F5's agent. ``remark``: name of Even Keel's option, the replacement, or the
     reason for dropping the option.
     """
 
-    fate: Fate
+    fate: OptionOutcome
     remark: str
     harmless: tuple[str, ...] | None = None
     """Values of the option, in lower case, that can be dropped without losing anything; None: any value can."""
 
 
-_NO_NETWORKS = "devices are attached to Neutron's networks without it"
-_ATTACHED = "the same name; written with f5_global_routed_mode = False"
-_NOT_READ = "F5's agent does not read it either"
-_BIGIQ = "left over from BIG-IQ; F5's agent does not read it either"
-_LOGIN = "[barbican] of the controllers"
-_BY_FLAVOR = "load balancers have no bandwidth or rate limits of flavors"
-_STATUSES = "status_interval: each agent observes its own devices"
-_F5OS = "F5OS is not configured: its VLANs are assigned to the tenant by their operator"
-_POOLS = "SNAT addresses are of the members' subnets: f5_snat_addresses_per_subnet"
-_PLAIN = "passwords are in files with mode 0600"
-HIERARCHICAL = (
+_NETWORKS_REMARK = "devices are attached to Neutron's networks without it"
+_ATTACHMENT_REMARK = "the same name; written with f5_global_routed_mode = False"
+_NOT_READ_REMARK = "F5's agent does not read it either"
+_BIGIQ_REMARK = "left over from BIG-IQ; F5's agent does not read it either"
+_LOGIN_REMARK = "[barbican] of the controllers"
+_FLAVOR_REMARK = "load balancers have no bandwidth or rate limits of flavors"
+_STATUSES_REMARK = "status_interval: each agent observes its own devices"
+_F5OS_REMARK = "F5OS is not configured: its VLANs are assigned to the tenant by their operator"
+_SNAT_REMARK = "SNAT addresses are of the members' subnets: f5_snat_addresses_per_subnet"
+_CREDENTIAL_FILES_REMARK = "passwords are in files with mode 0600"
+HIERARCHICAL_BINDING_REMARK = (
     "hierarchical port binding is not supported: load balancers on a network with several segments are refused"
 )
-CIPHERED = "password_cipher_mode"
-ATTACHMENT = (
+CIPHER_MODE_OPTION = "password_cipher_mode"
+ATTACHMENT_OPTIONS = (
     "f5_external_physical_mappings",
     "advertised_tunnel_types",
     "f5_vtep_folder",
@@ -62,7 +62,7 @@ def _dropped_options(remark: str, *names: str) -> dict[str, F5Option]:
     return dict.fromkeys(names, _dropped_option(remark))
 
 
-OPTIONS: dict[str, F5Option] = {
+F5_OPTIONS: dict[str, F5Option] = {
     "debug": F5Option("kept", "debug"),
     "periodic_interval": F5Option("replaced", "keepalive_interval, report_interval and status_interval"),
     "service_resync_interval": F5Option("kept", "service_resync_interval"),
@@ -82,19 +82,21 @@ OPTIONS: dict[str, F5Option] = {
     **dict.fromkeys(
         ("f5_sync_mode", "sync_mode"), F5Option("replaced", "sync_mode: replicate, the default, or sync for autosync")
     ),
-    **dict.fromkeys(ATTACHMENT, F5Option("kept", _ATTACHED)),
-    "vlan_binding_driver": _dropped_option(_NO_NETWORKS, "f5.oslbaasv1agent.drivers.bigip.vlan_binding.nullbinding"),
-    "interface_port_static_mappings": _dropped_option(_NO_NETWORKS, "{}"),
+    **dict.fromkeys(ATTACHMENT_OPTIONS, F5Option("kept", _ATTACHMENT_REMARK)),
+    "vlan_binding_driver": _dropped_option(
+        _NETWORKS_REMARK, "f5.oslbaasv1agent.drivers.bigip.vlan_binding.nullbinding"
+    ),
+    "interface_port_static_mappings": _dropped_option(_NETWORKS_REMARK, "{}"),
     "f5_populate_static_arp": F5Option("replaced", "members on tunnels always have static ARP entries"),
     "l2_population": F5Option("replaced", "facts_interval of the controllers, and [neutron_agent] of the agents"),
-    "f5_network_segment_physical_network": F5Option("dropped", HIERARCHICAL, ()),
-    "f5_network_segment_polling_interval": _dropped_option(_NOT_READ),
-    "f5_network_segment_gross_timeout": _dropped_option(_NOT_READ),
+    "f5_network_segment_physical_network": F5Option("dropped", HIERARCHICAL_BINDING_REMARK, ()),
+    "f5_network_segment_polling_interval": _dropped_option(_NOT_READ_REMARK),
+    "f5_network_segment_gross_timeout": _dropped_option(_NOT_READ_REMARK),
     "f5_pending_services_timeout": F5Option("replaced", "pending_deadline of the controllers"),
-    "f5_errored_services_timeout": _dropped_option(_NOT_READ),
+    "f5_errored_services_timeout": _dropped_option(_NOT_READ_REMARK),
     "f5_global_routed_mode": F5Option("kept", "f5_global_routed_mode"),
-    "l3_binding_driver": F5Option("dropped", _NO_NETWORKS, ()),
-    "l3_binding_static_mappings": _dropped_option(_NO_NETWORKS, "{}"),
+    "l3_binding_driver": F5Option("dropped", _NETWORKS_REMARK, ()),
+    "l3_binding_static_mappings": _dropped_option(_NETWORKS_REMARK, "{}"),
     "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),
     "icontrol_hostname": F5Option("kept", "icontrol_hostname"),
     "icontrol_vcmp_hostname": F5Option("kept", "icontrol_vcmp_hostname"),
@@ -105,14 +107,14 @@ OPTIONS: dict[str, F5Option] = {
     "icontrol_config_mode": _dropped_option("objects are the only mode", "objects"),
     "cert_manager": F5Option("replaced", "[certificates] key_manager of the controllers"),
     "auth_version": F5Option("replaced", "Keystone v3 is spoken"),
-    "os_auth_url": F5Option("kept", f"auth_url in {_LOGIN}"),
-    "os_username": F5Option("kept", f"username in {_LOGIN}"),
-    "os_password": F5Option("kept", f"password in {_LOGIN}"),
-    "os_user_domain_name": F5Option("kept", f"user_domain_name in {_LOGIN}"),
+    "os_auth_url": F5Option("kept", f"auth_url in {_LOGIN_REMARK}"),
+    "os_username": F5Option("kept", f"username in {_LOGIN_REMARK}"),
+    "os_password": F5Option("kept", f"password in {_LOGIN_REMARK}"),
+    "os_user_domain_name": F5Option("kept", f"user_domain_name in {_LOGIN_REMARK}"),
     "os_tenant_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
     "os_project_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
     "os_project_domain_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
-    "os_project_id": _dropped_option(_NOT_READ),
+    "os_project_id": _dropped_option(_NOT_READ_REMARK),
     "f5_parent_ssl_profile": F5Option("kept", "f5_parent_ssl_profile, as a full path"),
     "https_transparent": _dropped_option("listeners of HTTPS pass TLS through", "false", "0", "no", "off"),
     "trace_service_requests": F5Option("replaced", "debug, and evenkeel plan"),
@@ -127,9 +129,9 @@ OPTIONS: dict[str, F5Option] = {
     "provider_name": F5Option("replaced", "environment_prefix is the name of the provider"),
     "availability_zone": _dropped_option("load balancers are placed by environment and device group"),
     "vtep_ip": F5Option("dropped", "segments of a network's switches are not read: networks have one segment each", ()),
-    "member_update_interval": F5Option("replaced", _STATUSES),
+    "member_update_interval": F5Option("replaced", _STATUSES_REMARK),
     **_dropped_options(
-        _STATUSES,
+        _STATUSES_REMARK,
         "member_update_mode",
         "member_update_number",
         "member_update_agent_number",
@@ -137,18 +139,18 @@ OPTIONS: dict[str, F5Option] = {
         "device_report_interval",
     ),
     "device_lock_expire_seconds": F5Option("replaced", "an agent owns a shard: one agent at a time writes to it"),
-    CIPHERED: F5Option("replaced", _PLAIN),
+    CIPHER_MODE_OPTION: F5Option("replaced", _CREDENTIAL_FILES_REMARK),
     "esd_auto_refresh": F5Option("replaced", "esd_dir: files are read again within seconds"),
     "f5_extended_profile": F5Option("dropped", "esd_dir: enhanced services name profiles that listeners get", ()),
     "f5_cipher_policy": F5Option("dropped", "listeners have tls_ciphers and tls_versions", ()),
-    **_dropped_options(_BY_FLAVOR, "f5_bandwidth_default", "f5_bandwidth_max", "connection_rate_limit_ratio"),
-    "bwc_profile": F5Option("dropped", _BY_FLAVOR, ()),
-    **dict.fromkeys(("snat_subnetpool_v4", "snat_subnetpool_v6"), F5Option("dropped", _POOLS, ())),
+    **_dropped_options(_FLAVOR_REMARK, "f5_bandwidth_default", "f5_bandwidth_max", "connection_rate_limit_ratio"),
+    "bwc_profile": F5Option("dropped", _FLAVOR_REMARK, ()),
+    **dict.fromkeys(("snat_subnetpool_v4", "snat_subnetpool_v6"), F5Option("dropped", _SNAT_REMARK, ())),
     "f5_request_logging_profile": F5Option(
         "dropped", "esd_dir: an enhanced service attaches an iRule that logs", ("/common/request-log",)
     ),
-    **dict.fromkeys(("confd_hostname", "ve_tenant", "lag_interface"), F5Option("dropped", _F5OS, ())),
-    **_dropped_options(_F5OS, "confd_port", "confd_username", "confd_password"),
+    **dict.fromkeys(("confd_hostname", "ve_tenant", "lag_interface"), F5Option("dropped", _F5OS_REMARK, ())),
+    **_dropped_options(_F5OS_REMARK, "confd_port", "confd_username", "confd_password"),
     "separate_host": _dropped_option("each agent has a host of its own", "false", "0", "no", "off"),
     "persistence_timeout": F5Option(
         "dropped", "session persistence has persistence_timeout, which tenants set; else it is 180 s", ("180",)
@@ -167,16 +169,16 @@ OPTIONS: dict[str, F5Option] = {
             "openstack_admin_username",
             "openstack_admin_password",
         ),
-        _dropped_option(_BIGIQ),
+        _dropped_option(_BIGIQ_REMARK),
     ),
 }
-DEFAULTS = {"f5_ha_type": "pair", "environment_prefix": "Project", "environment_group_number": "1"}
+F5_DEFAULTS = {"f5_ha_type": "pair", "environment_prefix": "Project", "environment_group_number": "1"}
 """Defaults, from the agent's code, of options whose default differs from ours or on which names depend."""
 V1_DRIVER = "oslbaasv1agent"
 """Part of ``f5_bigip_lbaas_device_driver`` of LBaaS v1's agent."""
-V1_DEFAULTS = {**DEFAULTS, "environment_prefix": "uuid", "f5_global_routed_mode": "False"}
+V1_DEFAULTS = {**F5_DEFAULTS, "environment_prefix": "uuid", "f5_global_routed_mode": "False"}
 """Defaults of LBaaS v1's agent: without a prefix its objects' names begin with ``uuid_``."""
-_NEUTRONS_PATTERN = re.compile(
+_NEUTRON_OPTION_PATTERN = re.compile(
     r"(verbose|use_syslog|use_stderr|use_journal|use_json|syslog_\w+|log_\w+|logging_\w+|default_log_levels"
     r"|publish_errors|fatal_deprecations|instance_(uuid_)?format|watch_log_file|rabbit_\w+|kombu_\w+|qpid_\w+|rpc_\w+"
     r"|amqp_\w+|control_exchange|transport_url|notification_\w+|executor_thread_pool_size|host|state_path|lock_path"
@@ -189,4 +191,4 @@ def is_neutron_option(option: str) -> bool:
     """Whether Neutron or one of its libraries declares this option of ``[DEFAULT]``, which F5's agent reads
     too.
     """
-    return _NEUTRONS_PATTERN.fullmatch(option) is not None
+    return _NEUTRON_OPTION_PATTERN.fullmatch(option) is not None

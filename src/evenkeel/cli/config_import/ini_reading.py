@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 Sections = Mapping[str, Mapping[str, list[str]]]
 """``{section: {option: values}}``, with one value for each time that the option is given."""
 
-DEFAULT = "DEFAULT"
+DEFAULT_SECTION = "DEFAULT"
 # possessive: a file is foreign, and a long line must not cost more than its length
 _SECTION_PATTERN = re.compile(r"\[([^\]]++)\]$")
 _OPTION_PATTERN = re.compile(r"([^\s=:\[][^=:]*+)[=:](.*)$")
 # str.splitlines() also splits at characters such as U+0085, which are part of a line for oslo.config.
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_COMMENT = (b"#", b";")
+_COMMENT_PREFIXES = (b"#", b";")
 
 
-class BadIni(ValueError):
+class InvalidIniFile(ValueError):
     """An ini file is not text, or has a line that is no section, option or continuation. The text gives the
     reason, never the line's content.
     """
@@ -29,33 +29,33 @@ def decode_ini(content: bytes) -> str:
     """Decode a file in UTF-8, or in UTF-16 with a byte order mark. In other files than UTF-16 comments may be
     in any encoding: they become empty lines, so that line numbers stay.
 
-    Raises :class:`BadIni` for options in another encoding, and for zero bytes.
+    Raises :class:`InvalidIniFile` for options in another encoding, and for zero bytes.
     """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             return content.decode("utf-16")
         except UnicodeDecodeError:
-            raise BadIni("is not text: it begins like UTF-16, and has other bytes") from None
+            raise InvalidIniFile("is not text: it begins like UTF-16, and has other bytes") from None
     # In encodings of comments that are in use (Latin-1, GBK, Shift JIS, …) no line end is part of a character.
     lines = content.removeprefix(codecs.BOM_UTF8).splitlines()
     return "\n".join(_decoded_line(number, line) for number, line in enumerate(lines, 1))
 
 
 def _decoded_line(number: int, line: bytes) -> str:
-    if line.lstrip().startswith(_COMMENT):
+    if line.lstrip().startswith(_COMMENT_PREFIXES):
         return ""
     if b"\0" in line:
-        raise BadIni(f"line {number}: is not text")
+        raise InvalidIniFile(f"line {number}: is not text")
     try:
         return line.decode()
     except UnicodeDecodeError:
-        raise BadIni(
+        raise InvalidIniFile(
             f"line {number}: is not text in UTF-8; other encodings are read in comments only: save the file as UTF-8"
         ) from None
 
 
 def read_ini(text: str) -> Sections:
-    """Parse the text of an ini file. Raises :class:`BadIni` for a line that is no section, option,
+    """Parse the text of an ini file. Raises :class:`InvalidIniFile` for a line that is no section, option,
     continuation or comment.
     """
     found: dict[str, dict[str, list[str]]] = {}
@@ -78,7 +78,7 @@ def merge_ini_files(files: Iterable[Sections]) -> Sections:
 
 
 def _iterate_options(text: str) -> Iterator[tuple[str, str, list[str]]]:
-    section, option = DEFAULT, ""
+    section, option = DEFAULT_SECTION, ""
     lines: list[str] = []
     for number, line in enumerate(_LINE_END.split(text), 1):
         stripped = line.strip()
@@ -95,6 +95,6 @@ def _iterate_options(text: str) -> Iterator[tuple[str, str, list[str]]]:
         elif given := _OPTION_PATTERN.match(stripped):
             option, lines = given[1].strip(), [given[2].strip()]
         else:
-            raise BadIni(f"line {number}: neither a [section] nor option = value")
+            raise InvalidIniFile(f"line {number}: neither a [section] nor option = value")
     if option:
         yield section, option, lines

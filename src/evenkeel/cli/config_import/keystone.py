@@ -7,10 +7,10 @@ keystoneauth's plug-ins replaced them. A login is complete, or it is not carried
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from evenkeel.cli.config_import.settings import FALSE, TRUE, Settings
+from evenkeel.cli.config_import.settings import FALSE_VALUES, TRUE_VALUES, SourceSettings
 
 SECTION = "keystone_authtoken"
-LOGIN = (
+LOGIN_OPTIONS = (
     "auth_url",
     "username",
     "user_id",
@@ -29,8 +29,8 @@ LOGIN = (
     "application_credential_name",
     "application_credential_secret",
 )
-SESSION = ("region_name", "cafile", "certfile", "keyfile", "insecure")
-LEGACY = (
+SESSION_OPTIONS = ("region_name", "cafile", "certfile", "keyfile", "insecure")
+LEGACY_OPTIONS = (
     "identity_uri",
     "admin_user",
     "admin_password",
@@ -42,20 +42,20 @@ LEGACY = (
     "auth_admin_prefix",
 )
 """Options until Mitaka, removed in Newton to Pike."""
-_ALIASES = {
+_OPTION_ALIASES = {
     "username": ("username", "user_name", "user-name"),
     "project_name": ("project_name", "tenant_name", "tenant-name"),
     "project_id": ("project_id", "tenant_id", "tenant-id"),
     "memcached_servers": ("memcached_servers", "memcache_servers"),
 }
-_PASSWORD = ("password", "v3password", "v2password")
-_APPLICATION = "v3applicationcredential"
-_DOMAIN = "default"
+_PASSWORD_TYPES = ("password", "v3password", "v2password")
+_APPLICATION_CREDENTIAL_TYPE = "v3applicationcredential"
+_DEFAULT_DOMAIN_ID = "default"
 """Id of the domain in which Keystone v2's users and projects are."""
-TYPES = (*_PASSWORD, _APPLICATION)
+AUTH_TYPES = (*_PASSWORD_TYPES, _APPLICATION_CREDENTIAL_TYPE)
 
 
-class Login(NamedTuple):
+class KeystoneLogin(NamedTuple):
     """A login at Keystone found in Neutron's configuration. ``options`` empty: there is none, or ``problems``
     gives the reason why it is not carried over.
     """
@@ -67,41 +67,45 @@ class Login(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def find_login(settings: Settings) -> Login:
+def find_login(settings: SourceSettings) -> KeystoneLogin:
     """Return the login at Keystone in Neutron's configuration, without options if there is none or it is
     incomplete.
     """
     if not settings.names(SECTION):
-        return Login({}, {})
+        return KeystoneLogin({}, {})
     place = settings.value(SECTION, "auth_section") or SECTION
     kind = settings.value(place, "auth_type") or settings.value(place, "auth_plugin")
-    found = {name: value for name in (*LOGIN, *SESSION) if (value := _value_of_aliases(settings, place, name))}
-    legacy = {name: value for name in LEGACY if (value := settings.value(SECTION, name))}
+    found = {
+        name: value
+        for name in (*LOGIN_OPTIONS, *SESSION_OPTIONS)
+        if (value := _value_of_aliases(settings, place, name))
+    }
+    legacy = {name: value for name in LEGACY_OPTIONS if (value := settings.value(SECTION, name))}
     if not kind and "auth_url" not in found:
         found = {**_login_of_legacy_options(legacy), **found}
     kind = kind or "password"
     if problem := _login_problem(kind, found, legacy):
-        return Login({}, {}, (problem,))
-    if kind in _PASSWORD:
+        return KeystoneLogin({}, {}, (problem,))
+    if kind in _PASSWORD_TYPES:
         kind = "password"
         found = {**_default_domains(found), **found}
-    found["auth_url"] = without_version_2(found["auth_url"])
+    found["auth_url"] = remove_version_2(found["auth_url"])
     problems: tuple[str, ...] = ()
-    if found.get("insecure", "").lower() not in (*TRUE, *FALSE, ""):
+    if found.get("insecure", "").lower() not in (*TRUE_VALUES, *FALSE_VALUES, ""):
         del found["insecure"]
         problems = (f"{SECTION}.insecure: True or False is allowed; False is taken",)
-    found = {"auth_type": kind, **{name: found[name] for name in (*LOGIN, *SESSION) if name in found}}
-    return Login(found, dict(_token_options(settings)), problems)
+    found = {"auth_type": kind, **{name: found[name] for name in (*LOGIN_OPTIONS, *SESSION_OPTIONS) if name in found}}
+    return KeystoneLogin(found, dict(_token_options(settings)), problems)
 
 
-def without_version_2(url: str) -> str:
+def remove_version_2(url: str) -> str:
     """Return the URL of Keystone without the path of API version 2, because version 3 is not below it."""
     short = url.rstrip("/")
     return short.removesuffix("/v2.0") if short.endswith("/v2.0") else url
 
 
-def _value_of_aliases(settings: Settings, place: str, name: str) -> str:
-    found = [settings.value(place, alias) for alias in _ALIASES.get(name, (name,))]
+def _value_of_aliases(settings: SourceSettings, place: str, name: str) -> str:
+    found = [settings.value(place, alias) for alias in _OPTION_ALIASES.get(name, (name,))]
     return next((value for value in found if value), "")
 
 
@@ -126,9 +130,10 @@ def _legacy_url(legacy: Mapping[str, str]) -> str:
 
 def _login_problem(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> str:
     """Return the reason why the login cannot be carried over, such as missing options; empty if it can."""
-    if kind not in TYPES:
-        return f"{SECTION}.auth_type: {', '.join(TYPES[:2])} or {_APPLICATION} can be carried over: write a login"
-    if kind == _APPLICATION:
+    if kind not in AUTH_TYPES:
+        accepted = f"{', '.join(AUTH_TYPES[:2])} or {_APPLICATION_CREDENTIAL_TYPE}"
+        return f"{SECTION}.auth_type: {accepted} can be carried over: write a login"
+    if kind == _APPLICATION_CREDENTIAL_TYPE:
         by_name = "application_credential_name" in found and bool({"username", "user_id"} & found.keys())
         known = "application_credential_id" in found or by_name
         missing = [] if known else ["application_credential_id"]
@@ -148,15 +153,15 @@ def _default_domains(found: Mapping[str, str]) -> dict[str, str]:
         return {}
     domains = {}
     if "username" in found and not {"user_domain_id", "user_domain_name"} & found.keys():
-        domains["user_domain_id"] = _DOMAIN
+        domains["user_domain_id"] = _DEFAULT_DOMAIN_ID
     if "project_name" in found and not {"project_domain_id", "project_domain_name"} & found.keys():
-        domains["project_domain_id"] = _DOMAIN
+        domains["project_domain_id"] = _DEFAULT_DOMAIN_ID
     return domains
 
 
-def _token_options(settings: Settings) -> Iterator[tuple[str, str]]:
+def _token_options(settings: SourceSettings) -> Iterator[tuple[str, str]]:
     if servers := _value_of_aliases(settings, SECTION, "memcached_servers"):
         yield "memcached_servers", servers
     # keystonemiddleware has renamed auth_uri to www_authenticate_uri.
     if uri := settings.value(SECTION, "www_authenticate_uri") or settings.value(SECTION, "auth_uri"):
-        yield "www_authenticate_uri", without_version_2(uri)
+        yield "www_authenticate_uri", remove_version_2(uri)

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections
+from evenkeel.cli.config_import.ini_reading import DEFAULT_SECTION, Sections
 
-UNSET = ("", "none", "<none>")
+UNSET_VALUES = ("", "none", "<none>")
 """Values, in lower case, that mean an unset option in F5's and Neutron's example files."""
-TRUE = ("true", "1", "yes", "on")
-FALSE = ("false", "0", "no", "off")
+TRUE_VALUES = ("true", "1", "yes", "on")
+FALSE_VALUES = ("false", "0", "no", "off")
 _REFERENCE_PATTERN = re.compile(r"\$(?:(\$)|\{([A-Za-z_][\w.]*)\}|([A-Za-z_][\w.]*))")
 REFERENCES_MAX = 8
 """Maximum depth of references from one option to the next, so that circular ones end."""
 
 
-class Settings:
+class SourceSettings:
     """Options of the files that a process read together. Section names are compared without case.
 
     ``used`` collects (section in lower case, option) of options that were read and are in a file;
@@ -40,7 +40,7 @@ class Settings:
         found = [
             value
             for one in raw
-            if one.lower() not in UNSET and (value := self._resolve_references(section, option, one))
+            if one.lower() not in UNSET_VALUES and (value := self._resolve_references(section, option, one))
         ]
         if raw:
             self.used.add((section.lower(), option))
@@ -48,7 +48,7 @@ class Settings:
 
     def flag(self, section: str, option: str) -> bool:
         """Whether the option is true; false if it is unset or no truth value."""
-        return self.value(section, option).lower() in TRUE
+        return self.value(section, option).lower() in TRUE_VALUES
 
     def names(self, section: str) -> tuple[str, ...]:
         """Return the names of the section's options; empty for an unknown section."""
@@ -88,7 +88,7 @@ class Settings:
 
     def _referenced_value(self, section: str, name: str) -> str | None:
         group, _, option = name.rpartition(".")
-        for place in (group,) if group else (section, DEFAULT):
+        for place in (group,) if group else (section, DEFAULT_SECTION):
             if found := self._values.get(place.lower(), {}).get(option):
                 return found[-1]
         return None

@@ -11,24 +11,24 @@ from typing import NamedTuple
 
 from evenkeel.cli.config_import import keystone
 from evenkeel.cli.config_import.f5_options import (
-    ATTACHMENT,
-    CIPHERED,
-    DEFAULTS,
-    OPTIONS,
+    ATTACHMENT_OPTIONS,
+    CIPHER_MODE_OPTION,
+    F5_DEFAULTS,
+    F5_OPTIONS,
     V1_DEFAULTS,
     V1_DRIVER,
-    Fate,
+    OptionOutcome,
     is_neutron_option,
 )
-from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections, merge_ini_files
-from evenkeel.cli.config_import.message_broker import OWN_PLACE, find_broker
+from evenkeel.cli.config_import.ini_reading import DEFAULT_SECTION, Sections, merge_ini_files
+from evenkeel.cli.config_import.message_broker import OWN_VHOST_REMARK, find_broker
 from evenkeel.cli.config_import.rendering import OptionLine
-from evenkeel.cli.config_import.settings import FALSE, TRUE, UNSET, Settings
+from evenkeel.cli.config_import.settings import FALSE_VALUES, TRUE_VALUES, UNSET_VALUES, SourceSettings
 
 AGENT_INI = "f5-openstack-agent.ini"
 NEUTRON_CONF = "neutron.conf"
 PASSWORD_FILE = "icontrol_password"  # noqa: S105  # its name
-QUOTAS = {
+QUOTA_OPTIONS = {
     "quota_loadbalancer": "default_load_balancer_quota",
     "quota_listener": "default_listener_quota",
     "quota_pool": "default_pool_quota",
@@ -38,14 +38,14 @@ QUOTAS = {
 RESYNC_SECONDS_MIN = 5
 """The least ``service_resync_interval``: our default of ``status_interval``."""
 REPORT_SECONDS_MIN = 0.5
-_TUNNELS = ("vxlan", "gre")
-_FLAGS = ("use_namespaces", "f5_route_domain_strictness", "f5_snat_mode", "f5_common_networks")
-FLAGS = (*_FLAGS, "f5_common_external_networks", "external_gateway_mode", "f5_global_routed_mode")
+_TUNNEL_TYPES = ("vxlan", "gre")
+_AGENT_FLAG_OPTIONS = ("use_namespaces", "f5_route_domain_strictness", "f5_snat_mode", "f5_common_networks")
+FLAG_OPTIONS = (*_AGENT_FLAG_OPTIONS, "f5_common_external_networks", "external_gateway_mode", "f5_global_routed_mode")
 """Options of F5's agent that are written here and are true or false."""
 _ENVIRONMENT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_SIGNS_PATTERN = re.compile(r"[{}'\"]")
+_DICTIONARY_CHARACTERS_PATTERN = re.compile(r"[{}'\"]")
 """Characters of a dictionary literal; F5's agent accepts ``common_network_ids`` in that form, too."""
-_RABBIT = ("rabbit_", "kombu_", "rpc_backend")
+_BROKER_OPTION_PREFIXES = ("rabbit_", "kombu_", "rpc_backend")
 _RABBIT_REMARK = "transport_url of both files has what names the broker; the rest is set here"
 _LOGIN_REMARK = "[keystone_authtoken] and [neutron] of the controllers have the login in today's names"
 
@@ -57,7 +57,7 @@ class ImportedOption(NamedTuple):
 
     file: str
     option: str
-    fate: Fate
+    fate: OptionOutcome
     remark: str
 
 
@@ -82,15 +82,15 @@ class ConfigurationImporter:
     """
 
     def __init__(self, agent: Sections, neutron: Sections, folder: str) -> None:
-        self._agent_names = tuple(agent.get(DEFAULT, {}))
-        self._settings = Settings(merge_ini_files((neutron, agent)))
+        self._agent_names = tuple(agent.get(DEFAULT_SECTION, {}))
+        self._settings = SourceSettings(merge_ini_files((neutron, agent)))
         # What neutron.conf has in the agent's names, such as debug, is Neutron's.
-        self._agent = Settings({**neutron, DEFAULT: {**agent.get(DEFAULT, {})}})
-        self._in_neutron = Settings(neutron)
+        self._agent = SourceSettings({**neutron, DEFAULT_SECTION: {**agent.get(DEFAULT_SECTION, {})}})
+        self._in_neutron = SourceSettings(neutron)
         self._folder = folder
         self._problems: list[str] = []
-        self._v1 = V1_DRIVER in self._agent.value(DEFAULT, "f5_bigip_lbaas_device_driver")
-        self._defaults = V1_DEFAULTS if self._v1 else DEFAULTS
+        self._v1 = V1_DRIVER in self._agent.value(DEFAULT_SECTION, "f5_bigip_lbaas_device_driver")
+        self._defaults = V1_DEFAULTS if self._v1 else F5_DEFAULTS
 
     def run(self) -> ConfigurationImportResult:
         controller, agent = tuple(self._controller_lines()), tuple(self._agent_lines())
@@ -108,13 +108,13 @@ class ConfigurationImporter:
     # -- reading
 
     def _f5_option(self, name: str) -> str:
-        return self._agent.value(DEFAULT, name) or self._defaults.get(name, "")
+        return self._agent.value(DEFAULT_SECTION, name) or self._defaults.get(name, "")
 
     def _flag_option(self, name: str, *, default: bool) -> bool:
         value = self._f5_option(name).lower()
-        if value not in (*TRUE, *FALSE, ""):
+        if value not in (*TRUE_VALUES, *FALSE_VALUES, ""):
             self._problems.append(f"{name}: True or False is allowed; {default} is taken")
-        return value in TRUE if value in (*TRUE, *FALSE) else default
+        return value in TRUE_VALUES if value in (*TRUE_VALUES, *FALSE_VALUES) else default
 
     def _neutron_option(self, section: str, option: str) -> str:
         return self._settings.value(section, option)
@@ -127,14 +127,14 @@ class ConfigurationImporter:
         if "\n" in value:
             self._problems.append(f"{name}: has several lines: write the password")
             return ""
-        if not value or not self._agent.flag(DEFAULT, CIPHERED):
+        if not value or not self._agent.flag(DEFAULT_SECTION, CIPHER_MODE_OPTION):
             return value
         try:
             decoded = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             decoded = ""
         if not decoded.isprintable() or not decoded:
-            self._problems.append(f"{name}: is encrypted ({CIPHERED}): write the password")
+            self._problems.append(f"{name}: is encrypted ({CIPHER_MODE_OPTION}): write the password")
             return ""
         return decoded
 
@@ -166,26 +166,26 @@ class ConfigurationImporter:
     def _list_option(self, name: str) -> list[str]:
         """Return the elements of the list in an option, without duplicates."""
         elements = (one.strip() for one in self._f5_option(name).replace("\n", ",").split(","))
-        return list(dict.fromkeys(one for one in elements if one.lower() not in UNSET))
+        return list(dict.fromkeys(one for one in elements if one.lower() not in UNSET_VALUES))
 
     # -- our files
 
     def _common_lines(self) -> Iterator[OptionLine]:
         broker = find_broker(self._settings)
         self._problems += broker.problems
-        remark = broker.remark or f"the message broker: amqp://user:password@host/vhost; {OWN_PLACE}"
-        yield OptionLine(DEFAULT, "transport_url", broker.url or None, remark)
-        yield OptionLine(DEFAULT, "debug", str(self._flag_option("debug", default=False)).lower(), "")
+        remark = broker.remark or f"the message broker: amqp://user:password@host/vhost; {OWN_VHOST_REMARK}"
+        yield OptionLine(DEFAULT_SECTION, "transport_url", broker.url or None, remark)
+        yield OptionLine(DEFAULT_SECTION, "debug", str(self._flag_option("debug", default=False)).lower(), "")
 
     def _controller_lines(self) -> Iterator[OptionLine]:
         yield from self._common_lines()
         environment = self._environment_prefix if self._is_valid_environment else None
         driven = environment and f"{environment}:bigip"
-        yield OptionLine(DEFAULT, "environments", driven, "name:device_driver of each environment")
-        yield OptionLine(DEFAULT, "default_provider", environment, "of load balancers that name no provider")
+        yield OptionLine(DEFAULT_SECTION, "environments", driven, "name:device_driver of each environment")
+        yield OptionLine(DEFAULT_SECTION, "default_provider", environment, "of load balancers that name no provider")
         if self._f5_option("f5_pending_services_timeout"):
             yield OptionLine(
-                DEFAULT, "pending_deadline", None, "seconds until PENDING is ERROR; then it is still retried"
+                DEFAULT_SECTION, "pending_deadline", None, "seconds until PENDING is ERROR; then it is still retried"
             )
         yield OptionLine(
             "database", "connection", None, "a database of its own: postgresql://user:password@host/evenkeel"
@@ -193,7 +193,7 @@ class ConfigurationImporter:
         yield OptionLine("api", "bind_host", None, "127.0.0.1 by default: a TLS proxy in front; or ssl_cert_file here")
         yield from self._identity_lines()
         yield from self._barbican_lines()
-        for theirs, ours in QUOTAS.items():
+        for theirs, ours in QUOTA_OPTIONS.items():
             if (value := self._neutron_option("quotas", theirs)) and (quota := self._quota_option(theirs, value)):
                 yield OptionLine("quotas", ours, quota, f"{theirs} of Neutron")
 
@@ -230,7 +230,7 @@ class ConfigurationImporter:
             return
         yield OptionLine("certificates", "key_manager", "barbican", "")
         yield OptionLine("barbican", "auth_type", "password", "")
-        yield OptionLine("barbican", "auth_url", keystone.without_version_2(found["os_auth_url"]), "")
+        yield OptionLine("barbican", "auth_url", keystone.remove_version_2(found["os_auth_url"]), "")
         yield OptionLine("barbican", "username", found["os_username"], "")
         yield OptionLine("barbican", "password", password, "")
         if domain := self._f5_option("os_user_domain_name"):
@@ -240,25 +240,27 @@ class ConfigurationImporter:
 
     def _agent_lines(self) -> Iterator[OptionLine]:
         yield from self._common_lines()
-        host = self._neutron_option(DEFAULT, "host")
+        host = self._neutron_option(DEFAULT_SECTION, "host")
         if not host:
             self._problems.append("host: not set: name the agent's host in agent.ini")
-        yield OptionLine(DEFAULT, "host", host or None, "another one on each host of the group")
+        yield OptionLine(DEFAULT_SECTION, "host", host or None, "another one on each host of the group")
         environment = self._environment_prefix if self._is_valid_environment else None
-        yield OptionLine(DEFAULT, "environment_prefix", environment, "begins the names on the devices: never change it")
+        yield OptionLine(
+            DEFAULT_SECTION, "environment_prefix", environment, "begins the names on the devices: never change it"
+        )
         group = self._checked_number(
             "environment_group_number", self._f5_option("environment_group_number"), 1, whole=True
         )
-        yield OptionLine(DEFAULT, "environment_group_number", group, "")
-        yield OptionLine(DEFAULT, "device_driver", "bigip", "")
+        yield OptionLine(DEFAULT_SECTION, "environment_group_number", group, "")
+        yield OptionLine(DEFAULT_SECTION, "device_driver", "bigip", "")
         if value := self._f5_option("service_resync_interval"):
             resync = self._checked_number("service_resync_interval", value, RESYNC_SECONDS_MIN)
-            yield OptionLine(DEFAULT, "service_resync_interval", resync, "")
-        if policy := _SIGNS_PATTERN.sub("", self._f5_option("capacity_policy")).strip():
-            yield OptionLine(DEFAULT, "capacity_policy", policy, "")
+            yield OptionLine(DEFAULT_SECTION, "service_resync_interval", resync, "")
+        if policy := _DICTIONARY_CHARACTERS_PATTERN.sub("", self._f5_option("capacity_policy")).strip():
+            yield OptionLine(DEFAULT_SECTION, "capacity_policy", policy, "")
         if (interval := self._neutron_option("agent", "report_interval")) and interval != "0":
             seconds = self._checked_number("report_interval", interval, REPORT_SECONDS_MIN)
-            yield OptionLine(DEFAULT, "report_interval", seconds, "report_interval of Neutron's agents")
+            yield OptionLine(DEFAULT_SECTION, "report_interval", seconds, "report_interval of Neutron's agents")
         yield from self._device_lines()
         yield from self._attachment_lines()
         yield OptionLine(
@@ -275,7 +277,9 @@ class ConfigurationImporter:
         kind = self._f5_option("f5_ha_type").lower()
         if problem := _ha_problem(kind, len(hosts)):
             self._problems.append(problem)
-        yield OptionLine("bigip", "f5_ha_type", kind if kind in _HA_TYPES else None, "standalone, pair or scalen")
+        yield OptionLine(
+            "bigip", "f5_ha_type", kind if kind in _DEVICE_COUNTS_BY_HA_TYPE else None, "standalone, pair or scalen"
+        )
         if self._f5_option("f5_sync_mode") == "autosync" or self._f5_option("sync_mode") == "autosync":
             yield from self._synchronised_lines()
         if profile := self._f5_option("f5_parent_ssl_profile"):
@@ -297,13 +301,13 @@ class ConfigurationImporter:
         if self._is_globally_routed:
             return
         yield OptionLine("bigip", "f5_global_routed_mode", "False", "see how-to/attach-bigips-to-networks.md")
-        for name in ATTACHMENT:
+        for name in ATTACHMENT_OPTIONS:
             if value := self._attachment_value(name):
                 yield OptionLine("bigip", name, value, "")
 
     def _attachment_value(self, name: str) -> str:
-        value = _SIGNS_PATTERN.sub("", self._f5_option(name)).strip()
-        if name in FLAGS:
+        value = _DICTIONARY_CHARACTERS_PATTERN.sub("", self._f5_option(name)).strip()
+        if name in FLAG_OPTIONS:
             return self._attachment_flag(name) if value else ""
         if name == "advertised_tunnel_types":
             return ",".join(self._tunnel_types())
@@ -313,19 +317,19 @@ class ConfigurationImporter:
 
     def _attachment_flag(self, name: str) -> str:
         value = self._f5_option(name).lower()
-        if value not in (*TRUE, *FALSE):
+        if value not in (*TRUE_VALUES, *FALSE_VALUES):
             self._problems.append(f"{name}: True or False is allowed; the default is taken")
             return ""
         if (
             name == "external_gateway_mode"
-            and value in TRUE
+            and value in TRUE_VALUES
             and not self._flag_option("f5_common_networks", default=False)
         ):
             self._problems.append(
                 f"{name}: is possible only with f5_common_networks = True: an operator makes the route"
             )
             return ""
-        return str(value in TRUE)
+        return str(value in TRUE_VALUES)
 
     def _tunnel_types(self) -> list[str]:
         """Return the tunnel types to write: the supported ones in ``advertised_tunnel_types``, or F5's
@@ -334,13 +338,13 @@ class ConfigurationImporter:
         """
         has_end = bool(self._f5_option("f5_vtep_selfip_name"))
         if "advertised_tunnel_types" not in self._agent_names:
-            return [*reversed(_TUNNELS)] if has_end and self._v1 else ["vxlan"] if has_end else []
+            return [*reversed(_TUNNEL_TYPES)] if has_end and self._v1 else ["vxlan"] if has_end else []
         given = [one.lower() for one in self._list_option("advertised_tunnel_types")]
-        if other := [one for one in given if one not in _TUNNELS]:
+        if other := [one for one in given if one not in _TUNNEL_TYPES]:
             self._problems.append(
-                f"advertised_tunnel_types: {', '.join(_TUNNELS)} are possible, {len(other)} more named"
+                f"advertised_tunnel_types: {', '.join(_TUNNEL_TYPES)} are possible, {len(other)} more named"
             )
-        found = [one for one in given if one in _TUNNELS]
+        found = [one for one in given if one in _TUNNEL_TYPES]
         if found and not has_end:
             self._problems.append("f5_vtep_selfip_name: not set, but advertised_tunnel_types is: name the self IP")
             return []
@@ -350,11 +354,11 @@ class ConfigurationImporter:
 
     def _agent_options(self) -> Iterator[ImportedOption]:
         for name in self._agent_names:
-            known = OPTIONS.get(name)
-            if known is None and (is_neutron_option(name) or (DEFAULT.lower(), name) in self._settings.used):
+            known = F5_OPTIONS.get(name)
+            if known is None and (is_neutron_option(name) or (DEFAULT_SECTION.lower(), name) in self._settings.used):
                 continue
             fate, remark = (known.fate, known.remark) if known else ("dropped", "no option of F5's agent")
-            if known and not self._agent.value(DEFAULT, name):
+            if known and not self._agent.value(DEFAULT_SECTION, name):
                 fate, remark = "dropped", "has no value, so it is not set"
             yield ImportedOption(AGENT_INI, name, fate, remark)
 
@@ -365,13 +369,15 @@ class ConfigurationImporter:
             one: AGENT_INI for one in self._settings.options() if one not in files and not self._is_f5_option(*one)
         }
         for (section, name), file in {**files, **agents}.items():
-            shown = f"[{DEFAULT if section == DEFAULT.lower() else section}] {name}"
+            shown = f"[{DEFAULT_SECTION if section == DEFAULT_SECTION.lower() else section}] {name}"
             if name.startswith(("f5_", "unlegacy_")):
                 remark = "the scheduler and the service builder are parts of the controllers"
                 yield ImportedOption(file, shown, "replaced", remark)
-            elif section in (DEFAULT.lower(), "oslo_messaging_rabbit") and name.startswith(_RABBIT):
+            elif section in (DEFAULT_SECTION.lower(), "oslo_messaging_rabbit") and name.startswith(
+                _BROKER_OPTION_PREFIXES
+            ):
                 yield ImportedOption(file, shown, "replaced", _RABBIT_REMARK)
-            elif section == keystone.SECTION and name in keystone.LEGACY:
+            elif section == keystone.SECTION and name in keystone.LEGACY_OPTIONS:
                 yield ImportedOption(file, shown, "replaced", _LOGIN_REMARK)
             elif (section, name) in self._settings.used:
                 yield ImportedOption(file, shown, "kept", "as in the files written")
@@ -386,18 +392,18 @@ class ConfigurationImporter:
             yield ImportedOption(NEUTRON_CONF, f"{left} others", "dropped", remark)
 
     def _is_f5_option(self, section: str, name: str) -> bool:
-        return section == DEFAULT.lower() and (name in OPTIONS or not is_neutron_option(name))
+        return section == DEFAULT_SECTION.lower() and (name in F5_OPTIONS or not is_neutron_option(name))
 
     def _option_problems(self) -> Iterator[str]:
         for name in self._agent_names:
-            known, value = OPTIONS.get(name), self._agent.value(DEFAULT, name)
+            known, value = F5_OPTIONS.get(name), self._agent.value(DEFAULT_SECTION, name)
             if known is None and not is_neutron_option(name):
                 yield f"{name}: no option of F5's agent is called so"
             elif known and value and known.harmless is not None and value.lower() not in known.harmless:
                 yield f"{name}: {known.remark}"
         if not self._is_valid_environment:
             yield "environment_prefix: letters, digits, - and _ are allowed, at most 64, a letter or digit first"
-        elif self._v1 and not self._agent.value(DEFAULT, "environment_prefix"):
+        elif self._v1 and not self._agent.value(DEFAULT_SECTION, "environment_prefix"):
             yield "environment_prefix: not set: names on the devices begin with uuid_, so uuid is the environment"
         if not self._list_option("icontrol_hostname"):
             yield "icontrol_hostname: not set: name the devices (F5's agent 9.10 had them from the driver's inventory)"
@@ -408,7 +414,7 @@ class ConfigurationImporter:
                 yield f"service_provider {provider}: the provider that tenants name is {self._environment_prefix} here"
 
 
-_HA_TYPES = {"standalone": (1, 1), "pair": (2, 2), "scalen": (2, 4)}
+_DEVICE_COUNTS_BY_HA_TYPE = {"standalone": (1, 1), "pair": (2, 2), "scalen": (2, 4)}
 """Least and greatest number of named devices that fit without an operator's decision, by ``f5_ha_type``."""
 
 
@@ -416,9 +422,9 @@ def _ha_problem(kind: str, hosts: int) -> str:
     """Return why the value of ``f5_ha_type`` and the number of named devices do not fit, so that the operator
     must decide; empty: they do.
     """
-    if kind not in _HA_TYPES:
-        return f"f5_ha_type: {', '.join(_HA_TYPES)} are allowed"
-    least, most = _HA_TYPES[kind]
+    if kind not in _DEVICE_COUNTS_BY_HA_TYPE:
+        return f"f5_ha_type: {', '.join(_DEVICE_COUNTS_BY_HA_TYPE)} are allowed"
+    least, most = _DEVICE_COUNTS_BY_HA_TYPE[kind]
     if not hosts or least <= hosts <= most:
         return ""
     if kind == "pair" and hosts == 1:

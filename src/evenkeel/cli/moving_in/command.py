@@ -7,15 +7,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.base import EXIT_CODE_PROBLEMS, ApiCommand
 from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import escape_controls
 from evenkeel.cli.moving_in import lbaas_v2
-from evenkeel.cli.moving_in.foreign import BadSource, ForeignLoadBalancer
-from evenkeel.cli.moving_in.importing import REFUSED, ImportRow, as_json, outcome_lines, outcome_summary, run_import
+from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer, InvalidSourceData
+from evenkeel.cli.moving_in.importing import (
+    OUTCOME_REFUSED,
+    ImportRow,
+    import_load_balancers,
+    import_row_as_json,
+    outcome_lines,
+    outcome_summary,
+)
 
 FILE_BYTES_MAX = 512 << 20
-PLANNED = "nothing is stored yet: --yes imports them"
+IMPORT_PLANNED_TEXT = "nothing is stored yet: --yes imports them"
 
 
 class ImportLbaas(ApiCommand):
@@ -52,14 +59,14 @@ class ImportLbaas(ApiCommand):
             if parsed_args.provider in (None, one.provider) and parsed_args.project in (None, one.project_id)
         ]
         environment, apply = parsed_args.environment, parsed_args.yes
-        self._show_results(run_import(self.client, found, environment=environment, apply=apply), parsed_args)
+        self._show_results(import_load_balancers(self.client, found, environment=environment, apply=apply), parsed_args)
 
     def _show_results(self, results: Iterable[ImportRow], parsed_args: Namespace) -> None:
         counts: Counter[str] = Counter()
         rows = []
         for one in results:
             counts[one.outcome] += 1
-            rows.append(as_json(one))
+            rows.append(import_row_as_json(one))
             if not parsed_args.json:
                 # Line by line, because an import of many takes minutes and may be interrupted.
                 self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in outcome_lines(one))
@@ -68,9 +75,9 @@ class ImportLbaas(ApiCommand):
         else:
             self.app.stdout.write(f"{outcome_summary(counts)}\n")
             if counts["new"]:
-                self.app.stdout.write(f"{PLANNED}\n")
-        if counts[REFUSED] or counts["differs"]:
-            self.app.exit_code = SOMETHING_WRONG
+                self.app.stdout.write(f"{IMPORT_PLANNED_TEXT}\n")
+        if counts[OUTCOME_REFUSED] or counts["differs"]:
+            self.app.exit_code = EXIT_CODE_PROBLEMS
 
 
 def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[ForeignLoadBalancer]:
@@ -82,7 +89,7 @@ def _read_files(paths: Iterable[str], persistence_seconds: int | None) -> list[F
         for path in paths:
             documents.add(_read_document(path), path)
         return lbaas_v2.convert_load_balancers(documents, persistence_seconds=persistence_seconds)
-    except BadSource as error:
+    except InvalidSourceData as error:
         raise UsageError(str(error)) from None
 
 

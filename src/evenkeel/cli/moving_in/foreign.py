@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-KINDS = ("load balancer", "listener", "pool", "member", "health monitor", "L7 policy", "L7 rule")
+OBJECT_KINDS = ("load balancer", "listener", "pool", "member", "health monitor", "L7 policy", "L7 rule")
 """Kinds of objects, as they are called in reports."""
-_WITHOUT_EFFECT: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
+_VALUES_WITHOUT_EFFECT: tuple[Any, ...] = (None, "", False, 0, -1, "-1", "0", [], {})
 
 
 class LostAttribute(NamedTuple):
@@ -44,7 +44,7 @@ class ForeignLoadBalancer(NamedTuple):
     """Why the load balancer cannot be imported now, such as a change under way in its own system; empty: it can."""
 
 
-class BadSource(Exception):
+class InvalidSourceData(Exception):
     """The data of the other system cannot be read as load balancers; the text names the place."""
 
 
@@ -52,4 +52,4 @@ def has_effect(value: Any) -> bool:
     """Whether an attribute that Even Keel does not have makes a difference with this value: not if it is
     null, empty, False, 0 or -1.
     """
-    return not any(value == each and type(value) is type(each) for each in _WITHOUT_EFFECT)
+    return not any(value == each and type(value) is type(each) for each in _VALUES_WITHOUT_EFFECT)

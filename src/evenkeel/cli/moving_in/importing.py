@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, quote_segment
 from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
 from evenkeel.core.kit.words import count_with_noun
 
-REFUSED = "refused"
+OUTCOME_REFUSED = "refused"
 """Outcome of a load balancer that cannot be imported."""
-SKIPPED = "skipped"
+OUTCOME_SKIPPED = "skipped"
 """Outcome of a load balancer that is not imported now, because its own system is changing it."""
-DIFFERS = "differs"
+OUTCOME_DIFFERS = "differs"
 """Outcome of a load balancer that exists here with other attributes, and is never changed."""
-OUTDATED = "outdated"
+OUTCOME_OUTDATED = "outdated"
 """Outcome of a held load balancer with other attributes, which ``apply`` would update."""
-AT_ONCE = 4
+CONCURRENT_REQUESTS_MAX = 4
 """Maximum number of concurrent requests to Even Keel's API."""
 
 
@@ -27,8 +27,8 @@ class ImportRow(NamedTuple):
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``imported``, ``present``, :data:`OUTDATED` or ``updated`` (of a held load balancer), :data:`DIFFERS`,
-    :data:`REFUSED` or :data:`SKIPPED`.
+    """``new``, ``imported``, ``present``, :data:`OUTCOME_OUTDATED` or ``updated`` (of a held load balancer),
+    :data:`OUTCOME_DIFFERS`, :data:`OUTCOME_REFUSED` or :data:`OUTCOME_SKIPPED`.
     """
     remarks: tuple[str, ...] = ()
     """Differences from the stored load balancer, or the reason of a refusal."""
@@ -38,37 +38,37 @@ class ImportRow(NamedTuple):
         """Whether Even Keel has the load balancer, or would with ``apply``: it was neither refused nor
         skipped.
         """
-        return self.outcome not in (REFUSED, SKIPPED)
+        return self.outcome not in (OUTCOME_REFUSED, OUTCOME_SKIPPED)
 
 
-def run_import(
+def import_load_balancers(
     client: Client, found: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool, held: bool = False
 ) -> Iterator[ImportRow]:
     """Check each load balancer, and create it with ``apply``; yield the outcomes in the given order. A
     refused one does not stop the others. ``held``: no device gets the load balancer before its
     switch-over.
 
-    Raises :class:`evenkeel.cli.client.Unreachable`: repeating the import continues where it ended.
+    Raises :class:`evenkeel.cli.client.EndpointsUnreachable`: repeating the import continues where it ended.
     """
 
     def imported(each: ForeignLoadBalancer) -> ImportRow:
         if each.unfit:
-            return ImportRow(each, SKIPPED, (each.unfit,))
+            return ImportRow(each, OUTCOME_SKIPPED, (each.unfit,))
         body = {"apply": apply, "held": held, "loadbalancer": {**each.body, "provider": environment}}
         try:
-            answer = client.put(f"{API}/imports/loadbalancers/{quote_segment(each.id)}", body)["import"]
+            answer = client.put(f"{API_PATH}/imports/loadbalancers/{quote_segment(each.id)}", body)["import"]
         except ApiRefused as error:
-            return ImportRow(each, REFUSED, (str(error),))
+            return ImportRow(each, OUTCOME_REFUSED, (str(error),))
         return ImportRow(each, answer["outcome"], tuple(answer["differences"]))
 
-    pool = ThreadPoolExecutor(max_workers=AT_ONCE)
+    pool = ThreadPoolExecutor(max_workers=CONCURRENT_REQUESTS_MAX)
     try:
         yield from pool.map(imported, found)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-_REMARK_WORDS = {DIFFERS: "differs", OUTDATED: "would be updated", "updated": "was different"}
+_REMARK_WORDS = {OUTCOME_DIFFERS: "differs", OUTCOME_OUTDATED: "would be updated", "updated": "was different"}
 """Word before a remark, by outcome."""
 
 
@@ -77,7 +77,7 @@ def outcome_lines(row: ImportRow) -> Iterator[str]:
     name = f" {row.load_balancer.name}" if row.load_balancer.name else ""
     yield f"{row.outcome:<9}{row.load_balancer.id}{name}"
     yield from (f"  {_REMARK_WORDS.get(row.outcome, 'because')}: {remark}" for remark in row.remarks)
-    if row.outcome in ("new", "imported", OUTDATED, "updated"):
+    if row.outcome in ("new", "imported", OUTCOME_OUTDATED, "updated"):
         yield from (f"  note: {remark}" for remark in row.load_balancer.remarks)
         yield from (f"  not carried over: {lost}" for lost in row.load_balancer.lost)
 
@@ -88,7 +88,7 @@ def outcome_summary(outcomes: Mapping[str, int]) -> str:
     return f"{count_with_noun(sum(outcomes.values()), 'load balancer')}: {outcome_counts}"
 
 
-def as_json(row: ImportRow) -> dict[str, Any]:
+def import_row_as_json(row: ImportRow) -> dict[str, Any]:
     """Return the outcome of one load balancer as an object of the command's JSON output."""
     return {
         "id": row.load_balancer.id,

@@ -9,7 +9,13 @@ id).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.moving_in.foreign import KINDS, BadSource, ForeignLoadBalancer, LostAttribute, has_effect
+from evenkeel.cli.moving_in.foreign import (
+    OBJECT_KINDS,
+    ForeignLoadBalancer,
+    InvalidSourceData,
+    LostAttribute,
+    has_effect,
+)
 
 Row = Mapping[str, Any]
 
@@ -32,7 +38,7 @@ _KINDS_BY_SINGULAR = {
     "l7policy": POLICIES,
     "rule": RULES,
 }
-_KEYS = {_PERSISTENCES: "pool_id", _PROVIDERS: "resource_id"}
+_ID_ATTRIBUTE_BY_KIND = {_PERSISTENCES: "pool_id", _PROVIDERS: "resource_id"}
 """Attribute that identifies an object, by its kind; ``id`` for kinds that are not listed."""
 
 _COMMON_ATTRIBUTES = ("name", "description", "admin_state_up")
@@ -52,8 +58,8 @@ _MISSING_ATTRIBUTES: Mapping[str, frozenset[str]] = {
     RULES: frozenset({"name", "description"}),
 }
 """Attributes in :data:`_COMMON_ATTRIBUTES` that objects of a kind do not have in Octavia's API."""
-_OF_HTTP = ("http_method", "url_path", "expected_codes")
-_HTTP = ("HTTP", "HTTPS")
+_HTTP_MONITOR_ATTRIBUTES = ("http_method", "url_path", "expected_codes")
+_HTTP_MONITOR_TYPES = ("HTTP", "HTTPS")
 _HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     LOAD_BALANCERS: (LISTENERS, POOLS, "provider"),
     LISTENERS: (
@@ -82,7 +88,7 @@ _HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
         "l7_policies",
     ),
     MEMBERS: ("pool_id",),
-    MONITORS: (POOLS, *_OF_HTTP),
+    MONITORS: (POOLS, *_HTTP_MONITOR_ATTRIBUTES),
     POLICIES: ("listener_id", LISTENERS, "rules", "redirect_pool"),
     RULES: ("l7policy_id", "policy_id", "policies"),
 }
@@ -90,7 +96,7 @@ _HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 _IGNORED_ATTRIBUTES = frozenset(
     {"id", "tenant_id", "project_id", "provisioning_status", "operating_status", "status", "created_at", "updated_at"}
 )
-_TITLES = dict(zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES), KINDS, strict=True))
+_TITLES = dict(zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES), OBJECT_KINDS, strict=True))
 _TLS_VERSIONS = {"TLS1.0": "TLSv1", "TLS1.1": "TLSv1.1", "TLS1.2": "TLSv1.2", "TLS1.3": "TLSv1.3"}
 
 
@@ -104,22 +110,22 @@ class LbaasDocuments:
         self._lists: dict[str, list[Row]] = {}
 
     def add(self, document: Any, name: str) -> None:
-        """Add a document. ``name``: its file's, for errors. Raises :class:`BadSource` if it has none of the
+        """Add a document. ``name``: its file's, for errors. Raises :class:`InvalidSourceData` if it has none of the
         API's lists or objects, or an object without an id.
         """
         if not isinstance(document, Mapping):
-            raise BadSource(f'{name}: a JSON object is needed, such as {{"loadbalancers": […]}}')
+            raise InvalidSourceData(f'{name}: a JSON object is needed, such as {{"loadbalancers": […]}}')
         if "statuses" in document:
-            raise BadSource(
+            raise InvalidSourceData(
                 f"{name}: a status tree has neither algorithms nor addresses of VIPs: the lists of the API are needed"
             )
         known = [key for key in document if key in _KINDS or key in _KINDS_BY_SINGULAR]
         if not known:
-            raise BadSource(f"{name}: has none of {', '.join(sorted((*_KINDS, *_KINDS_BY_SINGULAR)))}")
+            raise InvalidSourceData(f"{name}: has none of {', '.join(sorted((*_KINDS, *_KINDS_BY_SINGULAR)))}")
         for key in known:
             rows = document[key] if key in _KINDS else [document[key]]
             if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-                raise BadSource(f"{name}: {key}: a list of objects is needed")
+                raise InvalidSourceData(f"{name}: {key}: a list of objects is needed")
             self._add_rows(_KINDS.get(key) or _KINDS_BY_SINGULAR[key], rows, f"{name}: {key}")
 
     def _add_rows(self, kind: str, rows: Iterable[Row], place: str) -> None:
@@ -128,9 +134,9 @@ class LbaasDocuments:
             return
         known = self._rows.setdefault(kind, {})
         for row in rows:
-            id_ = row.get(_KEYS.get(kind, "id"))
+            id_ = row.get(_ID_ATTRIBUTE_BY_KIND.get(kind, "id"))
             if not isinstance(id_, str) or not id_:
-                raise BadSource(f"{place}: an object has no {_KEYS.get(kind, 'id')}")
+                raise InvalidSourceData(f"{place}: an object has no {_ID_ATTRIBUTE_BY_KIND.get(kind, 'id')}")
             known[id_] = {**known.get(id_, {}), **row}
 
     def get(self, kind: str, id_: Any) -> Row | None:
@@ -156,10 +162,10 @@ def convert_load_balancers(
     """Convert all load balancers of the documents, ordered by id.
 
     ``persistence_seconds``: time-out of source address persistence where a pool has none of its own; None:
-    Even Keel's default. Raises :class:`BadSource` for a load balancer without a project, and for an object to
+    Even Keel's default. Raises :class:`InvalidSourceData` for a load balancer without a project, and for an object to
     which another object refers and that no document has.
     """
-    made = _TreeMaker(documents, persistence_seconds)
+    made = _LoadBalancerConverter(documents, persistence_seconds)
     return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
 
 
@@ -168,7 +174,7 @@ class _ConvertedObject(NamedTuple):
     lost: list[LostAttribute]
 
 
-class _TreeMaker:
+class _LoadBalancerConverter:
     """Makes the trees of load balancers for Even Keel's import API from the documents, and collects
     attributes that cannot be carried over.
     """
@@ -186,7 +192,7 @@ class _TreeMaker:
         pools = [self._make_pool(each) for each in self._pools_of_root(row)]
         project_id = str(row.get("project_id") or row.get("tenant_id") or "")
         if not project_id:
-            raise BadSource(f"load balancer {id_}: has no project_id")
+            raise InvalidSourceData(f"load balancer {id_}: has no project_id")
         body = {
             **_copied_attributes(LOAD_BALANCERS, row),
             "project_id": project_id,
@@ -205,7 +211,7 @@ class _TreeMaker:
 
     def _listed_children(self, parent: Row, kind: str, *names: str) -> list[Row]:
         """Return the objects of ``kind`` that the parent lists, or that name the parent in one of the
-        attributes ``names``, ordered by id. Raises :class:`BadSource` if a listed object is in no
+        attributes ``names``, ordered by id. Raises :class:`InvalidSourceData` if a listed object is in no
         document.
         """
         listed = [_id_of_reference(each) for each in parent.get(_CHILD_ID_ATTRIBUTES.get(kind, kind)) or ()]
@@ -215,7 +221,7 @@ class _TreeMaker:
 
     def _pools_of_root(self, root: Row) -> list[Row]:
         """Return the pools of the load balancer, ordered by id: those that belong to it, and those that its
-        listeners and their policies name. Raises :class:`BadSource` if one is in no document.
+        listeners and their policies name. Raises :class:`InvalidSourceData` if one is in no document.
         """
         found = {row["id"]: row for row in self._listed_children(root, POOLS, "loadbalancer_id", "loadbalancers")}
         for listener in self._listed_children(root, LISTENERS, "loadbalancer_id", "loadbalancers"):
@@ -227,7 +233,7 @@ class _TreeMaker:
     def _required_row(self, kind: str, id_: str, by: str) -> Row:
         row = self._documents.get(kind, id_)
         if row is None:
-            raise BadSource(f"{_TITLES[kind]} {id_}, to which {by} refers, is in no document")
+            raise InvalidSourceData(f"{_TITLES[kind]} {id_}, to which {by} refers, is in no document")
         return row
 
     def _policies_of_listener(self, listener: Row) -> list[Row]:
@@ -307,8 +313,8 @@ def _copied_attributes(kind: str, row: Row) -> dict[str, Any]:
 
 def _make_monitor(row: Row) -> dict[str, Any]:
     body = _copied_attributes(MONITORS, row)
-    if row.get("type") in _HTTP:
-        body |= {name: row[name] for name in _OF_HTTP if row.get(name)}
+    if row.get("type") in _HTTP_MONITOR_TYPES:
+        body |= {name: row[name] for name in _HTTP_MONITOR_ATTRIBUTES if row.get(name)}
     return body
 
 

@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.moving_in.foreign import KINDS
-from evenkeel.cli.moving_in.importing import REFUSED, ImportRow
+from evenkeel.cli.moving_in.foreign import OBJECT_KINDS
+from evenkeel.cli.moving_in.importing import OUTCOME_REFUSED, ImportRow
 
-LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
-CERTIFICATE = "certificate"
+LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = OBJECT_KINDS
+CERTIFICATE_KIND = "certificate"
 
 _CHILD_KINDS: Mapping[str, Mapping[str, str]] = {
     LOAD_BALANCER: {"listeners": LISTENER, "pools": POOL},
@@ -17,12 +17,12 @@ _CHILD_KINDS: Mapping[str, Mapping[str, str]] = {
     POOL: {"members": MEMBER, "healthmonitor": MONITOR},
 }
 """Kind of the objects below an object, by its kind and the attribute that contains them."""
-_PLURALS = {POLICY: "L7 policies"}
-_REFERENCES = ("_container_ref", "_container_refs")
+_PLURAL_BY_KIND = {POLICY: "L7 policies"}
+_REFERENCE_SUFFIXES = ("_container_ref", "_container_refs")
 """Ends of the names of attributes that refer to certificates."""
 
 
-class Count(NamedTuple):
+class ImportCount(NamedTuple):
     """How many objects of one kind, or with one attribute, were found, and how many of these are carried over."""
 
     found: int
@@ -39,7 +39,7 @@ class Count(NamedTuple):
         }
 
 
-class Tally:
+class ImportStatistics:
     """Counts outcomes, objects and attributes of an import. Nothing of a refused or skipped load balancer
     counts as carried over.
     """
@@ -72,26 +72,26 @@ class Tally:
         self._carried[kind] += carried
 
     @property
-    def kinds(self) -> dict[str, Count]:
+    def kinds(self) -> dict[str, ImportCount]:
         """Counts by kind of object in plural, ``{kind: count}``; a certificate counts once, however many
         listeners use it.
         """
-        certificates = Count(len(self._certificates), sum(self._certificates.values()))
-        others = [kind for kind in self._found if kind not in KINDS]
-        counts = {kind: Count(self._found[kind], self._carried[kind]) for kind in (*KINDS, *others)}
-        return {plural_of_kind(kind): count for kind, count in ({**counts, CERTIFICATE: certificates}).items()}
+        certificates = ImportCount(len(self._certificates), sum(self._certificates.values()))
+        others = [kind for kind in self._found if kind not in OBJECT_KINDS]
+        counts = {kind: ImportCount(self._found[kind], self._carried[kind]) for kind in (*OBJECT_KINDS, *others)}
+        return {plural_of_kind(kind): count for kind, count in ({**counts, CERTIFICATE_KIND: certificates}).items()}
 
     @property
-    def attributes(self) -> dict[str, dict[str, Count]]:
+    def attributes(self) -> dict[str, dict[str, ImportCount]]:
         """Counts by kind of object and attribute, ``{kind: {attribute: count}}``, of objects with a value in
         the attribute; only of load balancers that are carried over.
         """
         return {
             kind: {
-                name: Count(self._attributes[kind][name] + self._lost[kind][name], self._attributes[kind][name])
+                name: ImportCount(self._attributes[kind][name] + self._lost[kind][name], self._attributes[kind][name])
                 for name in sorted({*self._attributes[kind], *self._lost[kind]})
             }
-            for kind in KINDS
+            for kind in OBJECT_KINDS
             if self._attributes[kind] or self._lost[kind]
         }
 
@@ -116,10 +116,10 @@ class Tally:
 
 def plural_of_kind(kind: str) -> str:
     """Return the plural of the name of a kind of objects."""
-    return _PLURALS.get(kind, f"{kind}s")
+    return _PLURAL_BY_KIND.get(kind, f"{kind}s")
 
 
-def _table_lines(title: str, counts: Mapping[str, Count]) -> Iterator[str]:
+def _table_lines(title: str, counts: Mapping[str, ImportCount]) -> Iterator[str]:
     width = max((len(name) for name in (title, *counts)), default=0)
     yield f"{title:<{width}}  {'found':>8}  {'carried over':>12}  {'not':>6}"
     for name, count in counts.items():
@@ -141,7 +141,7 @@ def _is_carried(kind: str, name: str, value: Any) -> bool:
 
 def _certificate_references(body: Mapping[str, Any]) -> Iterable[str]:
     for name, value in body.items():
-        if name.endswith(_REFERENCES) and value:
+        if name.endswith(_REFERENCE_SUFFIXES) and value:
             yield from [value] if isinstance(value, str) else value
 
 
@@ -149,4 +149,4 @@ def needs_attention(outcomes: Mapping[str, int]) -> bool:
     """Whether an operator has to look at the import: a load balancer was refused or skipped, or differs.
     ``outcomes``: ``{outcome: number of load balancers}``.
     """
-    return any(outcomes.get(name) for name in (REFUSED, "differs", "skipped"))
+    return any(outcomes.get(name) for name in (OUTCOME_REFUSED, "differs", "skipped"))

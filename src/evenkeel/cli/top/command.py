@@ -12,12 +12,12 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.base import EXIT_CODE_PROBLEMS, ApiCommand
 from evenkeel.cli.client import ClientError
 from evenkeel.cli.top.look import SnapshotReader, TopSnapshot
 from evenkeel.cli.top.screen import pressed_key, single_key_input
-from evenkeel.cli.top.view import view_lines
-from evenkeel.cli.watch import DEFAULT_SECONDS, parse_seconds
+from evenkeel.cli.top.view import screen_lines
+from evenkeel.cli.watch import DEFAULT_INTERVAL_SECONDS, parse_seconds
 
 KEY_SECONDS = 0.2
 END_KEYS = frozenset({"q", "Q", "\x04"})
@@ -33,7 +33,7 @@ class ShowTop(ApiCommand):
         parser.add_argument(
             "--interval",
             type=parse_seconds,
-            default=DEFAULT_SECONDS,
+            default=DEFAULT_INTERVAL_SECONDS,
             metavar="SECONDS",
             help="Time between two looks (default: %(default)g).",
         )
@@ -45,7 +45,7 @@ class ShowTop(ApiCommand):
         console = Console(file=self.app.stdout, highlight=False, markup=False, emoji=False)
         if parsed_args.once:
             _print_snapshot(console, first)
-            self.app.exit_code = SOMETHING_WRONG if first.status["problems"] else None
+            self.app.exit_code = EXIT_CODE_PROBLEMS if first.status["problems"] else None
             return
         in_place = console.is_terminal and not console.is_dumb_terminal and self.app.stdin.isatty()
         try:
@@ -89,7 +89,7 @@ def show_in_place(console: Console, reader: SnapshotReader, shown: TopSnapshot, 
 
 
 def _lines_that_fit(console: Console, shown: TopSnapshot, lost: str) -> list[Text]:
-    lines = view_lines(shown, lost=lost, width=console.width, height=console.height - 1)
+    lines = screen_lines(shown, lost=lost, width=console.width, height=console.height - 1)
     for line in lines:
         line.end = "\n"
     return lines
@@ -112,7 +112,7 @@ def _print_repeatedly(console: Console, reader: SnapshotReader, shown: TopSnapsh
 
 
 def _print_snapshot(console: Console, shown: TopSnapshot, lost: str = "") -> None:
-    for line in view_lines(shown, lost=lost):
+    for line in screen_lines(shown, lost=lost):
         line.end = "\n"
         console.print(line, soft_wrap=True)
     console.file.flush()

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from evenkeel.cli.base import PENDING_STATUSES
-from evenkeel.cli.client import API, Client
-from evenkeel.cli.load_balancers import OCTAVIA
+from evenkeel.cli.client import API_PATH, Client
+from evenkeel.cli.load_balancers import LOAD_BALANCERS_PATH
 
 EVENTS_MAX = 50
 PENDING_QUERY = {"provisioning_status": ",".join(PENDING_STATUSES), "sort": "updated_at:asc", "limit": 20}
@@ -39,22 +39,22 @@ class SnapshotReader:
     def read_snapshot(self) -> TopSnapshot:
         """Read the system's state. Raises :class:`ClientError`."""
         client = self._client
-        status = client.get(f"{API}/status")["status"]
+        status = client.get(f"{API_PATH}/status")["status"]
         waiting = sum(status["load_balancers"].get(name, 0) for name in PENDING_STATUSES)
         return TopSnapshot(
             at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             status=status,
-            agents=client.get(f"{API}/agents")["agents"],
-            pending=client.get(f"{API}/loadbalancers", PENDING_QUERY)["loadbalancers"] if waiting else (),
-            busiest=self._rows_with_names(client.get(f"{API}/activity", {"points": 1})["activity"]["busiest"]),
-            events=client.get(f"{API}/events", {"newest": "true", "limit": EVENTS_MAX})["events"],
+            agents=client.get(f"{API_PATH}/agents")["agents"],
+            pending=client.get(f"{API_PATH}/loadbalancers", PENDING_QUERY)["loadbalancers"] if waiting else (),
+            busiest=self._rows_with_names(client.get(f"{API_PATH}/activity", {"points": 1})["activity"]["busiest"]),
+            events=client.get(f"{API_PATH}/events", {"newest": "true", "limit": EVENTS_MAX})["events"],
         )
 
     def _rows_with_names(self, busiest: Sequence[Row]) -> Sequence[Row]:
         ids = [row["load_balancer_id"] for row in busiest]
         if not self._names.keys() >= set(ids):
             query = {"id": ids, "fields": ["id", "name"]}
-            rows = self._client.get(OCTAVIA, query)["loadbalancers"]
+            rows = self._client.get(LOAD_BALANCERS_PATH, query)["loadbalancers"]
             # Those that are gone have no name, and are not asked for again.
             self._names = dict.fromkeys(ids, "") | {row["id"]: row["name"] for row in rows}
         return [{**row, "name": self._names[row["load_balancer_id"]]} for row in busiest]

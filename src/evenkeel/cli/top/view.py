@@ -5,24 +5,24 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from evenkeel.cli.base import devices_in_reach
-from evenkeel.cli.columns import ID, SHORT_ID_CHARACTERS, escape_controls
+from evenkeel.cli.base import reachable_devices_text
+from evenkeel.cli.columns import ID_PATTERN, SHORT_ID_CHARACTERS, escape_controls
 from evenkeel.cli.series import short_number
 from evenkeel.cli.top.look import TopSnapshot
 
 PLAIN_ROWS_MAX = 10
 """Maximum number of rows of a section on a screen without a height limit."""
-GAP = "  "
-BAD = "bold red"
-NOTABLE = "yellow"
-GOOD = "green"
+COLUMN_GAP = "  "
+BAD_STYLE = "bold red"
+NOTABLE_STYLE = "yellow"
+GOOD_STYLE = "green"
 NOTABLE_EVENTS = ("takeover", "taken_over", "handover", "shard_", "vanished", "halted", "unreachable", "overdue")
 """Words in the kinds of events that are highlighted."""
 
 Cells = Sequence[str]
 
 
-class Section(NamedTuple):
+class ScreenSection(NamedTuple):
     """A part of the view with a title. ``rows``: its lines; ``last``: if not all fit, the last rows are shown
     instead of the first.
     """
@@ -32,7 +32,7 @@ class Section(NamedTuple):
     last: bool = False
 
 
-def view_lines(
+def screen_lines(
     snapshot: TopSnapshot, *, lost: str = "", width: int | None = None, height: int | None = None
 ) -> list[Text]:
     """Return the lines of a view. ``lost``: why no controller answers now, empty if one does; ``width``
@@ -51,7 +51,7 @@ def view_lines(
     return lines if height is None else lines[:height]
 
 
-def _visible_rows(section: Section, count: int) -> list[Text]:
+def _visible_rows(section: ScreenSection, count: int) -> list[Text]:
     """Return ``count`` lines of a section: its last rows if ``section.last``, else its first. The last line
     has the number of rows left out, unless the rows are the last ones or there is only one line.
     """
@@ -62,10 +62,10 @@ def _visible_rows(section: Section, count: int) -> list[Text]:
         return list(section.rows[-count:])
     if count == 1:
         return [section.rows[0]]
-    return [*section.rows[: count - 1], Text(f"{GAP}… {more + 1} more", style="dim")]
+    return [*section.rows[: count - 1], Text(f"{COLUMN_GAP}… {more + 1} more", style="dim")]
 
 
-def _row_counts(sections: Sequence[Section], height: int | None) -> list[int]:
+def _row_counts(sections: Sequence[ScreenSection], height: int | None) -> list[int]:
     """Return the number of rows for each section, besides its title: one row each in turn until the height is
     used up.
     """
@@ -87,41 +87,44 @@ def _row_counts(sections: Sequence[Section], height: int | None) -> list[int]:
 def _head_lines(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
     status = snapshot.status
     if lost:
-        yield _safe_line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD)
+        yield _escaped_line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD_STYLE)
     else:
-        yield _safe_line(f"Even Keel at {snapshot.at}", "bold")
+        yield _escaped_line(f"Even Keel at {snapshot.at}", "bold")
     oldest = status["oldest_pending_seconds"]
     pending = f", oldest change waits {oldest:.0f} s" if oldest else ""
-    yield _safe_line(f"load balancers: {_counts_text(status['load_balancers'])}{pending}")
+    yield _escaped_line(f"load balancers: {_counts_text(status['load_balancers'])}{pending}")
     shards, agents = status["shards"], status["agents"]
-    yield _safe_line(
+    yield _escaped_line(
         f"operating: {_counts_text(status['load_balancers_operating'])}; shards: {shards['total']},"
         f" {shards['unserved']} unserved; agents: {agents['up']} up, {agents['down']} silent or stopped"
     )
 
 
-def _screen_sections(snapshot: TopSnapshot) -> Iterator[Section]:
+def _screen_sections(snapshot: TopSnapshot) -> Iterator[ScreenSection]:
     problems = snapshot.status["problems"]
     # On a line of its own, for one line would often be cut before the remedy.
     found = [
-        _safe_line(text, style)
+        _escaped_line(text, style)
         for problem in problems
-        for text, style in ((f"{GAP}{problem['text']}", BAD), (f"{GAP}{GAP}{problem['remedy']}", ""))
+        for text, style in (
+            (f"{COLUMN_GAP}{problem['text']}", BAD_STYLE),
+            (f"{COLUMN_GAP}{COLUMN_GAP}{problem['remedy']}", ""),
+        )
     ]
-    yield Section("Problems", found or [_safe_line(f"{GAP}Nothing is wrong.", GOOD)])
+    yield ScreenSection("Problems", found or [_escaped_line(f"{COLUMN_GAP}Nothing is wrong.", GOOD_STYLE)])
     agents = sorted(snapshot.agents, key=_agent_sort_key)
-    yield Section(
+    yield ScreenSection(
         "Agents",
         _aligned_rows(
             [_agent_cells(row) for row in agents],
-            ["" if row["state"] == "up" else BAD if not row["alive"] else NOTABLE for row in agents],
+            ["" if row["state"] == "up" else BAD_STYLE if not row["alive"] else NOTABLE_STYLE for row in agents],
         ),
     )
-    yield Section(
+    yield ScreenSection(
         "Waiting for their devices (PENDING)", _aligned_rows([_waiting_cells(row) for row in snapshot.pending])
     )
-    yield Section("Busiest load balancers", _aligned_rows([_busy_cells(row) for row in snapshot.busiest]))
-    yield Section("Events", [_event_line(row) for row in snapshot.events], last=True)
+    yield ScreenSection("Busiest load balancers", _aligned_rows([_busy_cells(row) for row in snapshot.busiest]))
+    yield ScreenSection("Events", [_event_line(row) for row in snapshot.events], last=True)
 
 
 def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
@@ -136,7 +139,7 @@ def _agent_cells(row: Mapping[str, Any]) -> Cells:
         row["host"],
         f"{row['environment']}/{row['group_number']}",
         row["state"],
-        f"devices {devices_in_reach(row) or '?'}",
+        f"devices {reachable_devices_text(row) or '?'}",
         f"shards {row['acting_shards']}",
         f"LBs {row['load_balancers']}",
         f"queue {row['queue_depth'] or 0}",
@@ -162,8 +165,8 @@ def _busy_cells(row: Mapping[str, Any]) -> Cells:
 def _event_line(row: Mapping[str, Any]) -> Text:
     notable = any(part in row["kind"] for part in NOTABLE_EVENTS)
     # Commands accept the beginnings of ids, and whole ones would leave no space for what happened.
-    text = ID.sub(lambda found: found[0][:SHORT_ID_CHARACTERS], row["text"])
-    return _safe_line(f"{GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE if notable else "")
+    text = ID_PATTERN.sub(lambda found: found[0][:SHORT_ID_CHARACTERS], row["text"])
+    return _escaped_line(f"{COLUMN_GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE_STYLE if notable else "")
 
 
 def _aligned_rows(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
@@ -172,7 +175,7 @@ def _aligned_rows(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Tex
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        _safe_line(GAP + GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")
+        _escaped_line(COLUMN_GAP + COLUMN_GAP.join(map(str.ljust, row, widths)).rstrip(), styles[at] if styles else "")
         for at, row in enumerate(rows)
     ]
 
@@ -181,6 +184,6 @@ def _counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
 
 
-def _safe_line(text: str, style: str = "") -> Text:
+def _escaped_line(text: str, style: str = "") -> Text:
     """Return the text as one line with control characters escaped, because tenants and devices choose parts of it."""
     return Text(escape_controls(text), style=style, no_wrap=True, end="")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from evenkeel.config.esd.definition import Definition
 from evenkeel.config.esd.parts import NO_PARTS
 from evenkeel.devices.esd.support import SupportVerifier
-from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
+from evenkeel.haproxyd.lines.rules import KEYWORDS_BY_SECTION, line_problem
 
 
 class HaproxyVerifier(SupportVerifier):
@@ -30,7 +30,7 @@ class HaproxyVerifier(SupportVerifier):
 
 def _check_lines(definition: Definition) -> Definition:
     for number, line in enumerate(definition.parts.haproxy_lines or (), 1):
-        if not definition.problem and (problem := line_problem(line, KEYWORDS["frontend"], kinds={})):
+        if not definition.problem and (problem := line_problem(line, KEYWORDS_BY_SECTION["frontend"], kinds={})):
             where = f"{definition.file}: enhanced service {definition.name!r}: haproxy_lines: line {number}"
             return replace(definition, parts=NO_PARTS, tags={}, problem=f"{where}: {problem}")
     return definition

@@ -32,7 +32,7 @@ __all__ = ["Credentials", "TooManyAttempts", "WrongCredentials", "add_agent", "r
 log = structlog.get_logger(__name__)
 
 PASSWORD_CHARS_MIN = 12
-WRONG_SECONDS = 0.5
+WRONG_PASSWORD_DELAY_SECONDS = 0.5
 """Delay of the answer to a wrong password."""
 
 
@@ -107,7 +107,7 @@ class Credentials:
             # Text that is no name is not logged, because it may be a password in the wrong place.
             log.warning("wrong credentials", agent=name if is_valid_name(name) else "not a name", peer=peer)
             # slows down guessing, without costing processor time
-            await asyncio.sleep(WRONG_SECONDS)
+            await asyncio.sleep(WRONG_PASSWORD_DELAY_SECONDS)
             raise WrongCredentials
         if self._file.content.get(name) is not known:
             raise TooManyAttempts  # the file changed in the meantime, and the password may have changed with it

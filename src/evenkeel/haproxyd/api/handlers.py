@@ -25,9 +25,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 AGENT_NAME = web.RequestKey("agent", str)
 """Name of the agent whose credentials the request carried."""
-NUMBER_MAX = 2**53
+EVENT_NUMBER_MAX = 2**53
 OBSERVATION_AGE_SECONDS_MAX = 60.0
-_NAME_PATTERN = re.compile(wire.NAME)
+_NAME_PATTERN = re.compile(wire.NAME_REGEX)
 
 
 class PartitionOperations(Protocol):
@@ -148,7 +148,7 @@ class Handlers:
         """Handle ``GET /v1/events``: answer with the events above the number ``after``; if there is none, wait for one,
         at most ``wait`` seconds. Raises :class:`DaemonRefused` for a bad parameter, or if too many requests wait.
         """
-        after = _integer_parameter(request, "after", NUMBER_MAX)
+        after = _integer_parameter(request, "after", EVENT_NUMBER_MAX)
         wait_seconds = _number_parameter(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:
             raise DaemonRefused("busy", f"{self._waiting} are waiting for events; try again later")
@@ -162,7 +162,7 @@ class Handlers:
         """Handle ``GET /v1/journal``: answer with the write attempts above the number ``after``, oldest
         first. Raises :class:`DaemonRefused` if ``after`` is no number.
         """
-        return json_response(self._journal.entries_after(_integer_parameter(request, "after", NUMBER_MAX)))
+        return json_response(self._journal.entries_after(_integer_parameter(request, "after", EVENT_NUMBER_MAX)))
 
     async def _change_partition(self, request: web.Request, *, complete: bool) -> web.Response:
         name = _partition_name(request)
@@ -237,7 +237,7 @@ def json_response(value: msgspec.Struct, *, status: int = 200) -> web.Response:
 def _partition_name(request: web.Request) -> str:
     name = request.match_info["name"]
     if not _NAME_PATTERN.fullmatch(name):
-        raise DaemonRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
+        raise DaemonRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME_REGEX}")
     return name
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.numbering import numbers_from
+from evenkeel.haproxyd.numbering import increasing_numbers
 from evenkeel.metrics.haproxyd import WRITES
 
 log = structlog.get_logger(__name__)
 
 ENTRIES_MAX = 2000
-UNCHANGED: wire.How = "nothing"
+HOW_UNCHANGED: wire.ApplyMethod = "nothing"
 LOAD_BALANCERS_NAMED_MAX = 50
 
 
@@ -28,7 +28,7 @@ class WriteJournal:
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._numbers = numbers_from(now())
+        self._numbers = increasing_numbers(now())
         self._entries: deque[wire.JournalEntry] = deque(maxlen=ENTRIES_MAX)
 
     def add(
@@ -75,7 +75,7 @@ def _log_entry(entry: wire.JournalEntry) -> None:
     }
     if not entry.accepted:
         log.warning("write refused", **fields, reason=entry.how)
-    elif entry.how == UNCHANGED:  # agents confirm the whole partition again and again
+    elif entry.how == HOW_UNCHANGED:  # agents confirm the whole partition again and again
         log.debug("write accepted", **fields, how=entry.how)
     else:
         log.info("write accepted", **fields, how=entry.how)

@@ -9,7 +9,7 @@ from evenkeel.haproxyd.api.credentials import TooManyAttempts, WrongCredentials
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused
 from evenkeel.haproxyd.errors import InvalidChange, PartitionUnknown
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
-from evenkeel.haproxyd.partition.guard import EpochJumpTooLarge, ForeignPartition, NotGuarded
+from evenkeel.haproxyd.partition.guard import EpochJumpTooLarge, ForeignPartition, NotPartitionOwner
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +60,7 @@ def _known_refusal(error: BaseException) -> wire.DaemonRefusal | None:
             return error.refusal
         case StaleOwner():
             return wire.DaemonRefusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)
-        case NotGuarded():
+        case NotPartitionOwner():
             return wire.DaemonRefusal(code="not_guarded", reason=str(error), epoch=error.seen_epoch)
         case EpochJumpTooLarge():
             return wire.DaemonRefusal(code="too_far", reason=str(error), epoch=error.seen_epoch)

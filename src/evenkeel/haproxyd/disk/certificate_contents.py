@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 
 _PLACEHOLDER_PREFIX = "kept:"
 """Prefix of a placeholder for a content; no PEM starts with it."""
-_WORD_DIGITS = 32
-_WORD_PATTERN = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
+_PLACEHOLDER_WORD_DIGITS = 32
+_WORD_PATTERN = re.compile(rf"[0-9a-f]{{{_PLACEHOLDER_WORD_DIGITS}}}")
 _SALT_DIGITS = 16
 
 
@@ -87,7 +87,7 @@ def _placeholder_word(content: str, salt: str) -> str:
     """Return the name of a content's file, which its placeholder contains: the salt and a truncated digest,
     32 hexadecimal digits, enough to detect damage.
     """
-    return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
+    return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _PLACEHOLDER_WORD_DIGITS - _SALT_DIGITS]
 
 
 def _replace_contents(load_balancer: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:

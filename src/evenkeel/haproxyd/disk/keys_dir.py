@@ -11,9 +11,9 @@ from pathlib import Path
 
 from evenkeel.haproxyd.settings import DaemonSettings
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the directory in it is the daemon's own, see prepare
-_MEMORY_TYPES = frozenset(("ramfs", "tmpfs"))
-_MOUNTS = Path("/proc/self/mountinfo")
+SHARED_MEMORY_DIR = Path("/dev/shm")  # noqa: S108 - the directory in it is the daemon's own, see prepare
+_MEMORY_FILE_SYSTEMS = frozenset(("ramfs", "tmpfs"))
+_MOUNTS_FILE = Path("/proc/self/mountinfo")
 
 
 def find_keys_dir(settings: DaemonSettings) -> Path:
@@ -26,7 +26,7 @@ def find_keys_dir(settings: DaemonSettings) -> Path:
 
 
 def _base_folder(settings: DaemonSettings) -> Path:
-    in_memory = (base for base in (settings.run_dir, SHARED_MEMORY) if is_in_memory(base))
+    in_memory = (base for base in (settings.run_dir, SHARED_MEMORY_DIR) if is_in_memory(base))
     return next(in_memory, settings.state_dir)
 
 
@@ -47,14 +47,14 @@ def is_in_memory(path: Path) -> bool:
     device = path.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
-        lines = _MOUNTS.read_text(errors="replace").splitlines()
+        lines = _MOUNTS_FILE.read_text(errors="replace").splitlines()
     except OSError:
         # Where it cannot be determined, keys count as stored on disk, which is reported to operators.
         return False
     for line in lines:  # proc(5): the third field is the device, the first after the hyphen the file system type
         mount, _, source = line.partition(" - ")
         if mount.split()[2:3] == [number]:
-            return source.split(maxsplit=1)[0] in _MEMORY_TYPES
+            return source.split(maxsplit=1)[0] in _MEMORY_FILE_SYSTEMS
     return False
 
 

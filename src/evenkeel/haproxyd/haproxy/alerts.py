@@ -2,14 +2,14 @@
 
 import re
 
-WORDS_CHARS_MAX = 600
+ALERT_CHARS_MAX = 600
 
 _ALERT_PATTERN = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
 # Possessive quantifiers (`*+`) exclude backtracking on long messages.
 _PARSING_PATTERN = re.compile(r"parsing \[[^\]\[]*+\]\s*+:\s*+")
 _PATH_PATTERN = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
 _MEMORY_PATTERN = re.compile(r"(?:out of|not enough) memory\.?$")
-_USELESS_BEGINNINGS = ("Error(s) found in configuration file", "Fatal errors found in configuration")
+_USELESS_PREFIXES = ("Error(s) found in configuration file", "Fatal errors found in configuration")
 
 
 def extract_alerts(output: str) -> str:
@@ -19,8 +19,8 @@ def extract_alerts(output: str) -> str:
     texts = [
         found[1] for line in _join_continuations(output).splitlines() if (found := _ALERT_PATTERN.match(line.strip()))
     ]
-    useful = [remove_paths(text) for text in texts if not text.startswith(_USELESS_BEGINNINGS)]
-    return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
+    useful = [remove_paths(text) for text in texts if not text.startswith(_USELESS_PREFIXES)]
+    return "; ".join(dict.fromkeys(useful))[:ALERT_CHARS_MAX]
 
 
 def _join_continuations(output: str) -> str:

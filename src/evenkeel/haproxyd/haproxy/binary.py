@@ -24,7 +24,7 @@ OLDEST_VERSION = (2, 6)
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
 """Directories searched for the system's HAProxy: a daemon's PATH often lacks the sbin directories."""
 VERSION_TIMEOUT_SECONDS = 20.0
-NO_SERVER_NAME = "no-check-sni-auto"
+NO_CHECK_SNI_ARGUMENT = "no-check-sni-auto"
 """Server argument with which health checks send no server name (SNI) but that of ``check-sni``."""
 
 _VERSION_PATTERN = re.compile(r"HAProxy version (\S+)")
@@ -63,14 +63,14 @@ class Binary(Value):
     @property
     def sends_name_in_checks(self) -> bool:
         """Whether a check over TLS sends its Host header as the server name (SNI), unless a server has
-        :data:`NO_SERVER_NAME`.
+        :data:`NO_CHECK_SNI_ARGUMENT`.
         """
         return self.release >= (3, 3)
 
     @property
     def supports_no_sni_at_runtime(self) -> bool:
-        """Whether a server added at runtime may have :data:`NO_SERVER_NAME`: 3.3 refuses it (its source), 3.4 accepts
-        it (tested).
+        """Whether a server added at runtime may have :data:`NO_CHECK_SNI_ARGUMENT`: 3.3 refuses it (its source), 3.4
+        accepts it (tested).
         """
         return self.release >= (3, 4)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import Binary
 
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
+HAPROXY_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
 """Environment of HAProxy, without the daemon's own variables, because HAProxy's configuration can expand variables."""
 LOG_BLOCKS_MAX = 131_072
 """Maximum size of HAProxy's log between rotations, in blocks of 512 bytes (RLIMIT_FSIZE).
@@ -44,7 +44,7 @@ def launch_haproxy(
             "-f", config_dir,
             *arguments,
         ],
-        cwd=directory, env=ENVIRONMENT, start_new_session=True, check=False,
+        cwd=directory, env=HAPROXY_ENVIRONMENT, start_new_session=True, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     if not shell.stdout.strip().isdigit():

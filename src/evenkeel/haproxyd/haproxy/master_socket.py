@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_SECONDS = 0.1
+UNCHANGED_SOCKET_SECONDS = 0.1
 """Time since the last query after which the master is queried although its socket is unchanged."""
 
 
@@ -22,16 +22,16 @@ class MasterSocketWatch:
         self._path = path
         self._monotonic = monotonic
         self._seen = self._identity()
-        self._next_seconds = monotonic() + PATIENCE_SECONDS
+        self._next_seconds = monotonic() + UNCHANGED_SOCKET_SECONDS
 
     def should_query(self) -> bool:
         """Whether the caller should query the master now: the socket was created anew since the last query,
-        or that was :data:`PATIENCE_SECONDS` ago. True counts as a query.
+        or that was :data:`UNCHANGED_SOCKET_SECONDS` ago. True counts as a query.
         """
         now = self._identity()
         if now == self._seen and self._monotonic() < self._next_seconds:
             return False
-        self._seen, self._next_seconds = now, self._monotonic() + PATIENCE_SECONDS
+        self._seen, self._next_seconds = now, self._monotonic() + UNCHANGED_SOCKET_SECONDS
         return True
 
     def record_answer(self) -> None:

@@ -22,14 +22,14 @@ from evenkeel.haproxyd.haproxy.config.bindability import (
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.running_state import RunningState
-from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
+from evenkeel.haproxyd.haproxy.runtime.command import DriftFinding, NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.haproxy.runtime.state_file import state_file_content
-from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.metrics.haproxyd import RELOAD_DURATION
 
@@ -51,7 +51,7 @@ class Reloader:
         self,
         partition: str,
         storage: PartitionStorage,
-        layout: Layout,
+        layout: PartitionLayout,
         counters: FrontendCounters,
         *,
         process: HaproxyProcess,
@@ -126,7 +126,7 @@ class Reloader:
                 return errors, False
         raise HaproxyDown("HAProxy does not take its configuration, for a reason that cannot be determined")
 
-    async def repair_servers(self) -> tuple[Finding, ...]:
+    async def repair_servers(self) -> tuple[DriftFinding, ...]:
         """Restore servers that differ from the configuration after a reload; returns what was repaired.
         Raises :class:`NeedsReload` if a server is missing or cannot be restored, :class:`HaproxyDown`.
         """
@@ -204,16 +204,18 @@ class Reloader:
 
     def _carry_over_counters(self) -> AbstractAsyncContextManager[tuple[str, ...]]:
         """Return a context in which counters are carried over, and which yields the worker's answer to
-        :data:`SERVERS_STATE`, or an empty tuple.
+        :data:`SHOW_SERVERS_STATE`, or an empty tuple.
         """
         process = self._process
-        return self._counters.carry_over(process.cli, self._layout.worker_socket, process.worker_pid, SERVERS_STATE)
+        return self._counters.carry_over(
+            process.cli, self._layout.worker_socket, process.worker_pid, SHOW_SERVERS_STATE
+        )
 
     async def _keep_server_states(self, config: HaproxyConfig, answers: tuple[str, ...]) -> None:
         """Write the states of servers for the next worker, from ``answers`` if it has the worker's states,
         else from a query. Raises :class:`HaproxyDown`, :class:`OSError`.
         """
-        states = answers[0] if answers else await self._process.cli.command(SERVERS_STATE)
+        states = answers[0] if answers else await self._process.cli.command(SHOW_SERVERS_STATE)
         await asyncio.to_thread(write_file, self._storage.states, state_file_content(config, states).encode())
 
     def _drop_server_states(self) -> bool:

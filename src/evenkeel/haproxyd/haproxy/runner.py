@@ -31,17 +31,17 @@ from evenkeel.haproxyd.haproxy.config.bindability import (
 )
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
-from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, file_owner
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, load_balancer_id_of_file
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.config.worker_size import HostWorkerSizes, WorkerSize, grown_connections
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.reloader import Reloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
-from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.command import DriftFinding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan_change
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
-from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, frontend_counts
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_FRONTENDS, frontend_counts
 from evenkeel.haproxyd.network.listening import listening_addresses
 from evenkeel.haproxyd.ports import FrontendCounters, OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -49,7 +49,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 
-Repaired = Mapping[str, tuple[str, ...]]
+RepairTextsById = Mapping[str, tuple[str, ...]]
 """``{load balancer id: texts for operators}`` about manual changes that were undone."""
 
 
@@ -61,11 +61,11 @@ class ApplyResult(Value):
     operator's file, were left out; empty: none. ``repaired``: manual changes that were undone.
     """
 
-    how: wire.How
+    how: wire.ApplyMethod
     errors: Mapping[str, str] = {}
     kept: LoadBalancers = {}
     problem: str = ""
-    repaired: Repaired = {}
+    repaired: RepairTextsById = {}
 
 
 class HaproxyRunner:
@@ -77,7 +77,7 @@ class HaproxyRunner:
         settings: DaemonSettings,
         binary: FindBinary,
         storage: PartitionStorage,
-        layout: Layout,
+        layout: PartitionLayout,
         counters: FrontendCounters,
         sizes: HostWorkerSizes,
         *,
@@ -170,7 +170,7 @@ class HaproxyRunner:
         """Return the number of connections to all frontends of the current worker, including closed
         frontends. Raises :class:`HaproxyDown`.
         """
-        counts = frontend_counts(await self.process.cli.command(FRONTENDS))
+        counts = frontend_counts(await self.process.cli.command(SHOW_FRONTENDS))
         return sum(one.active for one in counts.values())
 
     async def stop(self) -> None:
@@ -240,7 +240,7 @@ class HaproxyRunner:
         finally:
             self._sizes.record_size(self._partition, self._state.config.size)
         errors |= refused
-        repaired: Repaired = {}
+        repaired: RepairTextsById = {}
         # A new worker runs what it has just read, so only a process that continued is compared.
         if verify and how != "reload" and self.process.is_running:
             took, repaired = await self._undo_manual_changes()
@@ -285,7 +285,7 @@ class HaproxyRunner:
 
     async def _change_config(
         self, config: HaproxyConfig, size: WorkerSize, *, verify: bool
-    ) -> tuple[wire.How, dict[str, str]]:
+    ) -> tuple[wire.ApplyMethod, dict[str, str]]:
         """Apply the configuration; returns how, and ``{load balancer id: error}``. Raises
         :class:`HaproxyDown`, :class:`OSError`.
 
@@ -306,7 +306,7 @@ class HaproxyRunner:
             return "reload" if is_new else "nothing", refused
         if config == self._state.config:
             return "nothing", {}
-        how: wire.How = "runtime" if ping_settings_differ(self._state.config, config) else "nothing"
+        how: wire.ApplyMethod = "runtime" if ping_settings_differ(self._state.config, config) else "nothing"
         await self._reloader.write_config(config)  # only a revision changed, or checks that the daemon performs
         await self._state.record_config(config)
         return how, {}
@@ -377,16 +377,16 @@ class HaproxyRunner:
 
     # -- manual changes
 
-    async def _undo_manual_changes(self) -> tuple[wire.How, Repaired]:
+    async def _undo_manual_changes(self) -> tuple[wire.ApplyMethod, RepairTextsById]:
         """Compare files and process with the configuration, and undo manual changes, by a reload where no
-        command can. Returns how they were undone (:data:`~evenkeel.haproxyd.wire.How`), and the repairs of
+        command can. Returns how they were undone (:data:`~evenkeel.haproxyd.wire.ApplyMethod`), and the repairs of
         each load balancer. Raises :class:`HaproxyDown`, :class:`OSError`.
         """
         # First, because files that are merely outdated must not count as changed by hand.
         await self.write_outdated_files()
         running = self._state.config
         files = await self._repair_files()
-        findings: list[Finding] = []
+        findings: list[DriftFinding] = []
         worker_pid = self.process.worker_pid
         if worker_pid is None:
             raise HaproxyDown("HAProxy has no worker")
@@ -401,12 +401,12 @@ class HaproxyRunner:
             self._state.known = False
             await self._reloader.reload(running)
             return "reload", _repairs_by_load_balancer(
-                [*files, *_texts_with_owner(findings), (reason.load_balancer_id, str(reason))]
+                [*files, *_texts_with_load_balancer_id(findings), (reason.load_balancer_id, str(reason))]
             )
-        how: wire.How = "runtime" if files or findings else "nothing"
-        return how, _repairs_by_load_balancer([*files, *_texts_with_owner(findings)])
+        how: wire.ApplyMethod = "runtime" if files or findings else "nothing"
+        return how, _repairs_by_load_balancer([*files, *_texts_with_load_balancer_id(findings)])
 
-    async def _repair_servers_and_frontends(self, running: HaproxyConfig, worker_pid: int) -> tuple[Finding, ...]:
+    async def _repair_servers_and_frontends(self, running: HaproxyConfig, worker_pid: int) -> tuple[DriftFinding, ...]:
         findings, to_delete = await self._commands.repair_servers_and_frontends(running, worker_pid)
         self._state.servers_to_delete |= to_delete
         return findings
@@ -423,14 +423,14 @@ class HaproxyRunner:
             self._log.warning("configuration files were changed by hand; rewriting them", files=changed)
             await self._reloader.write_config(running)
             await self._state.record_config(running)
-        return [(file_owner(running, name), f"file {name} was changed") for name in changed]
+        return [(load_balancer_id_of_file(running, name), f"file {name} was changed") for name in changed]
 
 
-def _texts_with_owner(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+def _texts_with_load_balancer_id(findings: Iterable[DriftFinding]) -> Iterator[tuple[str, str]]:
     return ((finding.load_balancer_id, finding.text) for finding in findings)
 
 
-def _repairs_by_load_balancer(found: Iterable[tuple[str, str]]) -> Repaired:
+def _repairs_by_load_balancer(found: Iterable[tuple[str, str]]) -> RepairTextsById:
     """Group ``(load balancer id, text)`` pairs of repairs by id; pairs with an empty id are left out."""
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:

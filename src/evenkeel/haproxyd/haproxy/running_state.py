@@ -8,7 +8,7 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
-from evenkeel.haproxyd.haproxy.config.bindability import Binds, config_binds
+from evenkeel.haproxyd.haproxy.config.bindability import BindAddresses, config_binds
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
 from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
@@ -36,7 +36,7 @@ class RunningState:
         """Whether the process is certain to run exactly :attr:`config`."""
         self.local = ""
         """Text of the operator's file as HAProxy read it."""
-        self.binds: Binds = frozenset()
+        self.binds: BindAddresses = frozenset()
         """Addresses on which the process listens; recorded addresses while :attr:`known` is False."""
         self._adopted: Mapping[str, wire.LoadBalancerConfig] = {}
         """Load balancers on disk when a process was adopted that may run others, by id."""

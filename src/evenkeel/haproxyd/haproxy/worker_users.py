@@ -20,13 +20,20 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.settings import DaemonSettings
 
-CAPABILITIES = {"CAP_CHOWN": 0, "CAP_FOWNER": 3, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_CHROOT": 18}
+MASTER_CAPABILITIES = {
+    "CAP_CHOWN": 0,
+    "CAP_FOWNER": 3,
+    "CAP_KILL": 5,
+    "CAP_SETGID": 6,
+    "CAP_SETUID": 7,
+    "CAP_SYS_CHROOT": 18,
+}
 """The capabilities that a master needs to start workers of another user, to give them their socket, and to terminate
 them: bits of a capability set (linux/capability.h)."""
-FREE_IDS = (1_879_048_192, 60_578)
+UNUSED_ID_RANGE_STARTS = (1_879_048_192, 60_578)
 """First ids of ranges that are normally unused (systemd, "Users, Groups, UIDs and GIDs"); the second range, which is
 short, for containers with 65,536 ids."""
-FREE_IDS_END = {1_879_048_192: 2_147_483_647, 60_578: 61_184}
+UNUSED_ID_RANGE_ENDS = {1_879_048_192: 2_147_483_647, 60_578: 61_184}
 # The number above it, (uid_t) -1, is no user id: it means "unchanged" (setresuid(2)).
 ID_MAX = 2**32 - 2
 
@@ -145,7 +152,7 @@ class PartitionUser:
 
 
 class Privileges(Value):
-    """Effective user id of a process, and the :data:`CAPABILITIES` that it has."""
+    """Effective user id of a process, and the :data:`MASTER_CAPABILITIES` that it has."""
 
     uid: int
     capabilities: frozenset[str]
@@ -158,7 +165,7 @@ def read_privileges(pid: int) -> Privileges:
     uid = status.partition("\nUid:")[2].split(maxsplit=2)[1]
     has = int(status.partition("\nCapEff:")[2].split(maxsplit=1)[0], 16)
     return Privileges(
-        uid=int(uid), capabilities=frozenset(name for name, bit in CAPABILITIES.items() if has >> bit & 1)
+        uid=int(uid), capabilities=frozenset(name for name, bit in MASTER_CAPABILITIES.items() if has >> bit & 1)
     )
 
 
@@ -166,7 +173,7 @@ def missing_privileges(privileges: Privileges) -> str:
     """Return the reason why a process with these privileges cannot run workers as another user; empty if it can."""
     if privileges.uid != 0:
         return "not started as root"
-    lacking = sorted(CAPABILITIES.keys() - privileges.capabilities)
+    lacking = sorted(MASTER_CAPABILITIES.keys() - privileges.capabilities)
     return f"without {', '.join(lacking)}" if lacking else ""
 
 
@@ -201,14 +208,14 @@ def _worker_uid_range(settings: DaemonSettings) -> range:
     first, count = settings.worker_uid_first, settings.worker_uid_count
     if first is not None:
         ids = range(first, first + count)
-        if not _are_mapped(ids):
+        if not _are_ids_mapped(ids):
             raise ValueError(f"worker_uid_first = {first}, worker_uid_count = {count}: not all are ids of this host")
         return ids
-    candidates = (range(one, min(one + count, FREE_IDS_END[one])) for one in FREE_IDS)
-    return next((ids for ids in candidates if _are_mapped(ids)), range(0))
+    candidates = (range(one, min(one + count, UNUSED_ID_RANGE_ENDS[one])) for one in UNUSED_ID_RANGE_STARTS)
+    return next((ids for ids in candidates if _are_ids_mapped(ids)), range(0))
 
 
-def _are_mapped(ids: range) -> bool:
+def _are_ids_mapped(ids: range) -> bool:
     """Whether this user namespace maps all ids of the range, as user and group ids (user_namespaces(7));
     False for an empty range.
     """

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.numbering import numbers_from
+from evenkeel.haproxyd.numbering import increasing_numbers
 from evenkeel.haproxyd.ports import PartitionEvent
 
 EVENTS_MAX = 5000
@@ -27,7 +27,7 @@ class EventRing:
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._numbers = numbers_from(now())
+        self._numbers = increasing_numbers(now())
         # This number is used up: every number of an earlier run is below it, and is answered with `missed`.
         self._before = self._newest = next(self._numbers)
         self._events: deque[wire.DaemonEvent] = deque(maxlen=EVENTS_MAX)

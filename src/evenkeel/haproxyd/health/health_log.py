@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 DATAGRAM_BYTES_MAX = 2048
 """Buffer for one datagram: HAProxy's lines have at most 1,024 bytes; longer datagrams are truncated."""
 DATAGRAMS_AT_ONCE = 64
-ROW_MAX = 1000
+DATAGRAMS_IN_A_ROW_MAX = 1000
 """Number of datagrams without a pause after which losses are reported in any case."""
 _QUEUE_LIMIT = Path("/proc/sys/net/unix/max_dgram_qlen")
 QUEUE_LIMIT_MIN = 10
@@ -164,7 +164,7 @@ class HealthLogListener:
             self._in_a_row += 1
             self._on_datagram(datagram, sender_pid(ancillary))
         # An endless row of datagrams must not hide that others are lost.
-        if self._in_a_row >= ROW_MAX:
+        if self._in_a_row >= DATAGRAMS_IN_A_ROW_MAX:
             self._report_loss()
 
     def _report_loss(self) -> None:

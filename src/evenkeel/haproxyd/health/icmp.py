@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 import icmplib
 from icmplib.utils import unique_identifier
 
-NOT_PERMITTED = "no socket permitted; allow net.ipv4.ping_group_range, or give CAP_NET_RAW"
-LOCAL_ERRORS = frozenset(
+NO_SOCKET_PERMITTED_TEXT = "no socket permitted; allow net.ipv4.ping_group_range, or give CAP_NET_RAW"
+LOCAL_ERROR_NUMBERS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EPERM, errno.EACCES}
 )
 """Error numbers (``errno``) of this host's own failures, after which a probe says nothing about the server. Others mean
@@ -59,7 +59,7 @@ class IcmpPing:
             except icmplib.ICMPLibError as error:
                 _raise_if_local(error)
                 return False
-        raise PingNotPermitted(NOT_PERMITTED)
+        raise PingNotPermitted(NO_SOCKET_PERMITTED_TEXT)
 
 
 class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no types
@@ -101,5 +101,5 @@ async def _answers_echo(icmp: EchoSocket, address: str, timeout_seconds: float) 
 def _raise_if_local(error: icmplib.ICMPLibError) -> None:
     """Raise :class:`PingImpossible` if the error is one of this host; the kernel's error is its context."""
     cause = error.__context__
-    if isinstance(cause, OSError) and cause.errno in LOCAL_ERRORS:
+    if isinstance(cause, OSError) and cause.errno in LOCAL_ERROR_NUMBERS:
         raise PingImpossible(cause.strerror or "no socket") from error

@@ -11,9 +11,9 @@ from typing import Literal
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
+from evenkeel.haproxyd.haproxy.config.loaded import remove_unused_backends
 
-STATISTICS = "show stat"
+SHOW_STATISTICS = "show stat"
 """Command for the statistics of all proxies and servers."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -95,7 +95,7 @@ _SERVER_SIDE_METRICS = (
         ("loadbalanced_total", "lbtot", "Times that it was chosen."),
     ),
 )
-LISTENER = (
+LISTENER_METRICS = (
     *_COMMON_METRICS,
     *_REQUEST_METRICS,
     *_gauge_definitions(
@@ -111,7 +111,7 @@ LISTENER = (
         ("intercepted_requests_total", "intercepted", "Requests that were answered here."),
     ),
 )
-POOL = (
+POOL_METRICS = (
     *_COMMON_METRICS,
     *_REQUEST_METRICS,
     *_SERVER_SIDE_METRICS,
@@ -121,7 +121,7 @@ POOL = (
     ),
     *_counter_definitions(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
 )
-MEMBER = (
+MEMBER_METRICS = (
     *_COMMON_METRICS,
     *_SERVER_SIDE_METRICS,
     *_gauge_definitions(
@@ -138,18 +138,22 @@ _PROCESS_METRICS = (
     MetricDefinition(name="connections_total", column="conn_tot", kind="counter", help="Connections."),
     MetricDefinition(name="requests_total", column="req_tot", kind="counter", help="HTTP requests."),
 )
-STATES = {"listener": ("UP", "DOWN"), "pool": ("UP", "DOWN"), "member": ("UP", "DOWN", "MAINT", "DRAIN", "NOLB")}
-RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
+STATES_BY_KIND = {
+    "listener": ("UP", "DOWN"),
+    "pool": ("UP", "DOWN"),
+    "member": ("UP", "DOWN", "MAINT", "DRAIN", "NOLB"),
+}
+RESPONSE_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
 
 
 def render_metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
     """Return the load balancer's metrics in Prometheus' text format, from the worker's answer to
-    :data:`STATISTICS`.
+    :data:`SHOW_STATISTICS`.
 
     Other load balancers in the answer, and proxies that it lacks, are left out. Raises :class:`ValueError` or
     :class:`KeyError` for an answer in an unexpected form.
     """
-    load_balancer = loaded_part(load_balancer)
+    load_balancer = remove_unused_backends(load_balancer)
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
     listeners = _rows_with_keys(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
     pools = _rows_with_keys(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
@@ -159,9 +163,9 @@ def render_metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> s
     return "".join(
         (
             *_total_lines(listeners),
-            *_section_lines("listener", LISTENER, listeners, _listener_labels),
-            *_section_lines("pool", POOL, pools, _pool_labels),
-            *_section_lines("member", MEMBER, members, _member_labels),
+            *_section_lines("listener", LISTENER_METRICS, listeners, _listener_labels),
+            *_section_lines("pool", POOL_METRICS, pools, _pool_labels),
+            *_section_lines("member", MEMBER_METRICS, members, _member_labels),
         )
     )
 
@@ -210,7 +214,7 @@ def _state_lines(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> It
         yield _metric_head(name, "gauge", f"Current status of the {kind}: 1 for the one that it has.")
     for row in rows:
         now = _plain_state(row["status"])
-        yield from (f'{name}{{{labels(row)},state="{one}"}} {int(one == now)}\n' for one in STATES[kind])
+        yield from (f'{name}{{{labels(row)},state="{one}"}} {int(one == now)}\n' for one in STATES_BY_KIND[kind])
 
 
 def _plain_state(status: str) -> str:
@@ -227,7 +231,7 @@ def _response_lines(kind: str, rows: list[Row], labels: Callable[[Row], str]) ->
     if counted:
         yield _metric_head(name, "counter", "HTTP answers.")
     for row in counted:
-        yield from (f'{name}{{{labels(row)},code="{code}"}} {row[f"hrsp_{code}"] or 0}\n' for code in RESPONSES)
+        yield from (f'{name}{{{labels(row)},code="{code}"}} {row[f"hrsp_{code}"] or 0}\n' for code in RESPONSE_CLASSES)
 
 
 def _metric_head(name: str, kind: str, help_: str) -> str:

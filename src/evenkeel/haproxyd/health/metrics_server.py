@@ -15,20 +15,20 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, STATISTICS, render_metrics
+from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, SHOW_STATISTICS, render_metrics
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
 from evenkeel.haproxyd.health.peer_credentials import peer_pid
 from evenkeel.haproxyd.health.private_socket import open_private_socket
 
 log = structlog.get_logger(__name__)
 
-KEPT_SECONDS = 5.0
+STATISTICS_CACHE_SECONDS = 5.0
 """Time for which statistics of a partition are cached.
 
 Reading them costs a HAProxy with 10,000 servers a sixth of a second."""
 CONNECTIONS_MAX = 256
 HEAD_BYTES_MAX = 64 * 1024
-LIMIT_SECONDS = 15.0
+REQUEST_TIMEOUT_SECONDS = 15.0
 _REASONS_BY_STATUS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
 
 
@@ -43,8 +43,8 @@ class _CachedStatistics:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the statistics were read :data:`KEPT_SECONDS` ago or earlier."""
-        return time.monotonic() - self._since >= KEPT_SECONDS
+        """Whether the statistics were read :data:`STATISTICS_CACHE_SECONDS` ago or earlier."""
+        return time.monotonic() - self._since >= STATISTICS_CACHE_SECONDS
 
 
 class PartitionSource(ObservedPartitions, Protocol):
@@ -94,7 +94,7 @@ class MetricsServer:
         self._connections += 1
         try:
             if self._connections <= CONNECTIONS_MAX:
-                async with asyncio.timeout(LIMIT_SECONDS):
+                async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                     head = await reader.readuntil(b"\r\n\r\n")
                     status, text = await self._answer_request(peer_pid(writer.get_extra_info("socket")), head)
                     writer.write(_encode_response(status, text))
@@ -118,7 +118,7 @@ class MetricsServer:
             return 503, ""
 
     async def _metrics_page(self, partition: ObservedPartition, load_balancer: wire.LoadBalancerConfig) -> str:
-        """Return the load balancer's metrics page, from statistics at most :data:`KEPT_SECONDS` old. Raises
+        """Return the load balancer's metrics page, from statistics at most :data:`STATISTICS_CACHE_SECONDS` old. Raises
         :class:`HaproxyDown` if the worker does not answer.
         """
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
@@ -126,7 +126,7 @@ class MetricsServer:
             if kept is None or kept.is_expired or kept.worker_pid != partition.worker_pid:
                 # Otherwise the statistics of removed partitions would stay in memory.
                 self._kept = {name: each for name, each in self._kept.items() if not each.is_expired}
-                kept = _CachedStatistics(partition.worker_pid, await partition.cli.command(STATISTICS))
+                kept = _CachedStatistics(partition.worker_pid, await partition.cli.command(SHOW_STATISTICS))
                 self._kept[partition.name] = kept
             if load_balancer.id not in kept.pages:
                 # In a thread, because a page with thousands of members takes long to render.

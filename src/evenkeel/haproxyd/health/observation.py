@@ -14,10 +14,10 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedPartsCache
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
-    SERVERS_CONNECTIONS,
-    SERVERS_STATE,
+    SHOW_SERVERS_CONNECTIONS,
+    SHOW_SERVERS_STATE,
     FrontendCounts,
     ServerKey,
     ServerState,
@@ -40,8 +40,8 @@ from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
 
-CONCURRENT_MAX = 32
-PARTITION_SECONDS = 6.0
+CONCURRENT_PARTITIONS_MAX = 32
+PARTITION_TIMEOUT_SECONDS = 6.0
 """Timeout for reading one partition as a whole; each command has a timeout of its own."""
 
 
@@ -150,11 +150,11 @@ class Observer:
         self._state_id = state_id
         self._is_pinged = is_pinged
         self._datagrams = datagrams
-        self._slots = asyncio.Semaphore(CONCURRENT_MAX)
+        self._slots = asyncio.Semaphore(CONCURRENT_PARTITIONS_MAX)
         self._next: dict[float, asyncio.Task[wire.DaemonObservation]] = {}
         """Observations about to begin, by the maximum age in seconds of partitions' statuses in them."""
         self._last: dict[str, _LastObservation] = {}
-        self._loaded: dict[str, LoadedParts] = {}
+        self._loaded: dict[str, LoadedPartsCache] = {}
         self._monotonic = monotonic
         self._began_at_seconds = float("-inf")
 
@@ -192,7 +192,7 @@ class Observer:
         found: dict[str, wire.PartitionStatus | None] = dict(recent)
         # the tasks share one iterator, because a task for each partition would cost more than its observation
         left = iter(read)
-        for some in await asyncio.gather(*(self._observe_partitions(left) for _ in range(CONCURRENT_MAX))):
+        for some in await asyncio.gather(*(self._observe_partitions(left) for _ in range(CONCURRENT_PARTITIONS_MAX))):
             found |= some
         partitions = tuple(status for name in names if (status := found[name]) is not None)
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
@@ -231,7 +231,7 @@ class Observer:
             last = self._last.get(name)
             try:
                 # The time begins with the slot, so that waiting for it does not count.
-                async with asyncio.timeout(PARTITION_SECONDS):
+                async with asyncio.timeout(PARTITION_TIMEOUT_SECONDS):
                     known = last.result if last is not None and last[1:4] == began[1:] else None
                     result = await self._read_status(partition, known)
                 self._last[name] = _LastObservation(*began, result)
@@ -244,7 +244,9 @@ class Observer:
                     partition, "HAProxy reports a state that this daemon does not understand"
                 )
             except TimeoutError:
-                return self._status_without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
+                return self._status_without_haproxy(
+                    partition, f"HAProxy did not answer in {PARTITION_TIMEOUT_SECONDS:g} s"
+                )
 
     def _status_without_haproxy(self, partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
         return status_without_haproxy(
@@ -268,7 +270,7 @@ class Observer:
             return _CachedStatus(self._status_without_haproxy(partition, partition.problem or absent))
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         totals, (answer, connections) = await self._totals[partition.name].collect(
-            partition.cli, pid, names, SERVERS_STATE, SERVERS_CONNECTIONS
+            partition.cli, pid, names, SHOW_SERVERS_STATE, SHOW_SERVERS_CONNECTIONS
         )
         servers = remove_change_times(answer)
         before = known.basis if known is not None else None
@@ -286,7 +288,7 @@ class Observer:
         is_settled = settled is not None and settled == partition.settled_pass_count
         if known is not None and before == basis and is_settled:
             return known
-        running = self._loaded.setdefault(partition.name, LoadedParts()).loaded_parts(held)
+        running = self._loaded.setdefault(partition.name, LoadedPartsCache()).loaded_parts(held)
         drifted = is_settled and self._report_settled_partition(partition, running, states, basis)
         status = _build_status(partition, held, digests, running, states, basis)
         return _CachedStatus(status, basis if is_settled and not drifted else None, states)

@@ -21,9 +21,9 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.haproxy.config.loaded import loaded_part
+from evenkeel.haproxyd.haproxy.config.loaded import remove_unused_backends
 from evenkeel.haproxyd.haproxy.runtime.state_file import has_health_source
-from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
@@ -188,7 +188,7 @@ class PingChecks:
         try:
             partition = self._partitions.get(name)
             pid = partition.worker_pid
-            states = server_states(await partition.cli.command(SERVERS_STATE)) if pid is not None else {}
+            states = server_states(await partition.cli.command(SHOW_SERVERS_STATE)) if pid is not None else {}
         except (HaproxyDown, PartitionUnknown, ValueError, KeyError) as error:
             log.debug("earlier health not known", partition=name, reason=str(error))
             return {}
@@ -354,7 +354,7 @@ def _partition_targets(partition: ObservedPartition) -> Iterator[PingTarget]:
         # most load balancers have none
         if all(backend.ping is None for backend in balancer.backends):
             continue
-        for backend in loaded_part(balancer).backends:
+        for backend in remove_unused_backends(balancer).backends:
             if backend.ping is None:
                 continue
             for server in backend.servers:

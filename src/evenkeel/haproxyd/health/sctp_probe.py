@@ -10,12 +10,12 @@ import secrets
 import socket
 import struct
 
-from evenkeel.haproxyd.health.icmp import LOCAL_ERRORS, PingImpossible, PingNotPermitted
+from evenkeel.haproxyd.health.icmp import LOCAL_ERROR_NUMBERS, PingImpossible, PingNotPermitted
 
 PROTOCOL = 132
 PACKET_BYTES_MAX = 2048
 EPHEMERAL_PORTS = range(49_152, 65_536)
-INIT_AGAIN_SECONDS = 1.0
+INIT_RETRY_SECONDS = 1.0
 _HEADER_STRUCT = struct.Struct("!HHII")
 _CHUNK_STRUCT = struct.Struct("!BBH")
 _INIT_STRUCT = struct.Struct("!IIHHI")
@@ -24,20 +24,20 @@ INIT, INIT_ACK, ABORT = 1, 2, 6
 _POLYNOMIAL = 0x82F63B78
 
 
-def _table_entry(byte: int) -> int:
+def _crc_table_entry(byte: int) -> int:
     for _ in range(8):
         byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
     return byte
 
 
-_TABLE = tuple(map(_table_entry, range(256)))
+_CRC_TABLE = tuple(map(_crc_table_entry, range(256)))
 
 
 def crc32c(data: bytes) -> int:
     """Return the CRC-32C checksum (Castagnoli) of the data, which SCTP uses (RFC 9260)."""
     value = 0xFFFFFFFF
     for byte in data:
-        value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
+        value = value >> 8 ^ _CRC_TABLE[(value ^ byte) & 0xFF]
     return value ^ 0xFFFFFFFF
 
 
@@ -79,7 +79,7 @@ class SctpProbe:
         except PermissionError as error:
             raise PingNotPermitted("SCTP checks need the capability CAP_NET_RAW") from error
         except OSError as error:
-            if error.errno in LOCAL_ERRORS:
+            if error.errno in LOCAL_ERROR_NUMBERS:
                 raise PingImpossible(error.strerror or "no socket") from error
             return False
 
@@ -94,7 +94,7 @@ async def _accepts_association(probe: socket.socket, port: int, *, has_ip_header
     while True:
         probe.send(first)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(INIT_AGAIN_SECONDS):
+            async with asyncio.timeout(INIT_RETRY_SECONDS):
                 while True:
                     found = await loop.sock_recv(probe, PACKET_BYTES_MAX)
                     kind, peer_tag = parse_answer(found, source, port, tag, has_ip_header=has_ip_header)

@@ -13,9 +13,9 @@ import errno
 import socket
 from collections.abc import Awaitable, Callable
 
-from evenkeel.haproxyd.health.icmp import LOCAL_ERRORS, PingImpossible
+from evenkeel.haproxyd.health.icmp import LOCAL_ERROR_NUMBERS, PingImpossible
 
-BETWEEN_SECONDS = 1.0
+PROBE_INTERVAL_SECONDS = 1.0
 ADDRESSES_MAX = 100_000
 DATAGRAM_BYTES_MAX = 2048
 
@@ -25,7 +25,7 @@ SendProbe = Callable[[str, int, float], Awaitable[bool]]
 """
 
 
-Refuses = Callable[[str, int], Awaitable[bool]]
+RefusesDatagrams = Callable[[str, int], Awaitable[bool]]
 """Returns whether the server at this address and port has refused a client's datagram in the last seconds."""
 
 
@@ -38,7 +38,9 @@ class UdpProbe:
     whether a server has just refused a client's datagram.
     """
 
-    def __init__(self, between_seconds: float = BETWEEN_SECONDS, refuses: Refuses = _never_refuses) -> None:
+    def __init__(
+        self, between_seconds: float = PROBE_INTERVAL_SECONDS, refuses: RefusesDatagrams = _never_refuses
+    ) -> None:
         self._between_seconds = between_seconds
         self._refuses = refuses
         self._next_at_seconds: dict[str, float] = {}
@@ -63,7 +65,7 @@ class UdpProbe:
             return not await self._refuses(address, port)
         except OSError as error:
             # without a route, the fault is this host's
-            if error.errno in LOCAL_ERRORS or error.errno == errno.ENETUNREACH:
+            if error.errno in LOCAL_ERROR_NUMBERS or error.errno == errno.ENETUNREACH:
                 raise PingImpossible(error.strerror or "no socket") from error
             return False
         return True

@@ -18,7 +18,7 @@ from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.layer4.active_flows import FlowCountPace
 from evenkeel.haproxyd.layer4.drains import (
     DrainFile,
-    Draining,
+    DrainingByService,
     add_draining_servers,
     draining_after_change,
     has_expired_server,
@@ -68,7 +68,7 @@ class DatagramBalancer:
         self._health_file = HealthFile(settings.run_dir / "datagrams-down.json")
         self._held: dict[str, LoadBalancers] = {}
         self._down: dict[str, frozenset[ServerKey]] = {}
-        self._draining: dict[str, Draining] = {}
+        self._draining: dict[str, DrainingByService] = {}
         self._drain_file = DrainFile(settings.run_dir / "kernel-draining.json")
         self._totals: dict[str, PartitionTotals] = {}
         self._refusing: frozenset[FlowTarget] = frozenset()
@@ -99,7 +99,7 @@ class DatagramBalancer:
         and draining servers that an earlier daemon stored. A failure is logged and stored in ``problem``.
         """
         self._held = {
-            name: of_datagrams for name, each in held.items() if (of_datagrams := _with_datagram_listeners(each))
+            name: of_datagrams for name, each in held.items() if (of_datagrams := _datagram_load_balancers(each))
         }
         down = await asyncio.to_thread(self._health_file.read)
         self._draining = await asyncio.to_thread(self._drain_file.read)
@@ -187,7 +187,7 @@ class DatagramBalancer:
         forwarded or the kernel refuses the change, and then the table has not changed; or if the kernel does
         not answer.
         """
-        wanted = _with_datagram_listeners(load_balancers)
+        wanted = _datagram_load_balancers(load_balancers)
         if not wanted and partition not in self._held:
             return False
         if self.problem:
@@ -400,7 +400,7 @@ class DatagramBalancer:
                 self._on_event(PartitionEvent(partition=name, text=text))
 
 
-def _with_datagram_listeners(load_balancers: LoadBalancers) -> dict[str, wire.LoadBalancerConfig]:
+def _datagram_load_balancers(load_balancers: LoadBalancers) -> dict[str, wire.LoadBalancerConfig]:
     return {name: one for name, one in load_balancers.items() if one.datagram_listeners}
 
 

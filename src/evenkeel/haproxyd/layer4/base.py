@@ -11,20 +11,20 @@ from typing import NamedTuple
 from evenkeel.haproxyd.layer4.dealing import HASH_SEED, NUMBER_RANGES, NumberRange
 from evenkeel.haproxyd.layer4.statements import (
     DESTINATION_PORT,
-    DROP,
+    DROP_PACKET,
     FAMILIES,
-    INVALID,
-    MASQUERADE,
-    MASQUERADED,
+    FLOW_INVALID,
+    FLOW_MASQUERADED,
+    FLOW_RELATED,
+    FLOW_TRANSLATED,
+    FLOW_UNASSIGNED,
+    MASQUERADE_SOURCE,
     ORIGINAL_PORT,
-    PROTOCOL,
-    REJECT,
-    RELATED,
+    PACKET_PROTOCOL,
+    REJECT_PORT_UNREACHABLE,
+    REJECT_WITH_TCP_RESET,
     REPLY_PORT,
-    RESET,
     SOURCE_PORT,
-    TRANSLATED,
-    UNASSIGNED,
     AddKeyToSet,
     CountByMap,
     Family,
@@ -79,7 +79,7 @@ LISTENER_PROTOCOLS = ("udp", "sctp", "tcp")
 
 def service_key(family: Family) -> tuple[KeyPart, ...]:
     """Return the key parts that read the service a packet is sent to: destination address, protocol and port."""
-    return destination_address(family), PROTOCOL, DESTINATION_PORT
+    return destination_address(family), PACKET_PROTOCOL, DESTINATION_PORT
 
 
 def number_key(family: Family, numbers: NumberRange) -> tuple[KeyPart, ...]:
@@ -110,11 +110,11 @@ def _rule_for_each_protocol(
 
 
 def _original_service_key(family: Family) -> tuple[KeyPart, ...]:
-    return original_destination_address(family), PROTOCOL, ORIGINAL_PORT
+    return original_destination_address(family), PACKET_PROTOCOL, ORIGINAL_PORT
 
 
 def _client_key(family: Family) -> tuple[KeyPart, ...]:
-    return source_address(family), PROTOCOL, SOURCE_PORT
+    return source_address(family), PACKET_PROTOCOL, SOURCE_PORT
 
 
 def _translation_rules(numbers: NumberRange) -> tuple[Rule, ...]:
@@ -135,7 +135,7 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
         *_rule_for_each_family(
             lambda family: (IsInDirection("original"), CountByMap(service_key(family), f"in{family}"))
         ),
-        (UNASSIGNED, goto_chain("unassigned")),
+        (FLOW_UNASSIGNED, goto_chain("unassigned")),
     ),
     # A server's host sends few errors a second to this one, and most of them for clients' datagrams: without these,
     # checks of a server that has clients would find silence. An error counts if the server's address sent it, not
@@ -145,19 +145,23 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
     "unassigned": (
         *_rule_for_each_family(
             lambda family: (
-                RELATED,
+                FLOW_RELATED,
                 IsInDirection("reply"),
                 IsPortUnreachable(family),
                 FlowIsOfProtocol("udp"),
-                TRANSLATED,
-                MASQUERADED,
+                FLOW_TRANSLATED,
+                FLOW_MASQUERADED,
                 AddKeyToSet((source_address(family), REPLY_PORT), f"refused{family}"),
             )
         ),
-        *_rule_for_each_family(lambda family: (INVALID, KeyInSet(service_key(family), f"owned{family}"), DROP)),
-        *_rule_for_each_family(lambda family: (INVALID, KeyInSet(_client_key(family), f"servers{family}"), DROP)),
+        *_rule_for_each_family(
+            lambda family: (FLOW_INVALID, KeyInSet(service_key(family), f"owned{family}"), DROP_PACKET)
+        ),
+        *_rule_for_each_family(
+            lambda family: (FLOW_INVALID, KeyInSet(_client_key(family), f"servers{family}"), DROP_PACKET)
+        ),
         # what a server that left still answers would begin a flow to the client, from the server's address
-        *_rule_for_each_family(lambda family: (KeyInSet(_client_key(family), f"gone{family}"), DROP)),
+        *_rule_for_each_family(lambda family: (KeyInSet(_client_key(family), f"gone{family}"), DROP_PACKET)),
     ),
     # the first packet of a flow only, from other hosts and from this one
     "dispatch": _DISPATCH_RULES,
@@ -168,17 +172,19 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
         *(rule for numbers in NUMBER_RANGES for rule in _translation_rules(numbers)),
         # a connection whose server is gone must end at once, which no ICMP error does
         *_rule_for_each_family(
-            lambda family: (IsOfProtocol("tcp"), KeyInSet(service_key(family), f"owned{family}"), RESET)
+            lambda family: (IsOfProtocol("tcp"), KeyInSet(service_key(family), f"owned{family}"), REJECT_WITH_TCP_RESET)
         ),
         # What has no server is refused, and so leaves no entry in the connection table, which would pin this client's
         # port to "not translated" for as long as it sends.
-        *_rule_for_each_family(lambda family: (KeyInSet(service_key(family), f"owned{family}"), REJECT)),
+        *_rule_for_each_family(
+            lambda family: (KeyInSet(service_key(family), f"owned{family}"), REJECT_PORT_UNREACHABLE)
+        ),
     ),
     # Members answer to this host. The last rules also make the kernel keep translating live flows, whatever else goes.
     "source": (
         *_rule_for_each_protocol(
             lambda family: (
-                TRANSLATED,
+                FLOW_TRANSLATED,
                 KeyInSet(_original_service_key(family), f"owned{family}"),
                 AddKeyToSet(service_key(family), f"servers{family}"),
             ),
@@ -187,10 +193,10 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         *_rule_for_each_protocol(
             lambda family: (
-                TRANSLATED,
+                FLOW_TRANSLATED,
                 KeyInSet(_original_service_key(family), f"owned{family}"),
                 KeyInSet(_original_service_key(family), f"direct{family}", inverted=True),
-                MASQUERADE,
+                MASQUERADE_SOURCE,
             )
         ),
     ),
@@ -206,7 +212,7 @@ BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
 BIND_CHAIN_RULES = _rule_for_each_protocol(
     lambda family: (
         IsInDirection("original"),
-        TRANSLATED,
+        FLOW_TRANSLATED,
         VisitChainByMap(
             (*_original_service_key(family), destination_address(family), DESTINATION_PORT), f"bonds{family}"
         ),

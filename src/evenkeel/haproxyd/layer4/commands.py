@@ -12,12 +12,12 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.base import BASE_CHAIN_HOOKS
 from evenkeel.haproxyd.layer4.elements import (
     ELEMENT_SECONDS,
-    FILLED_BY_PACKETS,
+    SETS_FILLED_BY_PACKETS,
     SHARED_SETS,
     ElementData,
+    ElementDataKind,
     ElementKey,
     FlowTarget,
-    Kind,
     field_register_bytes,
     pack_target,
 )
@@ -185,7 +185,7 @@ class AddSharedSet(TableCommand):
 
     def messages(self, table: str) -> Iterator[Message]:
         fields, kind = SHARED_SETS[self.name]
-        filled = self.name in FILLED_BY_PACKETS
+        filled = self.name in SETS_FILLED_BY_PACKETS
         seconds = ELEMENT_SECONDS.get(self.name)
         yield _new_set_message(table, f"{self.name}{self.family}", self.family, fields, kind, seconds, filled=filled)
 
@@ -260,7 +260,7 @@ def _new_set_message(
     name: str,
     family: Family,
     fields: tuple[str, ...],
-    kind: Kind,
+    kind: ElementDataKind,
     seconds: int | None = None,
     *,
     filled: bool = False,
@@ -305,7 +305,7 @@ def _encode_key(packed: bytes) -> bytes:
     return nested_attribute(1, bytes_attribute(_DATA_VALUE, packed))
 
 
-def _encode_data(kind: Kind, data: ElementData) -> bytes:
+def _encode_data(kind: ElementDataKind, data: ElementData) -> bytes:
     if kind == "verdict":
         return nested_attribute(2, jump_verdict(str(data)))
     if kind == "counter":

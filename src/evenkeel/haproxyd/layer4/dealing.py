@@ -12,20 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-SLOTS = 256
+HASH_SLOTS = 256
 """Number of slots of each pool whose clients are hashed, however many servers it has."""
 EXACT_WEIGHTS_MAX = 8
 """Greatest sum of weights for which each server gets as many numbers as its weight."""
 OFFSET_BITS = 16
-SHARED_NUMBERS = (256, 4096)
+APPROXIMATE_NUMBER_COUNTS = (256, 4096)
 """How many numbers are shared out if the sum of weights is greater than ``EXACT_WEIGHTS_MAX``: the first up to
-``FEW_SERVERS`` servers, the second for more.
+``FEW_SERVERS_MAX`` servers, the second for more.
 """
-FEW_SERVERS = 8
+FEW_SERVERS_MAX = 8
 HASH_SEED = 0x65766B6C
 """Seed of the kernel's hash, the same on all hosts; not 0, for which the kernel takes one of its own."""
 
-Draw = Literal["weight", "source", "source_port"]
+NumberSource = Literal["weight", "source", "source_port"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class NumberRange:
     a hash of the client's address, or of address and port.
     """
 
-    draw: Draw
+    draw: NumberSource
     below: int
 
     @property
@@ -47,14 +47,14 @@ class NumberRange:
 
 NUMBER_RANGES = (
     *(NumberRange("weight", below) for below in range(1, EXACT_WEIGHTS_MAX + 1)),
-    NumberRange("source", SLOTS),
-    NumberRange("source_port", SLOTS),
-    *(NumberRange("weight", below) for below in SHARED_NUMBERS),
+    NumberRange("source", HASH_SLOTS),
+    NumberRange("source_port", HASH_SLOTS),
+    *(NumberRange("weight", below) for below in APPROXIMATE_NUMBER_COUNTS),
 )
 """All ranges of numbers that new flows draw from, in the order in which the kernel tries them."""
 
 
-def assign_numbers(draw: Draw, weights: Mapping[str, int], salt: str) -> dict[int, str]:
+def assign_numbers(draw: NumberSource, weights: Mapping[str, int], salt: str) -> dict[int, str]:
     """Return ``{number: server}``, in which each number that a new flow can draw belongs to a server; empty
     without a server of a weight above 0.
 
@@ -73,7 +73,9 @@ def _slots_by_weight(weights: Mapping[str, int]) -> tuple[str, ...]:
     divisor = math.gcd(*weights.values())
     shares = {name: weight // divisor for name, weight in weights.items()}
     if sum(shares.values()) > EXACT_WEIGHTS_MAX:
-        shares = _apportion_by_weight(weights, SHARED_NUMBERS[0] if len(weights) <= FEW_SERVERS else SHARED_NUMBERS[1])
+        shares = _apportion_by_weight(
+            weights, APPROXIMATE_NUMBER_COUNTS[0] if len(weights) <= FEW_SERVERS_MAX else APPROXIMATE_NUMBER_COUNTS[1]
+        )
     return tuple(name for name, share in shares.items() for _ in range(share))
 
 
@@ -106,9 +108,9 @@ def _index_of_greatest(numbers: Sequence[float]) -> int:
 
 
 def _slot_scores(text: str, weight: int) -> list[float]:
-    """Return a server's score for each of the :data:`SLOTS` slots; the server with the highest score gets the
+    """Return a server's score for each of the :data:`HASH_SLOTS` slots; the server with the highest score gets the
     slot. ``text``: salt and server's name.
     """
     # Weighted rendezvous hashing: -w / ln(u) with u uniform in (0, 1) is largest with probability w / sum of weights.
-    numbers = struct.unpack(f">{SLOTS}Q", hashlib.shake_128(text.encode()).digest(SLOTS * 8))
+    numbers = struct.unpack(f">{HASH_SLOTS}Q", hashlib.shake_128(text.encode()).digest(HASH_SLOTS * 8))
     return [-weight / math.log((number + 0.5) / 2**64) for number in numbers]

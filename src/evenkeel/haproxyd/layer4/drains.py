@@ -18,12 +18,12 @@ log = structlog.get_logger(__name__)
 
 FlowTargets = Mapping[Service, frozenset[FlowTarget]]
 """Servers whose flows may go on, by service."""
-Draining = Mapping[Service, Mapping[FlowTarget, float]]
+DrainingByService = Mapping[Service, Mapping[FlowTarget, float]]
 """Removed servers by service, each with the Unix time at which its connections end."""
 
 
 def draining_after_change(
-    draining: Draining,
+    draining: DrainingByService,
     before: FlowTargets,
     wanted: FlowTargets,
     *,
@@ -51,14 +51,14 @@ def draining_after_change(
     return found
 
 
-def add_draining_servers(wanted: FlowTargets, draining: Draining) -> dict[Service, frozenset[FlowTarget]]:
+def add_draining_servers(wanted: FlowTargets, draining: DrainingByService) -> dict[Service, frozenset[FlowTarget]]:
     """Return {service: servers whose flows may go on} for the services in ``wanted``: their servers there,
     and those that are draining. Draining servers of other services are left out.
     """
     return {service: servers | draining.get(service, {}).keys() for service, servers in wanted.items()}
 
 
-def has_expired_server(draining: Draining, now: float) -> bool:
+def has_expired_server(draining: DrainingByService, now: float) -> bool:
     """Whether the connections of any draining server have to end at ``now``, a Unix time."""
     return any(end <= now for servers in draining.values() for end in servers.values())
 
@@ -83,7 +83,7 @@ class DrainFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> dict[str, Draining]:
+    def read(self) -> dict[str, DrainingByService]:
         """Return ``{partition: draining servers}``; empty if the file is missing, or cannot be read, which is
         logged. Blocks.
         """
@@ -98,7 +98,7 @@ class DrainFile:
                 read.setdefault(partition, {}).setdefault(one.service, {})[one.server] = one.ends_at
         return dict(read)
 
-    def write(self, draining: Mapping[str, Draining]) -> None:
+    def write(self, draining: Mapping[str, DrainingByService]) -> None:
         """Replace the file's content by ``{partition: draining servers}``; a failure is logged. Blocks."""
         content = {name: tuple(_file_entries(each)) for name, each in draining.items() if each}
         try:
@@ -107,7 +107,7 @@ class DrainFile:
             log.warning("draining servers not saved", reason=error.strerror)
 
 
-def _file_entries(draining: Draining) -> Iterable[_DrainingServer]:
+def _file_entries(draining: DrainingByService) -> Iterable[_DrainingServer]:
     for service, servers in draining.items():
         for server, ends_at in servers.items():
             yield _DrainingServer(service=service, server=server, ends_at=ends_at)

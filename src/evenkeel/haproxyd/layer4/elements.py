@@ -15,35 +15,35 @@ from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, FAMILIES, PROTOCOL_NUMBERS, Family
 
-Kind = Literal["", "verdict", "counter", "target"]
-SERVICE = ("addr", "inet_proto", "inet_service")
-SHARED_SETS: dict[str, tuple[tuple[str, ...], Kind]] = {
+ElementDataKind = Literal["", "verdict", "counter", "target"]
+SERVICE_KEY_FIELDS = ("addr", "inet_proto", "inet_service")
+SHARED_SETS: dict[str, tuple[tuple[str, ...], ElementDataKind]] = {
     # every service: what is not translated is refused
-    "owned": (SERVICE, ""),
+    "owned": (SERVICE_KEY_FIELDS, ""),
     # services whose members see the clients' addresses
-    "direct": (SERVICE, ""),
+    "direct": (SERVICE_KEY_FIELDS, ""),
     # services whose first packets pass a chain of their own
-    "services": (SERVICE, "verdict"),
-    "in": (SERVICE, "counter"),
-    "out": (SERVICE, "counter"),
-    "new": (SERVICE, "counter"),
+    "services": (SERVICE_KEY_FIELDS, "verdict"),
+    "in": (SERVICE_KEY_FIELDS, "counter"),
+    "out": (SERVICE_KEY_FIELDS, "counter"),
+    "new": (SERVICE_KEY_FIELDS, "counter"),
     # the server of each number
-    "slots": ((*SERVICE, "mark"), "target"),
+    "slots": ((*SERVICE_KEY_FIELDS, "mark"), "target"),
     # chains that bind clients, by service and server
-    "bonds": ((*SERVICE, "addr", "inet_service"), "verdict"),
+    "bonds": ((*SERVICE_KEY_FIELDS, "addr", "inet_service"), "verdict"),
     # servers to which the kernel has translated connections or associations
-    "servers": (SERVICE, ""),
+    "servers": (SERVICE_KEY_FIELDS, ""),
     # servers that have just refused a client's datagram
     "refused": (("addr", "inet_service"), ""),
     # servers that have left
-    "gone": (SERVICE, ""),
+    "gone": (SERVICE_KEY_FIELDS, ""),
 }
 """Sets and maps that all partitions share: the fields of the key and the kind of the data, by name."""
 ELEMENT_SECONDS: Mapping[str, int] = {"servers": 30 * 86_400, "gone": 180, "refused": 3}
 """Time after which the kernel itself removes an element, by set. A connection lives for 5 days without a packet, and
 each new one renews its server's time; late answers come within seconds; a host that refuses sends an error each second.
 """
-FILLED_BY_PACKETS = frozenset({"servers", "refused"})
+SETS_FILLED_BY_PACKETS = frozenset({"servers", "refused"})
 """Sets to which rules add elements when packets pass."""
 SHARED_SET_NAMES = tuple(f"{name}{family}" for name in SHARED_SETS for family in FAMILIES)
 CONFIGURED_SET_NAMES = tuple(

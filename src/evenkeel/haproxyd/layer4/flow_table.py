@@ -6,7 +6,7 @@ Both are silent for clients and members: the kernel drops the first packet of a 
 from pathlib import Path
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.layer4.forwarding import PROC
+from evenkeel.haproxyd.layer4.forwarding import PROC_SYS_DIR
 from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Netfilter
 
 COUNT, MAXIMUM = "net/netfilter/nf_conntrack_count", "net/netfilter/nf_conntrack_max"
@@ -25,7 +25,7 @@ class FlowTableState(Value):
     failed: int
 
 
-def read_flow_table(netfilter: Netfilter, proc: Path = PROC) -> FlowTableState:
+def read_flow_table(netfilter: Netfilter, proc: Path = PROC_SYS_DIR) -> FlowTableState:
     """Read how full the kernel's connection table is. Blocks. Raises :class:`OSError`, or :class:`ValueError`
     if the kernel's files have no numbers.
     """

@@ -11,14 +11,14 @@ from pathlib import Path
 from evenkeel.haproxyd.layer4.statements import Family
 
 FORWARDING_SYSCTLS = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
-PROC = Path("/proc/sys")
+PROC_SYS_DIR = Path("/proc/sys")
 
 
 SCTP_SYSCTL = "net/netfilter/nf_conntrack_sctp_timeout_established"
 """Setting that exists only in kernels whose connection tracking supports SCTP (CONFIG_NF_CT_PROTO_SCTP)."""
 
 
-def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = (), proc: Path = PROC) -> str:
+def forwarding_problem(families: Iterable[Family], protocols: Iterable[str] = (), proc: Path = PROC_SYS_DIR) -> str:
     """Return the reason why this host cannot forward packets of one of the IP versions (4, 6) or protocols;
     empty if it can. Reads ``/proc/sys``.
     """

@@ -31,9 +31,9 @@ _ELEMENT_KEY, _ELEMENT_DATA, _ELEMENT_OBJECT = 1, 2, 9
 _VALUE, _VERDICT, _VERDICT_CHAIN = 1, 2, 2
 _OBJECT_TYPE, _OBJECT_DATA, _COUNTER = 3, 4, 1
 _COUNTER_BYTES, _COUNTER_PACKETS = 1, 2
-_BETWEEN_BYTES = 8 + 12 + 8
+_BYTES_FROM_NAME_TO_DATA = 8 + 12 + 8
 """Size of what stands between a counter's name and its data: type, handle and number of users."""
-_COUNTS_HEAD = struct.pack("=HHHH", 28, _OBJECT_DATA, 12, _COUNTER_BYTES)
+_COUNTER_DATA_HEADER = struct.pack("=HHHH", 28, _OBJECT_DATA, 12, _COUNTER_BYTES)
 _COUNTS_STRUCT = struct.Struct("!Q4xQ")
 _GENERATION_ATTRIBUTE = 1
 _USER_DATA_HEADER = 2
@@ -95,7 +95,7 @@ def read_table_outline(netfilter: Netfilter, table: str) -> TableOutline:
         # The daemon's table always has chains; of a table that is not there, sets cannot be asked for.
         return TableOutline()
     for found in netfilter.dump(NFTABLES, _GET_RULE, family=_INET_FAMILY, payload=in_table):
-        rules.setdefault(_decode_text(found[_NAME]), []).append(_rule_mark(found))
+        rules.setdefault(_decode_text(found[_NAME]), []).append(_stored_rule_digest(found))
     sets = [
         _decode_text(found[_NAME])
         for found in netfilter.dump(NFTABLES, _GET_SET, family=_INET_FAMILY, payload=in_table)
@@ -142,8 +142,8 @@ def decode_counter(content: bytes, name_at: int) -> tuple[str, CounterValue]:
     """
     # Fifteen thousand of them are read every few seconds: in the usual order of attributes, without a search.
     length = int.from_bytes(content[name_at : name_at + 2], sys.byteorder)
-    data_at = name_at + length + (-length % 4) + _BETWEEN_BYTES
-    if content[data_at : data_at + 8] == _COUNTS_HEAD:
+    data_at = name_at + length + (-length % 4) + _BYTES_FROM_NAME_TO_DATA
+    if content[data_at : data_at + 8] == _COUNTER_DATA_HEADER:
         count, packets = _COUNTS_STRUCT.unpack_from(content, data_at + 8)
         return content[name_at + 4 : name_at + length - 1].decode(), CounterValue(packets=packets, bytes=count)
     attributes_of = decode_attributes(content)
@@ -173,7 +173,7 @@ def _parse_element(content: bytes) -> tuple[bytes, bytes]:
     return key, data.get(_VALUE, b"")
 
 
-def _rule_mark(rule: Mapping[int, bytes]) -> bytes:
+def _stored_rule_digest(rule: Mapping[int, bytes]) -> bytes:
     return rule.get(_RULE_USER_DATA, b"")[_USER_DATA_HEADER:]
 
 

@@ -26,7 +26,7 @@ _NESTED, _TYPE = 0x8000, 0x3FFF
 _ANSWER_BYTES = 1 << 17
 _TIMEOUT_SECONDS = 10.0
 
-_INET = 1
+_INET_FAMILY = 1
 _SO_SNDBUFFORCE = 32
 _BUFFER_BYTES = 1 << 17
 
@@ -145,7 +145,9 @@ class Netfilter:
         begin = self._number
         for kind, flags, payload in messages:
             parts.append(
-                self._build_message(NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY_STRUCT.pack(_INET, 0, 0) + payload)
+                self._build_message(
+                    NFTABLES << 8 | kind, flags | _REQUEST, _FAMILY_STRUCT.pack(_INET_FAMILY, 0, 0) + payload
+                )
             )
         if self._number == begin:
             return

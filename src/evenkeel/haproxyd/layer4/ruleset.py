@@ -36,7 +36,7 @@ from evenkeel.haproxyd.layer4.elements import (
 )
 from evenkeel.haproxyd.layer4.statements import (
     FAMILIES,
-    REJECT,
+    REJECT_PORT_UNREACHABLE,
     AddKeyToSet,
     CountInCounter,
     Family,
@@ -202,12 +202,12 @@ class _ContentBuilder:
         of allowed networks.
         """
         rules: list[Rule] = [
-            (IsOfFamily(family), KeyInSet((source_address(family),), name, inverted=True), REJECT)
+            (IsOfFamily(family), KeyInSet((source_address(family),), name, inverted=True), REJECT_PORT_UNREACHABLE)
             for family, name in allowed.items()
         ]
         if listener.flows_max is not None:
             # The rule is replaced only with the limit, and not with servers, so that the kernel's list of flows stays.
-            rules.append((HasMoreFlowsThan(listener.flows_max), REJECT))
+            rules.append((HasMoreFlowsThan(listener.flows_max), REJECT_PORT_UNREACHABLE))
         if pool is not None and pool.binds_clients:
             # clients that are bound do not come back from there to where other flows are counted
             rules.append((CountInCounter(flows), goto_chain(pool.chain)))

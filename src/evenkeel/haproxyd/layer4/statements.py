@@ -110,7 +110,7 @@ ORIGINAL_PORT = _flow_field("ct original proto-dst", 12, 2)
 REPLY_PORT = _flow_field("ct reply proto-src", 11, 2, 1)
 """Field with the source port of the flow's answers: the server's port."""
 _ICMP_ERROR = _payload_field("icmp type, code", _TRANSPORT, 0, 2)
-PROTOCOL = Field("meta l4proto", 1, "meta", (number32_attribute(2, 16),))
+PACKET_PROTOCOL = Field("meta l4proto", 1, "meta", (number32_attribute(2, 16),))
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class IsOfProtocol:
         return f"meta l4proto {self.protocol}"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from PROTOCOL.load(_FIRST_REGISTER)
+        yield from PACKET_PROTOCOL.load(_FIRST_REGISTER)
         yield _compare_first_register(bytes([PROTOCOL_NUMBERS[self.protocol]]))
 
 
@@ -234,7 +234,7 @@ class IsPortUnreachable:
         return f"{name} type destination-unreachable {name} code port-unreachable"
 
     def expressions(self) -> Iterator[bytes]:
-        yield from PROTOCOL.load(_FIRST_REGISTER)
+        yield from PACKET_PROTOCOL.load(_FIRST_REGISTER)
         yield _compare_first_register(bytes([{4: 1, 6: 58}[self.family]]))
         yield from _ICMP_ERROR.load(_FIRST_REGISTER)
         yield _compare_first_register({4: b"\3\3", 6: b"\1\4"}[self.family])
@@ -274,11 +274,11 @@ class FlowHasBit:
         )
 
 
-INVALID = FlowHasBit("ct state invalid", 0, 1)
-UNASSIGNED = FlowHasBit("ct state invalid,related,new", 0, 13)
-RELATED = FlowHasBit("ct state related", 0, 4)
-MASQUERADED = FlowHasBit("ct status snat", 2, 16)
-TRANSLATED = FlowHasBit("ct status dnat", 2, 32)
+FLOW_INVALID = FlowHasBit("ct state invalid", 0, 1)
+FLOW_UNASSIGNED = FlowHasBit("ct state invalid,related,new", 0, 13)
+FLOW_RELATED = FlowHasBit("ct state related", 0, 4)
+FLOW_MASQUERADED = FlowHasBit("ct status snat", 2, 16)
+FLOW_TRANSLATED = FlowHasBit("ct status dnat", 2, 32)
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ class Verdict:
         )
 
 
-DROP = Verdict("drop", _DROP)
+DROP_PACKET = Verdict("drop", _DROP)
 
 
 def goto_chain(chain: str) -> Verdict:
@@ -468,7 +468,7 @@ class TranslateTo:
 
 
 @dataclass(frozen=True)
-class _PlainAction:
+class _FixedAction:
     """An action whose expression in the kernel is the same in all rules."""
 
     text: str
@@ -479,10 +479,10 @@ class _PlainAction:
         yield encode_expression(self.name, *self.parameters)
 
 
-MASQUERADE = _PlainAction("masquerade", "masq")
+MASQUERADE_SOURCE = _FixedAction("masquerade", "masq")
 # the ICMP error "port unreachable", whichever family the packet is of
-REJECT = _PlainAction("reject", "reject", (number32_attribute(1, 2), bytes_attribute(2, b"\1")))
-RESET = _PlainAction("reject with tcp reset", "reject", (number32_attribute(1, 1),))
+REJECT_PORT_UNREACHABLE = _FixedAction("reject", "reject", (number32_attribute(1, 2), bytes_attribute(2, b"\1")))
+REJECT_WITH_TCP_RESET = _FixedAction("reject with tcp reset", "reject", (number32_attribute(1, 1),))
 
 
 # -- encoding

@@ -28,7 +28,7 @@ class DatagramTotals(Wire):
     flows: int = 0
 
 
-class _Reading(Wire):
+class _CounterReading(Wire):
     """A listener's totals, and the values of the kernel's counters that the totals include."""
 
     totals: DatagramTotals = DatagramTotals()
@@ -38,7 +38,7 @@ class _Reading(Wire):
 class TotalsFile(Wire):
     """Content of a partition's file of totals, by listener."""
 
-    listeners: dict[str, _Reading] = {}
+    listeners: dict[str, _CounterReading] = {}
 
 
 class PartitionTotals:
@@ -49,7 +49,7 @@ class PartitionTotals:
     def __init__(self, partition: str, path: Path) -> None:
         self._partition = partition
         self._path = path
-        self._readings: dict[str, _Reading] = {}
+        self._readings: dict[str, _CounterReading] = {}
 
     def load(self) -> None:
         """Read the totals from the file; if it is missing they begin at 0, and also if it cannot be read,
@@ -65,7 +65,9 @@ class PartitionTotals:
         changed; other listeners are forgotten. Blocks.
         """
         readings = {
-            name: _next_reading(self._readings.get(name, _Reading()), self._listener_totals(name, counters))
+            name: _next_counter_reading(
+                self._readings.get(name, _CounterReading()), self._listener_totals(name, counters)
+            )
             for name in listeners
         }
         if readings != self._readings:
@@ -102,11 +104,11 @@ class CounterGrowth(Value):
         return self.total + (self.now - self.before if self.now >= self.before else self.now)
 
 
-def _next_reading(reading: _Reading, seen: DatagramTotals) -> _Reading:
+def _next_counter_reading(reading: _CounterReading, seen: DatagramTotals) -> _CounterReading:
     grown = {
         name: CounterGrowth(
             total=getattr(reading.totals, name), before=getattr(reading.seen, name), now=getattr(seen, name)
         ).new_total
         for name in DatagramTotals.__struct_fields__
     }
-    return _Reading(totals=DatagramTotals(**grown), seen=seen)
+    return _CounterReading(totals=DatagramTotals(**grown), seen=seen)

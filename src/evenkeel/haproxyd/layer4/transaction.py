@@ -45,7 +45,7 @@ def change_commands(steps: ContentChanges, *, others_bind: bool = False) -> Iter
     yield from _addition_commands(steps)
     if binds and not bound:
         yield from _bind_chain_commands()
-    for name, elements in _group_by_map(_departed_servers(steps)):
+    for name, elements in _group_by_map(_elements_for_ended_servers(steps)):
         yield commands.AddElements(name, tuple(dict.fromkeys(elements)))
 
 
@@ -98,7 +98,7 @@ def _addition_commands(steps: ContentChanges) -> Iterator[TableCommand]:
         yield commands.AddElements(name, tuple(elements))
 
 
-def _departed_servers(steps: ContentChanges) -> Iterator[tuple[str, tuple[ElementKey, ElementData]]]:
+def _elements_for_ended_servers(steps: ContentChanges) -> Iterator[tuple[str, tuple[ElementKey, ElementData]]]:
     """Yield (set, element) for servers whose flows end and that see clients' addresses, so that the kernel
     drops their late answers. Late answers of other servers come to this host, which does not use them.
     """

@@ -22,8 +22,8 @@ _MAP_CONVERTER = re.compile(r",\s*map\w*\(\s*([^)\s,]*)")
 """Matches a map converter in a sample expression; the group is its file argument."""
 _KEY_CONVERTER = re.compile(r",\s*(jwt_verify)\(")
 """Matches the converter that reads a public key from a path."""
-_NAME_PATTERN = re.compile(wire.NAME)
-_VALUES_AFTER = 3
+_NAME_PATTERN = re.compile(wire.NAME_REGEX)
+_ACL_VALUES_SEPARATOR_INDEX = 3
 """Index of the first word at which ``--`` ends the flags of ``acl NAME CRITERION FLAGS -- VALUES``."""
 
 
@@ -61,4 +61,8 @@ def forbidden_file_in_expressions(words: Sequence[str], kinds: FileKinds) -> str
 
 
 def _drop_acl_values(words: Sequence[str]) -> Sequence[str]:
-    return words[: words.index("--", _VALUES_AFTER)] if "--" in words[_VALUES_AFTER:] else words
+    return (
+        words[: words.index("--", _ACL_VALUES_SEPARATOR_INDEX)]
+        if "--" in words[_ACL_VALUES_SEPARATOR_INDEX:]
+        else words
+    )

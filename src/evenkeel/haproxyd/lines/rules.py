@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 
 from evenkeel.haproxyd.lines.file_references import FileKinds, forbidden_file
-from evenkeel.haproxyd.lines.words import QUOTING, split_line
+from evenkeel.haproxyd.lines.words import QUOTING_DESCRIPTION, split_line
 
-_BOTH = (
+_SHARED_KEYWORDS = (
     "acl",
     "capture",
     "compression",
@@ -27,12 +27,13 @@ _BOTH = (
     "tcp-response",
     "timeout",
 )
-KEYWORDS = {
-    "frontend": frozenset((*_BOTH, "default_backend", "backlog", "monitor-uri", "unique-id-format", "unique-id-header",
-                           "use_backend", "rate-limit")),
-    "backend": frozenset((*_BOTH, "balance", "dynamic-cookie-key", "force-persist", "fullconn", "hash-balance-factor",
-                          "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
-                          "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
+KEYWORDS_BY_SECTION = {
+    "frontend": frozenset((*_SHARED_KEYWORDS, "default_backend", "backlog", "monitor-uri", "unique-id-format",
+                           "unique-id-header", "use_backend", "rate-limit")),
+    "backend": frozenset((*_SHARED_KEYWORDS, "balance", "dynamic-cookie-key", "force-persist", "fullconn",
+                          "hash-balance-factor", "hash-type", "http-check", "http-reuse", "http-send-name-header",
+                          "ignore-persist", "load-server-state-from-file", "retry-on", "stick", "tcp-check",
+                          "use-server")),
 }  # fmt: skip
 """Keywords that lines may start with, by kind of section; without keywords that open another section, listen, define
 servers or run programs."""
@@ -101,7 +102,7 @@ def line_problem(line: str, keywords: Collection[str], kinds: FileKinds) -> str:
     """
     words = split_line(line)
     if words is None:
-        return f"a line has other quoting than is allowed: {QUOTING}"
+        return f"a line has other quoting than is allowed: {QUOTING_DESCRIPTION}"
     if not words or words[0] not in keywords:
         given = words[0] if words else ""
         return f"a line begins with {given[:60]!r}; allowed: {', '.join(sorted(keywords))}"

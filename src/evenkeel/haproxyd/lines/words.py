@@ -7,16 +7,18 @@ validation and HAProxy see the same words.
 
 import re
 
-_PIECES = r"[^ '\"\\$#]|'[^']*'|\\'"
-_WORD_PATTERN = re.compile(rf"(?:{_PIECES})+")
-_PIECE_PATTERN = re.compile(_PIECES)
-QUOTING = "single quotes, with \\' between them for a single quote; no other quotes, escapes, variables or comments"
+_WORD_PIECE = r"[^ '\"\\$#]|'[^']*'|\\'"
+_WORD_PATTERN = re.compile(rf"(?:{_WORD_PIECE})+")
+_PIECE_PATTERN = re.compile(_WORD_PIECE)
+QUOTING_DESCRIPTION = (
+    "single quotes, with \\' between them for a single quote; no other quotes, escapes, variables or comments"
+)
 """Description of the allowed quoting, for error messages."""
 
 
 def split_line(line: str) -> tuple[str, ...] | None:
     """Split a line of configuration into words without their quotes; None if a quote is open, or the line has other
-    quoting than :data:`QUOTING` allows.
+    quoting than :data:`QUOTING_DESCRIPTION` allows.
     """
     words: list[str] = []
     at = 0

@@ -20,13 +20,13 @@ IPV6_FREEBIND = 78
 """Socket option from Linux's ``in6.h``, which Python's socket module lacks."""
 IP_FREEBIND = 15
 
-ANY_IPV4 = "0.0.0.0"  # noqa: S104 # compared with tenants' addresses; nothing is bound to it
-ANY = (ANY_IPV4, "::")
+ANY_IPV4_ADDRESS = "0.0.0.0"  # noqa: S104 # compared with tenants' addresses; nothing is bound to it
+ANY_ADDRESSES = (ANY_IPV4_ADDRESS, "::")
 
 BindAddress = tuple[str, int]
 """Address in the notation of :mod:`ipaddress`, and port."""
-Protocol = Literal["tcp", "udp", "sctp"]
-Place = tuple[Protocol, BindAddress]
+TransportProtocol = Literal["tcp", "udp", "sctp"]
+ListenEndpoint = tuple[TransportProtocol, BindAddress]
 """Protocol, address and port: each protocol has ports of its own."""
 
 
@@ -44,7 +44,7 @@ def bind_addresses(load_balancer: wire.LoadBalancerConfig) -> tuple[BindAddress,
     return tuple(bind for frontend in load_balancer.frontends for bind in frontend_addresses(frontend))
 
 
-def listening_places(load_balancer: wire.LoadBalancerConfig) -> tuple[Place, ...]:
+def listen_endpoints(load_balancer: wire.LoadBalancerConfig) -> tuple[ListenEndpoint, ...]:
     """Return protocol, address and port of all listeners of a load balancer, HAProxy's and the kernel's, with
     repetitions. Raises :class:`ValueError` for an invalid address.
     """
@@ -84,9 +84,9 @@ class BindRegistry:
     """
 
     def __init__(self) -> None:
-        self._holders: dict[tuple[Protocol, int], dict[str, set[BindHolder]]] = {}
+        self._holders: dict[tuple[TransportProtocol, int], dict[str, set[BindHolder]]] = {}
         """``{(protocol, port): {address: holders}}``."""
-        self._reserved: dict[str, set[tuple[Place, BindHolder]]] = {}
+        self._reserved: dict[str, set[tuple[ListenEndpoint, BindHolder]]] = {}
         """``{partition: reserved places with their holders}``."""
 
     def reserve(self, partition: str, load_balancer: wire.LoadBalancerConfig, *, within_partition: bool = False) -> str:
@@ -96,15 +96,15 @@ class BindRegistry:
         address twice, or one of another partition holds it, and with ``within_partition`` also another one of
         the same partition.
         """
-        wanted = listening_places(load_balancer)
+        wanted = listen_endpoints(load_balancer)
         holder = BindHolder(partition=partition, load_balancer_id=load_balancer.id)
         for place in wanted:
             if wanted.count(place) > 1:
-                return f"{_describe_place(place)} is there twice; a listener has it to itself"
+                return f"{_describe_endpoint(place)} is there twice; a listener has it to itself"
             other = self._conflicting_holder(place, holder, within_partition=within_partition)
             if other:
                 held_by = f"load balancer {other.load_balancer_id} in partition {other.partition}"
-                return f"{_describe_place(place)} is used by {held_by}"
+                return f"{_describe_endpoint(place)} is used by {held_by}"
         # Only after all were checked, because a refused load balancer must reserve none.
         for place in wanted:
             self._add_holder(place, holder)
@@ -124,7 +124,7 @@ class BindRegistry:
         kept = {
             (place, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
-            for place in listening_places(one)
+            for place in listen_endpoints(one)
         }
         before = set(self._reserved.get(partition, ()))
         for place, holder in before - kept:
@@ -132,23 +132,25 @@ class BindRegistry:
         for place, holder in kept - before:
             self._add_holder(place, holder)
 
-    def _conflicting_holder(self, place: Place, holder: BindHolder, *, within_partition: bool) -> BindHolder | None:
+    def _conflicting_holder(
+        self, place: ListenEndpoint, holder: BindHolder, *, within_partition: bool
+    ) -> BindHolder | None:
         protocol, bind = place
         addresses = self._holders.get((protocol, bind[1]), {})
         # Only these can overlap, so the other addresses that use the port need not be compared.
-        for address in addresses if bind[0] in ANY else (bind[0], *ANY):
+        for address in addresses if bind[0] in ANY_ADDRESSES else (bind[0], *ANY_ADDRESSES):
             if address in addresses and _addresses_overlap(address, bind[0]):
                 for other in addresses[address]:
                     if other != holder and (within_partition or other.partition != holder.partition):
                         return other
         return None
 
-    def _add_holder(self, place: Place, holder: BindHolder) -> None:
+    def _add_holder(self, place: ListenEndpoint, holder: BindHolder) -> None:
         protocol, (address, port) = place
         self._holders.setdefault((protocol, port), {}).setdefault(address, set()).add(holder)
         self._reserved.setdefault(holder.partition, set()).add((place, holder))
 
-    def _remove_holder(self, place: Place, holder: BindHolder) -> None:
+    def _remove_holder(self, place: ListenEndpoint, holder: BindHolder) -> None:
         self._reserved[holder.partition].discard((place, holder))
         protocol, (address, port) = place
         addresses = self._holders[protocol, port]
@@ -176,7 +178,7 @@ def _addresses_overlap(one: str, other: str) -> bool:
     """Whether the two addresses overlap: they are equal, or one is the wildcard of its family; ``::``
     includes all IPv4 addresses.
     """
-    return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
+    return one == other or "::" in (one, other) or (ANY_IPV4_ADDRESS in (one, other) and (":" in one) == (":" in other))
 
 
 def unbindable_addresses(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
@@ -218,6 +220,6 @@ def _describe_bind(bind: BindAddress) -> str:
     return f"address {bind[0]} port {bind[1]}"
 
 
-def _describe_place(place: Place) -> str:
+def _describe_endpoint(place: ListenEndpoint) -> str:
     protocol, bind = place
     return _describe_bind(bind) if protocol == "tcp" else f"{_describe_bind(bind)} of {protocol.upper()}"

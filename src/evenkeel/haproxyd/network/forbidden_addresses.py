@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.network.binds import ANY
+from evenkeel.haproxyd.network.binds import ANY_ADDRESSES
 from evenkeel.haproxyd.network.destinations import load_balancer_destinations
 from evenkeel.haproxyd.network.host_addresses import own_addresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
-KEPT_SECONDS = 5.0
+CACHE_SECONDS = 5.0
 """Time for which the kernel's answers about addresses are cached: addresses come and go with VRRP."""
-KEPT_MAX = 20_000
+CACHED_ADDRESSES_MAX = 20_000
 
 
-class _KnownAddress(NamedTuple):
+class _CachedAddressKind(NamedTuple):
     """Kernel's answer for one address (``kind``; empty: not this host's), and the monotonic time of the
     look-up.
     """
@@ -46,7 +46,7 @@ class ForbiddenAddresses:
         self._settings = settings
         self._own_addresses = own_addresses
         self._monotonic = monotonic
-        self._known: dict[str, _KnownAddress] = {}
+        self._known: dict[str, _CachedAddressKind] = {}
         self._api_host, self._api_port = "", 0
 
     def forbid_api_address(self, host: str, port: int) -> None:
@@ -129,14 +129,14 @@ class ForbiddenAddresses:
         fresh = {address: known for address in wanted if (known := self._known.get(address)) and _is_fresh(known, now)}
         uncached = [address for address in wanted if address not in fresh]
         own = self._own_addresses(uncached) if uncached else {}
-        if len(self._known) > KEPT_MAX:
+        if len(self._known) > CACHED_ADDRESSES_MAX:
             self._known.clear()
-        self._known.update((address, _KnownAddress(own.get(address, ""), now)) for address in uncached)
+        self._known.update((address, _CachedAddressKind(own.get(address, ""), now)) for address in uncached)
         return {address: known.kind for address, known in fresh.items()} | {one: own.get(one, "") for one in uncached}
 
 
-def _is_fresh(known: _KnownAddress, now_seconds: float) -> bool:
-    return now_seconds - known.at_seconds < KEPT_SECONDS
+def _is_fresh(known: _CachedAddressKind, now_seconds: float) -> bool:
+    return now_seconds - known.at_seconds < CACHE_SECONDS
 
 
 def _normal_address(address: str) -> str:
@@ -145,4 +145,4 @@ def _normal_address(address: str) -> str:
     except ValueError:
         return address
     # An API on all addresses has none of its own: there the host's own addresses are protected.
-    return "" if found in ANY else found
+    return "" if found in ANY_ADDRESSES else found

@@ -13,10 +13,10 @@ from pathlib import Path
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.network.binds import BindAddress, bind_address
 
-SOCKETS_MAX = 100_000
-_AT_ONCE = 253
+LISTENING_SOCKETS_MAX = 100_000
+_DESCRIPTORS_PER_MESSAGE_MAX = 253
 """Maximum number of descriptors in one message (SCM_MAX_FD, unix(7))."""
-_NAMES_BYTES = 1 << 16
+_SOCKET_NAMES_BYTES = 1 << 16
 """Buffer for the namespace and interface of each socket, which are not used."""
 _COUNT_STRUCT = struct.Struct("=i")
 
@@ -41,9 +41,9 @@ def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
     """
     head, missing = b"", -1
     while missing:
-        data, descriptors, _, _ = socket.recv_fds(worker, _NAMES_BYTES, _AT_ONCE)
+        data, descriptors, _, _ = socket.recv_fds(worker, _SOCKET_NAMES_BYTES, _DESCRIPTORS_PER_MESSAGE_MAX)
         # Each copy is closed at once: while one is open, the address stays bound.
-        names = [_name_and_close(descriptor) for descriptor in descriptors]
+        names = [_read_address_and_close(descriptor) for descriptor in descriptors]
         yield from (name for name in names if name is not None)
         if missing < 0:  # the count comes first, alone or together with the first sockets
             head += data
@@ -56,12 +56,12 @@ def _listening_addresses(worker: socket.socket) -> Iterator[BindAddress]:
 
 def _socket_count(head: bytes) -> int:
     count: int = _COUNT_STRUCT.unpack_from(head)[0]
-    if not 0 <= count <= SOCKETS_MAX:
-        raise HaproxyDown(f"HAProxy hands over {count} sockets; at most {SOCKETS_MAX} are expected")
+    if not 0 <= count <= LISTENING_SOCKETS_MAX:
+        raise HaproxyDown(f"HAProxy hands over {count} sockets; at most {LISTENING_SOCKETS_MAX} are expected")
     return count
 
 
-def _name_and_close(descriptor: int) -> BindAddress | None:
+def _read_address_and_close(descriptor: int) -> BindAddress | None:
     """Close the descriptor of a socket and return its address; None: it is no listening TCP socket."""
     with closing(socket.socket(fileno=descriptor)) as one:
         if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:

@@ -12,7 +12,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded_part
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedPartsCache, remove_unused_backends
 from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
@@ -50,7 +50,7 @@ class ChangeApplier:
         self.held = HeldLoadBalancers(partition, storage.change_log, host.binds)
         self.runner = runner
         self.drains = ConnectionDrains(partition, storage, runner.process)
-        self._loaded = LoadedParts()
+        self._loaded = LoadedPartsCache()
 
     async def load(self) -> None:
         """Read the partition's directory; whatever can be read is loaded, and its addresses are reserved.
@@ -202,5 +202,6 @@ class ChangeApplier:
         """
         held = self.held.by_id
         return {
-            name: held[name] if name in held and loaded_part(held[name]) == one else one for name, one in kept.items()
+            name: held[name] if name in held and remove_unused_backends(held[name]) == one else one
+            for name, one in kept.items()
         }

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.lines.file_references import FileKinds
 
-OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
+OUTSIDE_PATH_PATTERN = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
 """Matches a path, or one of HAProxy's path prefixes, in an argument that may name a file; but no lists of ciphers."""
-_KINDS = {
+_KINDS_BY_ARGUMENT = {
     "crt": "certificate",
     "default-crt": "certificate",
     "crt-list": "crt_list",
@@ -40,8 +40,9 @@ def argument_problems(what: str, words: Sequence[str], kinds: FileKinds) -> Iter
     for word, name in itertools.pairwise((*words, "")):
         if word in _REFUSED_ARGUMENTS:
             yield f"{what}: {word!r} is not allowed"
-        if word in _KINDS and kinds.get(name) != _KINDS[word]:
-            yield f"{what}: {word} {name[:60]!r}: files of the load balancer alone, of kind {_KINDS[word]}, are allowed"
+        if word in _KINDS_BY_ARGUMENT and kinds.get(name) != _KINDS_BY_ARGUMENT[word]:
+            allowed = f"files of the load balancer alone, of kind {_KINDS_BY_ARGUMENT[word]}, are allowed"
+            yield f"{what}: {word} {name[:60]!r}: {allowed}"
 
 
 def list_problems(file: wire.File, kinds: FileKinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _line_problem(line: str, kinds: FileKinds, chars_max: int) -> str:
         return f"names {found['name'][:60]!r}: certificates of the load balancer alone are allowed"
     options = (found["options"] or "").split()
     for word in options:
-        if not _OPTION_PATTERN.fullmatch(word) or OUTSIDE.search(word):
+        if not _OPTION_PATTERN.fullmatch(word) or OUTSIDE_PATH_PATTERN.search(word):
             return f"has the option {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
     for name in found["names"].split():
         if not _SERVER_NAME.fullmatch(name):

@@ -37,7 +37,7 @@ class QueuedChange:
 
     def complete_with_receipt(
         self,
-        how: wire.How,
+        how: wire.ApplyMethod,
         errors: Mapping[str, str],
         lacking: Mapping[str, tuple[str, ...]],
         peer: wire.HaproxyPeer | None,

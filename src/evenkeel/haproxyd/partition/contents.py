@@ -11,8 +11,8 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 
-_SENT_ONCE = frozenset(("certificate", "ca", "crl"))
-_HELD_CONTENT = "held"
+_KINDS_SENT_ONCE = frozenset(("certificate", "ca", "crl"))
+_HELD_CONTENT_PLACEHOLDER = "held"
 """Placeholder for a content with an identity; it is not valid PEM."""
 
 
@@ -20,7 +20,7 @@ def is_content_missing(file: wire.File) -> bool:
     """Whether the file's content is missing: it is empty, although the file is a certificate, or a CA file or
     revocation list with a ``sha256``.
     """
-    return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
+    return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _KINDS_SENT_ONCE))
 
 
 def missing_contents(load_balancer: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
@@ -66,7 +66,9 @@ def replace_contents_by_placeholders(load_balancer: wire.LoadBalancerConfig) -> 
     return _map_files(
         load_balancer,
         lambda file: (
-            _set_file_content(file, _HELD_CONTENT) if file.sha256 and file.kind in _SENT_ONCE and file.content else file
+            _set_file_content(file, _HELD_CONTENT_PLACEHOLDER)
+            if file.sha256 and file.kind in _KINDS_SENT_ONCE and file.content
+            else file
         ),
     )
 

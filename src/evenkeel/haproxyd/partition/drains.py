@@ -16,12 +16,12 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage, ServerDrain
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
-from evenkeel.haproxyd.haproxy.runtime.sessions import SESSIONS, session_shutdowns
+from evenkeel.haproxyd.haproxy.runtime.sessions import SHOW_SESSIONS, session_shutdown_commands
 
 log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 1.0
-LOOK_SECONDS_MAX = 60.0
+TIMER_SECONDS_MAX = 60.0
 """Longest wait for the next deadline: if the host's clock is set, the event loop does not notice."""
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
@@ -120,7 +120,7 @@ class ConnectionDrains:
         self._cancel_timer()
         if self._started and self._drains:
             left_seconds = min(drain.until for drain in self._drains) - time.time()
-            wait_seconds = max(at_least_seconds, min(left_seconds, LOOK_SECONDS_MAX))
+            wait_seconds = max(at_least_seconds, min(left_seconds, TIMER_SECONDS_MAX))
             self._timer = asyncio.get_running_loop().call_later(wait_seconds, self._begin_end_task)
 
     def _cancel_timer(self) -> None:
@@ -159,8 +159,8 @@ class ConnectionDrains:
         processes = await cli.processes()
         for pid in processes.workers_leaving:
             # One by one: an old worker refuses ``shutdown sessions server``, because its proxies are disabled.
-            listed = await cli.command_to_worker(pid, SESSIONS)
-            await cli.commands(session_shutdowns(listed, self._servers_out_of_service(due)), pid=pid)
+            listed = await cli.command_to_worker(pid, SHOW_SESSIONS)
+            await cli.commands(session_shutdown_commands(listed, self._servers_out_of_service(due)), pid=pid)
         servers = self._servers_out_of_service(due)
         if processes.worker_pid:
             # If it has no such server, it says so, and has no connections to it either.

@@ -19,11 +19,11 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
 
-UNGUARDED = -1
+UNGUARDED_EPOCH = -1
 """Epoch of a partition that never had an owner."""
 
 
-class NotGuarded(EvenKeelError):
+class NotPartitionOwner(EvenKeelError):
     """The sender has to take the partition over first, because the guard has an older owner, or none took
     over since the daemon's start. ``seen_epoch``: the guard's epoch; None: there is no guard.
     """
@@ -65,7 +65,7 @@ class PartitionGuard:
         self._settings = settings
         self._storage = storage
         self._peer_ports = peer_ports
-        self._file = GuardFile(epoch=UNGUARDED)
+        self._file = GuardFile(epoch=UNGUARDED_EPOCH)
         self.peer_key = ""
         """This HAProxy's certificate and key for peers; secret. Empty until it has a peer port."""
         # The guard file is replaced as a whole: without the lock, the later of two writes would undo the earlier.
@@ -73,7 +73,7 @@ class PartitionGuard:
 
     @property
     def epoch(self) -> int:
-        """Return the newest epoch in the guard file; :data:`UNGUARDED` if the partition never had an owner."""
+        """Return the newest epoch in the guard file; :data:`UNGUARDED_EPOCH` if the partition never had an owner."""
         return self._file.epoch
 
     @property
@@ -112,10 +112,10 @@ class PartitionGuard:
         :class:`~evenkeel.haproxyd.disk.files.StorageBroken` if the guard file cannot be read.
         """
         found = self._storage.read_guard() or self._file
-        if found.epoch != UNGUARDED and not is_epoch_in_range(found.epoch):
+        if found.epoch != UNGUARDED_EPOCH and not is_epoch_in_range(found.epoch):
             guard_log = log.bind(partition=self._partition, epoch=found.epoch)
             guard_log.error("guard file holds an epoch out of range; ignoring it")
-            found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
+            found = msgspec.structs.replace(found, epoch=UNGUARDED_EPOCH, session_id="")
         self._file = found
         self.peer_key = self._storage.read_peer_key()
 
@@ -143,17 +143,17 @@ class PartitionGuard:
     def admit(self, change: wire.PartitionChange, state_id: str) -> None:
         """Check that the change's sender has taken over the partition since this daemon started.
 
-        Raises :class:`StaleOwner` if a newer owner has the guard; :class:`NotGuarded` if an older one or none
+        Raises :class:`StaleOwner` if a newer owner has the guard; :class:`NotPartitionOwner` if an older one or none
         has, or if the change's ``state_id`` is not the daemon's.
         """
         self.refuse_stale(change.epoch, change.session_id)
-        seen = None if self.epoch == UNGUARDED else self.epoch
+        seen = None if self.epoch == UNGUARDED_EPOCH else self.epoch
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
-            raise NotGuarded(self._partition, seen, f"it is guarded by {describe_guard(seen)}")
+            raise NotPartitionOwner(self._partition, seen, f"it is guarded by {describe_guard(seen)}")
         # A restarted daemon may have begun with an older copy of its directory, so the guard on disk alone proves
         # nothing.
         if change.state_id != state_id:
-            raise NotGuarded(self._partition, seen, "the daemon has a new state since its owner took it over")
+            raise NotPartitionOwner(self._partition, seen, "the daemon has a new state since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
         """Make the sender of ``wanted`` the partition's owner, on disk when this returns.

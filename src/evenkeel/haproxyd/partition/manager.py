@@ -25,7 +25,7 @@ from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.applier import HostResources
 from evenkeel.haproxyd.partition.contents import remove_private_keys
-from evenkeel.haproxyd.partition.guard import NotGuarded
+from evenkeel.haproxyd.partition.guard import NotPartitionOwner
 from evenkeel.haproxyd.partition.owners import PrefixOwners
 from evenkeel.haproxyd.partition.request_validation import check_change, check_guard, check_name
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
@@ -34,14 +34,14 @@ from evenkeel.haproxyd.settings import DaemonSettings, check_settings
 
 log = structlog.get_logger(__name__)
 
-STARTS_AT_ONCE = 8
+CONCURRENT_STARTS_MAX = 8
 
 
-def _no_events(event: PartitionEvent) -> None:
+def _ignore_event(event: PartitionEvent) -> None:
     """Ignore the event: the default of a manager without observers."""
 
 
-def _no_counters(name: str, directory: Path) -> NoCounters:
+def _make_no_counters(name: str, directory: Path) -> NoCounters:
     return NoCounters()
 
 
@@ -51,7 +51,11 @@ class PartitionManager:
     """
 
     def __init__(
-        self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
+        self,
+        settings: DaemonSettings,
+        *,
+        on_event: OnEvent = _ignore_event,
+        make_counters: MakeCounters = _make_no_counters,
     ) -> None:
         check_settings(settings)
         self._settings = settings
@@ -138,7 +142,7 @@ class PartitionManager:
         # Requests are answered from here on, while the HAProxys are being started.
         self.loaded.set()
         await self._find_binary()
-        slots = asyncio.Semaphore(STARTS_AT_ONCE)
+        slots = asyncio.Semaphore(CONCURRENT_STARTS_MAX)
         await asyncio.gather(*(self._start_supervisor(supervisor, slots) for supervisor in loaded))
 
     async def close(self) -> None:
@@ -323,7 +327,7 @@ class PartitionManager:
         """Apply a change and return the receipt. ``complete``: it replaces the whole contents (PUT), else it
         changes parts (PATCH).
 
-        Raises ``StaleOwner`` or :class:`NotGuarded` if the sender is not the owner, :class:`InvalidChange`,
+        Raises ``StaleOwner`` or :class:`NotPartitionOwner` if the sender is not the owner, :class:`InvalidChange`,
         :class:`PartitionFailed` if it cannot be applied, ``PartitionBusy`` if too many changes wait or the
         partition is being started or stopped.
         """
@@ -332,7 +336,7 @@ class PartitionManager:
         # A change creates no partition: only a takeover does, because there is no guard yet that could admit the
         # change.
         if name not in self._supervisors:
-            raise NotGuarded(name, None, "there is no such partition")
+            raise NotPartitionOwner(name, None, "there is no such partition")
         supervisor = await self._get_or_create(name)
         # a stale owner is refused as such first, whatever else is wrong with the change
         supervisor.admit(change)

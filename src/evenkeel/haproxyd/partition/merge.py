@@ -10,7 +10,7 @@ from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
-from evenkeel.haproxyd.network.binds import BindRegistry, conflicting_load_balancers, listening_places
+from evenkeel.haproxyd.network.binds import BindRegistry, conflicting_load_balancers, listen_endpoints
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.partition.change_queue import QueuedChange
 from evenkeel.haproxyd.partition.contents import fill_in_held_contents, missing_contents
@@ -132,7 +132,7 @@ class MergedChanges:
         return (
             before is not None
             and _names_used(before) == _names_used(load_balancer)
-            and listening_places(before) == listening_places(load_balancer)
+            and listen_endpoints(before) == listen_endpoints(load_balancer)
         )
 
     def _keep_previous(self, name: str, problem: str) -> None:

@@ -9,7 +9,12 @@ from evenkeel.core.control.epochs import EPOCH_MAX, is_epoch_in_range
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_keys import certificate_problem
-from evenkeel.haproxyd.partition.validation import CONTROL, NAME, address_problem, name_problem
+from evenkeel.haproxyd.partition.validation import (
+    CONTROL_CHARACTER_PATTERN,
+    NAME_PATTERN,
+    address_problem,
+    name_problem,
+)
 from evenkeel.haproxyd.settings import DaemonSettings
 
 PEERS_MAX = 16
@@ -47,11 +52,11 @@ def check_guard(guard: wire.GuardState) -> None:
     if not is_epoch_in_range(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
     check_name("session_id", guard.session_id)
-    if len(guard.owner) > OWNER_CHARS_MAX or CONTROL.search(guard.owner):
+    if len(guard.owner) > OWNER_CHARS_MAX or CONTROL_CHARACTER_PATTERN.search(guard.owner):
         raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
 
 
 def check_name(what: str, name: str) -> None:
     """Raise :class:`InvalidChange` if ``name`` is not a valid name. ``what``: the kind of name, for the message."""
-    if not NAME.fullmatch(name):
+    if not NAME_PATTERN.fullmatch(name):
         raise InvalidChange(name_problem(what, name))

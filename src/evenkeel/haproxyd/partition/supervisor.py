@@ -21,7 +21,7 @@ from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.partition.applier import ChangeApplier, HostResources
 from evenkeel.haproxyd.partition.availability import HaproxyAvailability
 from evenkeel.haproxyd.partition.change_queue import ApplyPass, ChangeQueue, PartitionBusy, QueuedChange
-from evenkeel.haproxyd.partition.guard import UNGUARDED
+from evenkeel.haproxyd.partition.guard import UNGUARDED_EPOCH
 from evenkeel.haproxyd.partition.merge import MergedChanges
 from evenkeel.haproxyd.partition.repairs import RepairReport
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
@@ -29,8 +29,8 @@ from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
 log = structlog.get_logger(__name__)
 
 # An empty HAProxy is looked at so often until its last connections have ended.
-RETIRE_LOOK_SECONDS = 1.0
-REPAIR_AGAIN_SECONDS = 60.0
+RETIRE_CHECK_SECONDS = 1.0
+REPAIR_RETRY_SECONDS = 60.0
 DRIFT_LOGGED_MAX = 5
 
 
@@ -169,7 +169,7 @@ class PartitionSupervisor:
     @property
     def _is_new(self) -> bool:
         """Whether the partition has nothing yet, not even an owner."""
-        return self._guard.epoch == UNGUARDED and not self.in_use
+        return self._guard.epoch == UNGUARDED_EPOCH and not self.in_use
 
     # -- start and end
 
@@ -282,7 +282,7 @@ class PartitionSupervisor:
         now = asyncio.get_running_loop().time()
         if self._closing or (tuple(found) == self._last_repair[1] and now < self._last_repair[0]):
             return
-        self._last_repair = (now + REPAIR_AGAIN_SECONDS, tuple(found))
+        self._last_repair = (now + REPAIR_RETRY_SECONDS, tuple(found))
         self._log.warning("repairing manual changes", found=found[:DRIFT_LOGGED_MAX], count=len(found))
         self._on_event(PartitionEvent(partition=self.name, text=f"changed manually, repaired: {found[0]}"))
         self._verify_next = self._pass_due = True
@@ -441,7 +441,7 @@ class PartitionSupervisor:
         if self._closing or self._waits_for_owner:
             return
         if self.is_running and not self._held:
-            self._set_timer(RETIRE_LOOK_SECONDS, retire=True)
+            self._set_timer(RETIRE_CHECK_SECONDS, retire=True)
         # A timer that is already set keeps its time; otherwise each pass would postpone the restart.
         elif (self.problem or self._is_down()) and (self._timer is None or self._timer.cancelled()):
             pause_seconds = self._availability.restarts.pause_seconds

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from evenkeel.core.networking.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.lines.file_references import FileKinds, forbidden_file_in_expressions
-from evenkeel.haproxyd.lines.rules import KEYWORDS, line_problem
+from evenkeel.haproxyd.lines.rules import KEYWORDS_BY_SECTION, line_problem
 from evenkeel.haproxyd.network.binds import bind_address
 from evenkeel.haproxyd.network.destinations import load_balancer_destinations, server_argument_words
-from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, argument_problems, list_problems
+from evenkeel.haproxyd.partition.certificate_references import OUTSIDE_PATH_PATTERN, argument_problems, list_problems
 from evenkeel.haproxyd.partition.contents import is_content_missing
 from evenkeel.haproxyd.settings import DaemonSettings
 
-NAME = re.compile(wire.NAME)
+NAME_PATTERN = re.compile(wire.NAME_REGEX)
 # HAProxy refuses larger weights.
 WEIGHT_MAX = 256
 MAXCONN_MAX = 2**31 - 1
@@ -28,8 +28,8 @@ STICKY_SECONDS_MAX = 7 * 86_400
 
 DRAIN_SECONDS_MAX = 86_400
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_HIDING_PATTERN = re.compile(r"[\"'\\$#]")
+CONTROL_CHARACTER_PATTERN = re.compile(r"[\x00-\x1f\x7f]")
+_QUOTING_CHARACTER_PATTERN = re.compile(r"[\"'\\$#]")
 _ADDRESS_ARGUMENTS = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
@@ -78,7 +78,7 @@ def _file_problems(files: tuple[wire.File, ...], settings: DaemonSettings) -> It
         most = settings.certificate_bytes_max if file.kind == "certificate" else settings.file_bytes_max
         if size > most:
             yield f"file {file.name}: {size} bytes given; at most {most} are allowed"
-        if file.sha256 and not NAME.fullmatch(file.sha256):
+        if file.sha256 and not NAME_PATTERN.fullmatch(file.sha256):
             yield name_problem(f"file {file.name}: sha256", file.sha256)
         if is_content_missing(file):
             what = "no certificate is held under that name" if not file.sha256 else "none is held of that sha256"
@@ -93,17 +93,17 @@ def _file_problems(files: tuple[wire.File, ...], settings: DaemonSettings) -> It
 
 def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
     for name, count in Counter(names).items():
-        if not NAME.fullmatch(name):
+        if not NAME_PATTERN.fullmatch(name):
             yield name_problem(f"{kind} name", name)
         if count > 1:
             yield f"{kind} {name} is there {count} times; names are unique"
 
 
 def name_problem(what: str, name: str) -> str:
-    """Return the message for a name that does not match :data:`~evenkeel.haproxyd.wire.NAME`; the caller has
+    """Return the message for a name that does not match :data:`~evenkeel.haproxyd.wire.NAME_PATTERN`; the caller has
     checked that. ``what``: the named object.
     """
-    return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
+    return f"{what} is {name[:200]!r}; allowed: {wire.NAME_REGEX}"
 
 
 def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds: FileKinds) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     yield from _argument_problems(f"{what}: bind_arguments", words, kinds)
     if "namespace" in words:
         yield f"{what}: bind_arguments: 'namespace' is not allowed; binds set its addresses"
-    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings, kinds)
+    yield from _line_problems(what, frontend.lines, KEYWORDS_BY_SECTION["frontend"], settings, kinds)
 
 
 def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSettings) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _is_address(text: str) -> bool:
 
 def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: FileKinds) -> Iterator[str]:
     what = f"backend {backend.name}"
-    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings, kinds)
+    yield from _line_problems(what, backend.lines, KEYWORDS_BY_SECTION["backend"], settings, kinds)
     if len(backend.servers) > settings.servers_max:
         yield f"{what}: {len(backend.servers)} servers given; at most {settings.servers_max} are allowed"
     if not 0 <= backend.drain_seconds <= DRAIN_SECONDS_MAX:
@@ -215,9 +215,9 @@ def _argument_problems(what: str, words: tuple[str, ...], kinds: FileKinds) -> I
     not the load balancer's. ``what``: the object that has the arguments.
     """
     for word in words:
-        if _HIDING_PATTERN.search(word):
+        if _QUOTING_CHARACTER_PATTERN.search(word):
             yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
-        if OUTSIDE.search(word):
+        if OUTSIDE_PATH_PATTERN.search(word):
             yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
     if file := forbidden_file_in_expressions(words, kinds):
         yield f"{what}: {file[:60]!r}: files of the load balancer alone, by their names, are allowed"
@@ -228,7 +228,7 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
     total = 0
     for text in texts:
         total += len(text)
-        if CONTROL.search(text):
+        if CONTROL_CHARACTER_PATTERN.search(text):
             yield f"{what}: holds a control character; none is allowed"
         # Arguments become one line of HAProxy's configuration, so their total counts; each of `lines` is a line of its
         # own.

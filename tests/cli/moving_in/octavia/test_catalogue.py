@@ -4,11 +4,11 @@ import pytest
 
 from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.moving_in.octavia.catalogue import (
-    FLAVORS,
-    ZONES,
-    EntryChooser,
-    EntryKind,
-    OfferedEntry,
+    FLAVOR_KIND,
+    ZONE_KIND,
+    CatalogueEntry,
+    CatalogueKind,
+    ReplacementChooser,
     parse_pairs,
     read_entries,
 )
@@ -17,13 +17,17 @@ from tests.cli.moving_in.octavia.recorded import FLAVOR, RecordedOctavia
 
 THEIRS = {
     each.identity: each
-    for each in (OfferedEntry("f-1", "big", "amphora", "{}"), OfferedEntry("f-2", "small", "amphora"))
+    for each in (CatalogueEntry("f-1", "big", "amphora", "{}"), CatalogueEntry("f-2", "small", "amphora"))
 }
-OURS = {each.identity: each for each in (OfferedEntry("o-1", "big", "gold", "{}"), OfferedEntry("o-2", "fast", "gold"))}
+OURS = {
+    each.identity: each for each in (CatalogueEntry("o-1", "big", "gold", "{}"), CatalogueEntry("o-2", "fast", "gold"))
+}
 
 
-def catalogue(kind: EntryKind = FLAVORS, ours: dict[str, OfferedEntry] = OURS, **given: str) -> EntryChooser:
-    return EntryChooser(kind, source=THEIRS, ours=ours, given=given, provider="gold")
+def catalogue(
+    kind: CatalogueKind = FLAVOR_KIND, ours: dict[str, CatalogueEntry] = OURS, **given: str
+) -> ReplacementChooser:
+    return ReplacementChooser(kind, source=THEIRS, ours=ours, given=given, provider="gold")
 
 
 def test_flavor_is_replaced_by_ours_with_its_name_or_by_the_given_one() -> None:
@@ -37,11 +41,11 @@ def test_flavor_is_replaced_by_ours_with_its_name_or_by_the_given_one() -> None:
     ("ours", "reason"),
     [
         ({}, "no flavor here has its name: --flavor big=OURS"),
-        ({"o": OfferedEntry("o", "big", "gold", enabled=False)}, "is disabled: --flavor big=OURS"),
-        ({"o": OfferedEntry("o", "big", "silver")}, "is of provider silver: --flavor big=OURS"),
+        ({"o": CatalogueEntry("o", "big", "gold", enabled=False)}, "is disabled: --flavor big=OURS"),
+        ({"o": CatalogueEntry("o", "big", "silver")}, "is of provider silver: --flavor big=OURS"),
     ],
 )
-def test_flavor_without_an_equal_has_the_reason_and_what_helps(ours: dict[str, OfferedEntry], reason: str) -> None:
+def test_flavor_without_an_equal_has_the_reason_and_what_helps(ours: dict[str, CatalogueEntry], reason: str) -> None:
     choice = catalogue(ours=ours).choose("f-1")
     assert choice.ours is None and reason in choice.reason
 
@@ -70,8 +74,8 @@ def test_only_used_entries_are_reported_with_their_settings() -> None:
 
 
 def test_zones_are_known_by_their_names() -> None:
-    zones = {each.identity: each for each in (OfferedEntry("east", "east", "gold"),)}
-    made = EntryChooser(ZONES, source={}, ours=zones, given={}, provider="gold")
+    zones = {each.identity: each for each in (CatalogueEntry("east", "east", "gold"),)}
+    made = ReplacementChooser(ZONE_KIND, source={}, ours=zones, given={}, provider="gold")
     assert made.choose("east").ours == "east"
     assert made.choose("west").reason == "no availability zone here has its name: --availability-zone west=OURS"
 
@@ -102,17 +106,17 @@ def test_entries_have_the_settings_of_their_profiles_at_the_administrators_reque
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     data = '{"loadbalancer_topology": "SINGLE"}'
-    assert read_entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big", "amphora", data)}
-    assert read_entries(api, ZONES) == {}
+    assert read_entries(api, FLAVOR_KIND) == {FLAVOR: CatalogueEntry(FLAVOR, "big", "amphora", data)}
+    assert read_entries(api, ZONE_KIND) == {}
     octavia.refused["/flavorprofiles"] = 403
-    assert read_entries(api, FLAVORS) == {FLAVOR: OfferedEntry(FLAVOR, "big")}
+    assert read_entries(api, FLAVOR_KIND) == {FLAVOR: CatalogueEntry(FLAVOR, "big")}
 
 
 def test_release_without_flavors_has_no_entries_and_other_refusals_are_errors(
     api: OctaviaApi, octavia: RecordedOctavia
 ) -> None:
     octavia.refused |= {"/flavorprofiles": 404, "/flavors": 404}
-    assert read_entries(api, FLAVORS) == {}
+    assert read_entries(api, FLAVOR_KIND) == {}
     octavia.refused["/flavors"] = 500
     with pytest.raises(ApiRefused, match="the source refuses GET /flavors"):
-        read_entries(api, FLAVORS)
+        read_entries(api, FLAVOR_KIND)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import ApiRefused
-from evenkeel.cli.moving_in.foreign import BadSource
+from evenkeel.cli.moving_in.foreign import InvalidSourceData
 from evenkeel.cli.moving_in.octavia.source import PROJECTS_ASKED_ONE_BY_ONE_MAX, LoadBalancerFilter, OctaviaApi
 from tests.cli.moving_in.octavia.recorded import HTTP_POOL, LB, MEMBER, RecordedOctavia, uid
 
@@ -113,14 +113,14 @@ def test_answer_that_is_not_octavias_is_refused(
     api: OctaviaApi, octavia: RecordedOctavia, document: Any, words: str
 ) -> None:
     octavia.answer = lambda *_: (200, document)  # type: ignore[method-assign]
-    with pytest.raises(BadSource, match=words):
+    with pytest.raises(InvalidSourceData, match=words):
         api.read(LoadBalancerFilter())
 
 
 def test_repeated_page_ends_the_reading(api: OctaviaApi, octavia: RecordedOctavia) -> None:
     page = {"loadbalancers": octavia.rows("/loadbalancers"), "loadbalancers_links": [{"rel": "next", "href": "x"}]}
     octavia.answer = lambda *_: (200, page)  # type: ignore[method-assign]
-    with pytest.raises(BadSource, match="the source repeats a page of GET /loadbalancers"):
+    with pytest.raises(InvalidSourceData, match="the source repeats a page of GET /loadbalancers"):
         api.read(LoadBalancerFilter())
 
 

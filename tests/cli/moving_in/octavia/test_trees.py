@@ -9,7 +9,7 @@ import pytest
 from evenkeel.api.usecases.mirror_requests import ImportedLoadBalancer
 from evenkeel.cli.moving_in.foreign import ForeignLoadBalancer
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
-from evenkeel.cli.moving_in.octavia.trees import Choice, Choices, convert_load_balancers
+from evenkeel.cli.moving_in.octavia.trees import CatalogueReplacements, EntryReplacement, convert_load_balancers
 from tests.cli.moving_in.octavia.recorded import (
     FLAVOR,
     HTTP,
@@ -22,8 +22,12 @@ from tests.cli.moving_in.octavia.recorded import (
     uid,
 )
 
-OURS = Choices(flavor=lambda _: Choice("our-flavor"), availability_zone=lambda _: Choice("our-zone"))
-NONE = Choices(flavor=lambda _: Choice(reason="none"), availability_zone=lambda _: Choice(reason="none"))
+OURS = CatalogueReplacements(
+    flavor=lambda _: EntryReplacement("our-flavor"), availability_zone=lambda _: EntryReplacement("our-zone")
+)
+NONE = CatalogueReplacements(
+    flavor=lambda _: EntryReplacement(reason="none"), availability_zone=lambda _: EntryReplacement(reason="none")
+)
 Make = Callable[..., ForeignLoadBalancer]
 
 
@@ -31,7 +35,7 @@ Make = Callable[..., ForeignLoadBalancer]
 def made(api: OctaviaApi) -> Make:
     """The only load balancer."""
 
-    def make(choices: Choices = OURS) -> ForeignLoadBalancer:
+    def make(choices: CatalogueReplacements = OURS) -> ForeignLoadBalancer:
         (found,) = convert_load_balancers(api.read(LoadBalancerFilter()), choices)
         return found
 

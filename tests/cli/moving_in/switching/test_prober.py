@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.cli.moving_in.switching.prober import Prober
+from evenkeel.cli.moving_in.switching.prober import ConnectionProber
 
 
 def listener(port: int = 0) -> socket.socket:
@@ -25,7 +25,7 @@ def first() -> Iterator[socket.socket]:
 
 def test_interval_without_a_connection_is_measured(first: socket.socket) -> None:
     port = first.getsockname()[1]
-    prober = Prober("127.0.0.1", port)
+    prober = ConnectionProber("127.0.0.1", port)
     prober.start()
     assert prober.wait_for_success(0.0, 30.0)
     first.close()
@@ -43,7 +43,7 @@ def test_interval_without_a_connection_is_measured(first: socket.socket) -> None
 def test_a_vip_that_never_answers_has_no_success() -> None:
     with listener() as taken:
         port = taken.getsockname()[1]
-    prober = Prober("127.0.0.1", port)
+    prober = ConnectionProber("127.0.0.1", port)
     prober.start()
     assert prober.wait_for_silence(0.0, 30.0)
     assert not prober.wait_for_success(0.0, 0.0)

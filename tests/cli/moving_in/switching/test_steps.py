@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import ApiRefused
-from evenkeel.cli.moving_in.switching.ours import OurApi, OurLoadBalancer
+from evenkeel.cli.moving_in.switching.ours import EvenKeelApi, EvenKeelLoadBalancer
 from evenkeel.cli.moving_in.switching.source import AmphoraSource, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 
@@ -94,7 +94,7 @@ class World:
         client: Any = self
         settings = SwitchSettings(timeout_seconds=PATIENCE, probes=False)
         return LoadBalancerSwitch(
-            OurApi(client),
+            EvenKeelApi(client),
             AmphoraSource(client, client),
             BALANCER,
             settings,
@@ -105,11 +105,11 @@ class World:
     def finish_switch(self) -> None:
         client: Any = self
         finish_switch(
-            OurApi(client), AmphoraSource(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append
+            EvenKeelApi(client), AmphoraSource(client, client), BALANCER, timeout_seconds=PATIENCE, say=self.said.append
         )
 
 
-BALANCER = OurLoadBalancer(id=LB, name="web", addresses=(VIP, OTHER_VIP), port_id=VIP_PORT, tcp_port=80)
+BALANCER = EvenKeelLoadBalancer(id=LB, name="web", addresses=(VIP, OTHER_VIP), port_id=VIP_PORT, tcp_port=80)
 
 
 @pytest.fixture

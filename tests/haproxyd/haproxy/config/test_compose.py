@@ -10,7 +10,7 @@ from evenkeel.haproxyd.haproxy.binary import find_binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_config, load_balancer_sections, server_ids
 from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config.config_files import config_file_contents
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.network.peer_keys import make_peer_key, peer_certificate
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -42,9 +42,9 @@ OTHER = wire.HaproxyPeer(name="host-2", address="fd00::9", port=10300, certifica
 OUTDATED = wire.HaproxyPeer(name="host-3", address="fd00::10", port=10300)
 
 
-def place(root: str) -> tuple[Layout, DaemonSettings]:
+def place(root: str) -> tuple[PartitionLayout, DaemonSettings]:
     folder = Path(root)
-    layout = Layout(
+    layout = PartitionLayout(
         config_dir=folder / "conf",
         files_dir=folder / "files",
         server_states=folder / "states",

@@ -18,7 +18,7 @@ def lines(*policies, before=("mode http",), after=("http-request set-header X y"
 
 
 def changed(*policies, since=lines(FIRST), held=live.LivePolicies(), **around):  # noqa: B008 - frozen
-    return live.change_live_frontend("web", since, lines(*policies, **around), held)
+    return live.plan_live_frontend("web", since, lines(*policies, **around), held)
 
 
 WITHOUT = "used=0/error=0/CN=/O=/OU=/"
@@ -40,7 +40,7 @@ def chosen(change, bits, name, where, certificate=WITHOUT):
 def test_a_frontend_without_policies_is_loaded_so_that_it_can_get_the_first():
     plain = lines(after=("option forwardfor", "http-request set-header X y"))
     loaded = live.add_live_policy_lines(plain)
-    assert live.can_get_policies(plain) and not live.has_policies(plain)
+    assert live.allows_live_policies(plain) and not live.has_policies(plain)
     assert [line for line in loaded if line in plain] == list(plain)
     judged = next(at for at, line in enumerate(loaded) if "map_reg" in line)
     assert loaded.index("mode http") < judged < loaded.index("option forwardfor")
@@ -51,7 +51,7 @@ def test_a_frontend_without_policies_is_loaded_so_that_it_can_get_the_first():
     "line", ["redirect location http://x.test/", "use_backend b if { path /x }", "http-request return status 404"]
 )
 def test_a_frontend_that_would_answer_before_policies_gets_none_at_runtime(line):
-    assert not live.can_get_policies(("mode http", line)) and not live.can_get_policies(("mode tcp",))
+    assert not live.allows_live_policies(("mode http", line)) and not live.allows_live_policies(("mode tcp",))
     assert changed(policy(1, path("EQUAL_TO", "/b")), since=lines(after=(line,)), after=(line,)) is None
 
 
@@ -75,11 +75,11 @@ def test_another_default_backend_is_the_last_entry():
 
 def test_a_default_backend_that_is_removed_leaves_503():
     without = lines()[:-1]
-    change = live.change_live_frontend("web", lines(), without, live.LivePolicies())
+    change = live.plan_live_frontend("web", lines(), without, live.LivePolicies())
     assert chosen(change, "", "h", "/a") == "_l7|none"
     assert not any("_l7|none" in line for line in live.answer_backend_lines())  # it answers without servers
     assert all(" if { var(txn.l7) -m " in line for line in live.answer_backend_lines())
-    back = live.change_live_frontend("web", without, lines(), live.LivePolicies().with_frontend("web", change))
+    back = live.plan_live_frontend("web", without, lines(), live.LivePolicies().with_frontend("web", change))
     assert back.entries == ()
 
 
@@ -194,11 +194,11 @@ def test_a_later_change_is_made_from_what_was_loaded():
     assert chosen(change, "2/", "h", "/a") == "pool-1"
     # entries of an earlier daemon may have any generation
     assert changed(FIRST, held=live.LivePolicies(unknown=frozenset({"other"}))) is None
-    assert changed(FIRST, held=live.LivePolicies(size=live.ENTRIES_MAX)) is None
+    assert changed(FIRST, held=live.LivePolicies(size=live.POLICY_ENTRIES_MAX)) is None
 
 
 def changed_by_others(held, generations, policies):
-    return live.frontend_changed_by_others(held, parse_list(generations), parse_list(policies))
+    return live.find_externally_changed_frontend(held, parse_list(generations), parse_list(policies))
 
 
 def test_entries_that_others_changed_are_found():

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.config.loaded import LoadedParts, loaded_part, unused_backends
+from evenkeel.haproxyd.haproxy.config.loaded import LoadedPartsCache, remove_unused_backends, unused_backends
 
 MEMBER = wire.BackendServer(name="m", address="10.0.0.1", port=80, arguments=("ssl", "ca-file", "p2:ca.1"))
 POOLS = tuple(wire.Backend(name=name, servers=(MEMBER,) if name == "p2" else ()) for name in ("p1", "p2", "p1:tcp"))
@@ -50,17 +50,17 @@ def test_files_of_unused_backends_alone_are_not_loaded() -> None:
             ("spare", "page", ""),
         )
     )
-    assert loaded_part(balancer("default_backend p1", files=files)).files == files[1:]
-    assert loaded_part(balancer("default_backend p2", files=files)).files == files
+    assert remove_unused_backends(balancer("default_backend p1", files=files)).files == files[1:]
+    assert remove_unused_backends(balancer("default_backend p2", files=files)).files == files
 
 
 def test_a_load_balancer_without_unused_backends_is_loaded_as_it_is() -> None:
     one = balancer("use_backend p1", "use_backend p2", "use_backend p1:tcp")
-    assert loaded_part(one) is one
+    assert remove_unused_backends(one) is one
 
 
 def test_loaded_parts_are_the_same_objects_until_the_load_balancer_is_replaced() -> None:
-    parts, one = LoadedParts(), balancer("default_backend p1")
+    parts, one = LoadedPartsCache(), balancer("default_backend p1")
     first = parts.loaded_parts({"lb": one})["lb"]
     assert parts.loaded_parts({"lb": one})["lb"] is first
     other = balancer("default_backend p2")

@@ -10,10 +10,10 @@ from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose_conf
 from evenkeel.haproxyd.haproxy.config.layout import partition_layout
 from evenkeel.haproxyd.haproxy.config.worker_size import (
     CONNECTIONS_MAX,
+    HOST_TLS_SESSIONS_MAX,
     SESSIONS_MAX,
     SESSIONS_MIN,
-    SESSIONS_OF_HOST,
-    SESSIONS_SHARE,
+    TLS_SESSIONS_DIVISOR,
     UNLIMITED_CONNECTIONS,
     HostWorkerSizes,
     WorkerSize,
@@ -88,7 +88,7 @@ def test_workers_started_one_by_one_share_the_sessions_of_the_host_and_get_the_m
     assert found[:3] == [10_000, 9_000, 8_100]
     assert found[-1] == SESSIONS_MIN
     beyond_minimum = [sessions for sessions in found if sessions > SESSIONS_MIN]
-    assert sum(beyond_minimum) <= SESSIONS_OF_HOST
+    assert sum(beyond_minimum) <= HOST_TLS_SESSIONS_MAX
     # half a MiB of each of 100 workers, at 230 bytes a session
     assert sum(found[:100]) * 230 / 100 < 2**19
 
@@ -105,13 +105,16 @@ def test_a_worker_that_goes_on_holds_the_sessions_of_its_start():
         sizes.release_sessions(f"p-{number}")
     assert late == SESSIONS_MIN
     sizes.release_sessions("late")
-    assert sizes.choose_size("p-1", (TLS,), 0).tls_sessions == (SESSIONS_OF_HOST - size.tls_sessions) // SESSIONS_SHARE
+    assert (
+        sizes.choose_size("p-1", (TLS,), 0).tls_sessions
+        == (HOST_TLS_SESSIONS_MAX - size.tls_sessions) // TLS_SESSIONS_DIVISOR
+    )
 
 
 def test_a_reloaded_worker_takes_its_share_of_what_the_others_have_left():
     sizes = HostWorkerSizes(None)
     assert [sizes.choose_size("p", (TLS,), 0).tls_sessions for _ in range(3)] == [
-        SESSIONS_OF_HOST // SESSIONS_SHARE
+        HOST_TLS_SESSIONS_MAX // TLS_SESSIONS_DIVISOR
     ] * 3
 
 
@@ -129,7 +132,7 @@ def test_a_worker_whose_clients_resume_no_session_takes_none_of_the_hosts():
     verifying = wire.Frontend(name="v", binds=(), bind_arguments=("ssl", "crt-list", "t", "verify required"))
     assert sizes.choose_size("plain", (UNLIMITED,), 0).tls_sessions == 0
     assert sizes.choose_size("verifying", (TLS, verifying), 0).tls_sessions == 0
-    assert sizes.choose_size("p", (TLS,), 0).tls_sessions == SESSIONS_OF_HOST // SESSIONS_SHARE
+    assert sizes.choose_size("p", (TLS,), 0).tls_sessions == HOST_TLS_SESSIONS_MAX // TLS_SESSIONS_DIVISOR
     assert "    tune.ssl.cachesize 0\n" in text_of(holding(TLS, verifying))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime import counters as module
-from evenkeel.haproxyd.haproxy.runtime.counters import FILE, CounterTotals, PartitionCounters, SavedCounters
+from evenkeel.haproxyd.haproxy.runtime.counters import COUNTERS_FILE, CounterTotals, PartitionCounters, SavedCounters
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts
 
 NO_SOCKET = Path("/nonexistent")
@@ -186,7 +186,7 @@ async def test_a_silent_worker_hinders_no_reload(tmp_path: Path, haproxy: FakeHa
 async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
     tmp_path: Path, haproxy: FakeHaproxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / FILE).write_text("{")
+    (tmp_path / COUNTERS_FILE).write_text("{")
 
     def full(file: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
@@ -239,7 +239,7 @@ async def test_equal_totals_are_written_once_and_again_if_the_file_was_removed(
 ) -> None:
     now = 0.0
     counters = PartitionCounters("p", tmp_path, monotonic=lambda: now)
-    file = tmp_path / module.FILE
+    file = tmp_path / module.COUNTERS_FILE
 
     async def save() -> int:
         nonlocal now

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime import held_worker
-from evenkeel.haproxyd.haproxy.runtime.kept_connection import ConnectionQuota, KeptConnection
+from evenkeel.haproxyd.haproxy.runtime.kept_connection import ConnectionQuota, PersistentConnection
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from tests.waiting import eventually
 
@@ -69,7 +69,7 @@ async def worker(tmp_path):
 
 
 async def test_queries_share_one_connection_and_each_gets_its_own_answer(worker):
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     answers = await asyncio.gather(*(kept.query(7, f"show {number}") for number in range(20)))
     assert answers == [(f"show {number} of 7\n",) for number in range(20)]
     assert worker.connections == 1
@@ -77,7 +77,7 @@ async def test_queries_share_one_connection_and_each_gets_its_own_answer(worker)
 
 
 async def test_several_commands_of_a_query_get_their_answers_in_their_order(worker):
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     assert await kept.query(7, "show b", "show a") == ("show b of 7\n", "show a of 7\n")
     assert worker.connections == 1
     kept.close()
@@ -93,27 +93,29 @@ async def test_an_answer_that_arrives_in_pieces_is_put_together(worker):
 
     server = await asyncio.start_unix_server(in_pieces, worker.socket.with_name("pieces"))
     async with server:
-        held, answers = await held_worker.HeldWorker.open(worker.socket.with_name("pieces"), "show info", "a", "b")
+        held, answers = await held_worker.HeldWorkerConnection.open(
+            worker.socket.with_name("pieces"), "show info", "a", "b"
+        )
         assert answers == ("Pid: 7\n", "one", "x")
         held.close()
 
 
 async def test_an_endless_answer_is_not_kept_in_memory(worker, monkeypatch):
     monkeypatch.setattr(held_worker, "ANSWER_BYTES_MAX", 100)
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     await kept.query(7, "show stat")
     assert await kept.query(7, "x" * 200) is None
     await eventually(lambda: not worker.open)
 
 
 async def test_another_worker_on_the_socket_is_not_queried(worker):
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     assert await kept.query(8, "show stat") is None
     await eventually(lambda: not worker.open)
 
 
 async def test_a_query_to_the_next_worker_closes_the_connection_to_the_former(worker):
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     await kept.query(7, "show stat")
     worker.pid = 8
     assert await kept.query(8, "show stat") == ("show stat of 8\n",)
@@ -123,7 +125,7 @@ async def test_a_query_to_the_next_worker_closes_the_connection_to_the_former(wo
 
 
 async def test_a_connection_that_the_worker_closed_is_opened_again(worker):
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     await kept.query(7, "show stat")
     worker.drop_connections()
     assert await kept.query(7, "show stat") == ("show stat of 7\n",)
@@ -131,7 +133,7 @@ async def test_a_connection_that_the_worker_closed_is_opened_again(worker):
 
 
 async def test_an_answer_to_a_cancelled_query_is_not_taken_for_the_next_one(worker):
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     await kept.query(7, "show stat")
     worker.silent = True
     cancelled = asyncio.create_task(kept.query(7, "show first"))
@@ -145,7 +147,7 @@ async def test_an_answer_to_a_cancelled_query_is_not_taken_for_the_next_one(work
 
 async def test_a_silent_worker_is_down_and_its_connection_is_closed(worker, monkeypatch):
     monkeypatch.setattr(held_worker, "TIMEOUT_SECONDS", 0.05)
-    kept = KeptConnection(worker.socket)
+    kept = PersistentConnection(worker.socket)
     await kept.query(7, "show stat")
     worker.silent = True
     with pytest.raises(HaproxyDown, match="did not answer in"):
@@ -156,7 +158,7 @@ async def test_a_silent_worker_is_down_and_its_connection_is_closed(worker, monk
 async def test_no_more_connections_are_kept_than_the_limit_of_open_files_allows(worker, monkeypatch):
     monkeypatch.setattr("resource.getrlimit", lambda _: (8, 8))
     connections = ConnectionQuota()
-    some = [KeptConnection(worker.socket, connections) for _ in range(3)]
+    some = [PersistentConnection(worker.socket, connections) for _ in range(3)]
     assert [await kept.query(7, "show stat") is not None for kept in some] == [True, True, False]
     some[0].close()
     assert await some[2].query(7, "show stat") is not None

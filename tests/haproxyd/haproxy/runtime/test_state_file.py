@@ -7,11 +7,17 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, has_health_source, state_file_content
+from evenkeel.haproxyd.haproxy.runtime.state_file import (
+    DOWN,
+    STATE_FILE_COLUMNS,
+    UP,
+    has_health_source,
+    state_file_content,
+)
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     CHECK_CONFIGURED,
     CHECK_ENABLED,
-    MAINTENANCE,
+    MAINTENANCE_BITS,
     canonical_notation,
     table_rows,
 )
@@ -58,9 +64,11 @@ Row = dict[str, str]
 
 def shown(*rows: Row) -> str:
     """What a worker answers about these servers."""
-    lines = ["1", " ".join(("#", *COLUMNS, *MORE_COLUMNS))]
+    lines = ["1", " ".join(("#", *STATE_FILE_COLUMNS, *MORE_COLUMNS))]
     defaults = {"srv_fqdn": "-", "srvrecord": "-", "srv_check_addr": "-", "srv_agent_addr": "-"}
-    lines += [" ".join({**defaults, **row}.get(name, "0") for name in (*COLUMNS, *MORE_COLUMNS)) for row in rows]
+    lines += [
+        " ".join({**defaults, **row}.get(name, "0") for name in (*STATE_FILE_COLUMNS, *MORE_COLUMNS)) for row in rows
+    ]
     return "\n".join((*lines, "", ""))
 
 
@@ -78,7 +86,7 @@ def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_befo
 ) -> None:
     text = state_file_content(config(backend), shown(*rows))
     version, head, *lines = text.removesuffix("\n").split("\n")
-    assert (version, head, text[-1]) == ("1", "# " + " ".join(COLUMNS), "\n")
+    assert (version, head, text[-1]) == ("1", "# " + " ".join(STATE_FILE_COLUMNS), "\n")
     assert {len(line.split()) for line in lines} <= {20}
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
@@ -88,7 +96,7 @@ def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_befo
         for server in backend.servers
         if server.admin_up
         and ("b1", server.name) in first
-        and not int(first["b1", server.name]["srv_admin_state"]) & MAINTENANCE
+        and not int(first["b1", server.name]["srv_admin_state"]) & MAINTENANCE_BITS
         and (
             int(first["b1", server.name]["srv_check_state"]) & CHECKS != CHECK_CONFIGURED
             or (canonical_notation(first["b1", server.name]["srv_addr"]), first["b1", server.name]["srv_port"])
@@ -164,4 +172,4 @@ def test_a_new_target_is_down_until_its_checks_have_succeeded(
 def test_an_answer_without_servers_gives_a_file_without_lines(text: str) -> None:
     server = wire.BackendServer(name="s1", address="10.0.0.1", port=80)
     written = state_file_content(config(wire.Backend(name="b1", servers=(server,))), text)
-    assert written == f"1\n# {' '.join(COLUMNS)}\n"
+    assert written == f"1\n# {' '.join(STATE_FILE_COLUMNS)}\n"

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
-from evenkeel.cli.moving_in.octavia.trees import Choice
+from evenkeel.cli.moving_in.octavia.trees import EntryReplacement
 
-_NOT_SHOWN = (403, 404)
+_NOT_VISIBLE_STATUSES = (403, 404)
 """Statuses of a list that the caller may not see, or that does not exist."""
 
 
-class EntryKind(NamedTuple):
+class CatalogueKind(NamedTuple):
     """Flavors or availability zones: the names that Octavia's API has for this kind, both at Even Keel and at
     the source.
     """
@@ -30,7 +30,7 @@ class EntryKind(NamedTuple):
     """Attribute by which load balancers refer to an entry: a flavor's id, a zone's name."""
 
 
-FLAVORS = EntryKind(
+FLAVOR_KIND = CatalogueKind(
     title="flavor",
     option="--flavor",
     path="/flavors",
@@ -41,7 +41,7 @@ FLAVORS = EntryKind(
     data="flavor_data",
     identity="id",
 )
-ZONES = EntryKind(
+ZONE_KIND = CatalogueKind(
     title="availability zone",
     option="--availability-zone",
     path="/availabilityzones",
@@ -54,7 +54,7 @@ ZONES = EntryKind(
 )
 
 
-class OfferedEntry(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """A flavor or an availability zone, of the source or of Even Keel. ``data``: the settings of its profile,
     as JSON text.
     """
@@ -67,12 +67,12 @@ class OfferedEntry(NamedTuple):
     enabled: bool = True
 
 
-class ChosenEntry(NamedTuple):
+class ReplacedEntry(NamedTuple):
     """A flavor or availability zone of the source that load balancers use, with Even Keel's that replaces it."""
 
-    kind: EntryKind
-    entry: OfferedEntry
-    choice: Choice
+    kind: CatalogueKind
+    entry: CatalogueEntry
+    choice: EntryReplacement
 
     def as_json(self) -> dict[str, Any]:
         """Return a JSON object for ``-f json``: ``kind``, ``id``, ``name`` and data of the source's entry; ``ours``:
@@ -96,17 +96,17 @@ class ChosenEntry(NamedTuple):
         return f"{title}: here {self.choice.ours}"
 
 
-class EntryChooser:
+class ReplacementChooser:
     """Chooses which of Even Keel's entries replaces an entry of the source, for one kind; :attr:`used` has
     the entries that were requested.
     """
 
     def __init__(
         self,
-        kind: EntryKind,
+        kind: CatalogueKind,
         *,
-        source: Mapping[str, OfferedEntry],
-        ours: Mapping[str, OfferedEntry],
+        source: Mapping[str, CatalogueEntry],
+        ours: Mapping[str, CatalogueEntry],
         given: Mapping[str, str],
         provider: str,
     ) -> None:
@@ -120,40 +120,42 @@ class EntryChooser:
         self._ours = ours
         self._provider = provider
         self._given = {self._source_identity(name): self._our_identity(other) for name, other in given.items()}
-        self.used: dict[str, ChosenEntry] = {}
+        self.used: dict[str, ReplacedEntry] = {}
 
-    def choose(self, identity: str) -> Choice:
+    def choose(self, identity: str) -> EntryReplacement:
         """Return Even Keel's replacement for the source's entry: the one that the operator gave, else the one
         with the same name; without one the choice has the reason. Records the entry in :attr:`used`.
         """
         if identity not in self.used:
-            entry = self._source.get(identity) or OfferedEntry(identity, "" if self._kind is FLAVORS else identity)
-            self.used[identity] = ChosenEntry(self._kind, entry, self._choose_entry(entry))
+            entry = self._source.get(identity) or CatalogueEntry(
+                identity, "" if self._kind is FLAVOR_KIND else identity
+            )
+            self.used[identity] = ReplacedEntry(self._kind, entry, self._choose_entry(entry))
         return self.used[identity].choice
 
-    def _choose_entry(self, entry: OfferedEntry) -> Choice:
+    def _choose_entry(self, entry: CatalogueEntry) -> EntryReplacement:
         if entry.identity in self._given:
-            return Choice(self._given[entry.identity])
+            return EntryReplacement(self._given[entry.identity])
         advice = f"{self._kind.option} {entry.name or entry.identity}=OURS"
         same = [each for each in self._ours.values() if entry.name and each.name == entry.name]
         if not same:
-            return Choice(reason=f"no {self._kind.title} here has its name: {advice}")
+            return EntryReplacement(reason=f"no {self._kind.title} here has its name: {advice}")
         if not same[0].enabled:
-            return Choice(reason=f"the {self._kind.title} here with its name is disabled: {advice}")
+            return EntryReplacement(reason=f"the {self._kind.title} here with its name is disabled: {advice}")
         if same[0].provider not in ("", self._provider):
-            return Choice(
+            return EntryReplacement(
                 reason=f"the {self._kind.title} here with its name is of provider {same[0].provider}: {advice}"
             )
-        return Choice(same[0].identity)
+        return EntryReplacement(same[0].identity)
 
     def _source_identity(self, name: str) -> str:
-        return _only_identity(self._source.values(), name, f"{self._kind.option}: the source")
+        return _unique_identity(self._source.values(), name, f"{self._kind.option}: the source")
 
     def _our_identity(self, name: str) -> str:
-        return _only_identity(self._ours.values(), name, f"{self._kind.option}: our catalogue")
+        return _unique_identity(self._ours.values(), name, f"{self._kind.option}: our catalogue")
 
 
-def _only_identity(entries: Iterable[OfferedEntry], name: str, place: str) -> str:
+def _unique_identity(entries: Iterable[CatalogueEntry], name: str, place: str) -> str:
     """Return the identity of the only entry with this identity or name. Raises :class:`UsageError` if none or several
     match.
     """
@@ -178,7 +180,7 @@ def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def read_entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
+def read_entries(api: OctaviaApi, kind: CatalogueKind) -> dict[str, CatalogueEntry]:
     """Read all entries of a kind, ``{identity: entry}``; settings and providers only where an administrator
     is logged in.
 
@@ -186,11 +188,11 @@ def read_entries(api: OctaviaApi, kind: EntryKind) -> dict[str, OfferedEntry]:
     :class:`BadSource` for an unusable answer, and :class:`ClientError`.
     """
     profiles = {row["id"]: row for row in _visible_rows(api, kind.profiles_path, kind.profiles_key)}
-    found: dict[str, OfferedEntry] = {}
+    found: dict[str, CatalogueEntry] = {}
     for row in _visible_rows(api, kind.path, kind.key):
         profile: Row = profiles.get(str(row.get(kind.profile_id)), {})
         identity = str(row[kind.identity])
-        found[identity] = OfferedEntry(
+        found[identity] = CatalogueEntry(
             identity=identity,
             name=str(row.get("name") or ""),
             provider=str(profile.get("provider_name") or ""),
@@ -204,6 +206,6 @@ def _visible_rows(api: OctaviaApi, path: str, key: str) -> list[Row]:
     try:
         return api.read_rows(path, key)
     except ApiRefused as error:
-        if error.status in _NOT_SHOWN:
+        if error.status in _NOT_VISIBLE_STATUSES:
             return []
         raise

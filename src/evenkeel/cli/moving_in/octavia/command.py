@@ -5,36 +5,41 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.base import EXIT_CODE_PROBLEMS, ApiCommand
 from evenkeel.cli.client import ApiRefused, UsageError
 from evenkeel.cli.columns import escape_controls
-from evenkeel.cli.moving_in.command import PLANNED
-from evenkeel.cli.moving_in.foreign import BadSource
+from evenkeel.cli.moving_in.command import IMPORT_PLANNED_TEXT
+from evenkeel.cli.moving_in.foreign import InvalidSourceData
 from evenkeel.cli.moving_in.importing import (
-    OUTDATED,
-    REFUSED,
+    OUTCOME_OUTDATED,
+    OUTCOME_REFUSED,
     ImportRow,
-    as_json,
+    import_load_balancers,
+    import_row_as_json,
     outcome_lines,
     outcome_summary,
-    run_import,
 )
 from evenkeel.cli.moving_in.octavia.catalogue import (
-    FLAVORS,
-    ZONES,
-    ChosenEntry,
-    EntryChooser,
-    EntryKind,
+    FLAVOR_KIND,
+    ZONE_KIND,
+    CatalogueKind,
+    ReplacedEntry,
+    ReplacementChooser,
     parse_pairs,
     read_entries,
 )
 from evenkeel.cli.moving_in.octavia.login import source_client
-from evenkeel.cli.moving_in.octavia.quotas import DefaultQuota, QuotaRow, different_defaults, import_quotas
+from evenkeel.cli.moving_in.octavia.quotas import (
+    DefaultQuotaDifference,
+    QuotaRow,
+    default_quota_differences,
+    import_quotas,
+)
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
-from evenkeel.cli.moving_in.octavia.trees import Choices, convert_load_balancers
-from evenkeel.cli.moving_in.report import Tally, needs_attention
+from evenkeel.cli.moving_in.octavia.trees import CatalogueReplacements, convert_load_balancers
+from evenkeel.cli.moving_in.report import ImportStatistics, needs_attention
 
-AT_ONCE_MAX = 32
+CONCURRENT_REQUESTS_LIMIT = 32
 
 
 class ImportOctavia(ApiCommand):
@@ -63,7 +68,7 @@ class ImportOctavia(ApiCommand):
         parser.add_argument(
             "--loadbalancer", metavar="ID", action="append", default=[], help="Only this one; may be repeated."
         )
-        for kind in (FLAVORS, ZONES):
+        for kind in (FLAVOR_KIND, ZONE_KIND):
             parser.add_argument(
                 kind.option,
                 metavar="SOURCE=OURS",
@@ -83,12 +88,12 @@ class ImportOctavia(ApiCommand):
     def take_action(self, parsed_args: Namespace) -> None:
         try:
             self._import_all(parsed_args)
-        except BadSource as error:
+        except InvalidSourceData as error:
             raise ApiRefused(0, str(error)) from None
 
     def _import_all(self, parsed_args: Namespace) -> None:
         """Read the source, import its load balancers and show the outcome; problems set the exit code 1.
-        Raises :class:`UsageError`, :class:`BadSource` and :class:`ClientError`.
+        Raises :class:`UsageError`, :class:`InvalidSourceData` and :class:`ClientError`.
         """
         _check_options(parsed_args)
         client = source_client(
@@ -99,19 +104,21 @@ class ImportOctavia(ApiCommand):
         )
         source = OctaviaApi(client, "the source", at_once=parsed_args.source_requests)
         ours = OctaviaApi(self.client, "our API")
-        catalogues = [self._make_chooser(kind, source, ours, parsed_args) for kind in (FLAVORS, ZONES)]
+        catalogues = [self._make_chooser(kind, source, ours, parsed_args) for kind in (FLAVOR_KIND, ZONE_KIND)]
         wanted = LoadBalancerFilter(
             parsed_args.provider, parsed_args.project, tuple(dict.fromkeys(parsed_args.loadbalancer))
         )
-        found = convert_load_balancers(source.read(wanted), Choices(*(each.choose for each in catalogues)))
+        found = convert_load_balancers(
+            source.read(wanted), CatalogueReplacements(*(each.choose for each in catalogues))
+        )
         shown = _ImportResults(self._print_lines if not parsed_args.json else None)
         options = {"environment": parsed_args.environment, "apply": parsed_args.yes, "held": not parsed_args.no_hold}
-        for one in run_import(self.client, found, **options):
+        for one in import_load_balancers(self.client, found, **options):
             shown.add_load_balancer(one)
         for each in (mapped for catalogue in catalogues for mapped in catalogue.used.values()):
             shown.add_catalogue_entry(each)
         if parsed_args.quotas:
-            shown.add_default_quotas(different_defaults(source, ours))
+            shown.add_default_quotas(default_quota_differences(source, ours))
             project_id, apply = parsed_args.project, parsed_args.yes
             for row in import_quotas(source, ours, self.client, project_id=project_id, apply=apply):
                 shown.add_quota(row)
@@ -120,13 +127,13 @@ class ImportOctavia(ApiCommand):
         else:
             self._print_lines(shown.closing_lines(attributes=parsed_args.attributes))
         if shown.has_problems:
-            self.app.exit_code = SOMETHING_WRONG
+            self.app.exit_code = EXIT_CODE_PROBLEMS
 
     def _make_chooser(
-        self, kind: EntryKind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace
-    ) -> EntryChooser:
+        self, kind: CatalogueKind, source: OctaviaApi, ours: OctaviaApi, parsed_args: Namespace
+    ) -> ReplacementChooser:
         given = getattr(parsed_args, kind.option.removeprefix("--").replace("-", "_"))
-        return EntryChooser(
+        return ReplacementChooser(
             kind,
             source=read_entries(source, kind),
             ours=read_entries(ours, kind),
@@ -145,35 +152,35 @@ class _ImportResults:
 
     def __init__(self, show_lines: Callable[[Iterable[str]], None] | None) -> None:
         self._show_lines = show_lines or (lambda _: None)
-        self._tally = Tally()
+        self._tally = ImportStatistics()
         self._load_balancers: list[dict[str, Any]] = []
-        self._catalogue_entries: list[ChosenEntry] = []
+        self._catalogue_entries: list[ReplacedEntry] = []
         self._quotas: list[QuotaRow] = []
-        self._default_quotas: list[DefaultQuota] = []
+        self._default_quotas: list[DefaultQuotaDifference] = []
 
     def add_load_balancer(self, row: ImportRow) -> None:
         self._tally.add(row)
-        self._load_balancers.append(as_json(row))
+        self._load_balancers.append(import_row_as_json(row))
         self._show_lines(outcome_lines(row))
 
-    def add_catalogue_entry(self, entry: ChosenEntry) -> None:
+    def add_catalogue_entry(self, entry: ReplacedEntry) -> None:
         self._tally.count(entry.kind.title, carried=entry.choice.ours is not None)
         self._catalogue_entries.append(entry)
         self._show_lines([str(entry)])
 
-    def add_default_quotas(self, different: Sequence[DefaultQuota]) -> None:
+    def add_default_quotas(self, different: Sequence[DefaultQuotaDifference]) -> None:
         self._default_quotas.extend(different)
         self._show_lines(map(str, different))
 
     def add_quota(self, row: QuotaRow) -> None:
-        self._tally.count("quota", carried=row.outcome != REFUSED)
+        self._tally.count("quota", carried=row.outcome != OUTCOME_REFUSED)
         self._quotas.append(row)
         self._show_lines(row.lines())
 
     @property
     def has_problems(self) -> bool:
         """Whether something was refused or skipped, or differs, so that the operator has to look."""
-        return needs_attention(self._tally.outcomes) or any(row.outcome == REFUSED for row in self._quotas)
+        return needs_attention(self._tally.outcomes) or any(row.outcome == OUTCOME_REFUSED for row in self._quotas)
 
     def closing_lines(self, *, attributes: bool) -> Iterator[str]:
         """Yield the lines after all load balancers: tables of counts, with ``attributes`` also by attribute, and the
@@ -184,8 +191,8 @@ class _ImportResults:
         yield ""
         yield outcome_summary(self._tally.outcomes)
         if self._tally.outcomes["new"] or any(row.outcome == "new" for row in self._quotas):
-            yield PLANNED
-        if self._tally.outcomes[OUTDATED]:
+            yield IMPORT_PLANNED_TEXT
+        if self._tally.outcomes[OUTCOME_OUTDATED]:
             yield "held ones are as they were: --yes brings them up to date"
 
     def as_json(self) -> dict[str, Any]:
@@ -205,5 +212,5 @@ def _check_options(parsed_args: Namespace) -> None:
         raise UsageError("--source-url and --os-cloud name two sources: give one")
     if parsed_args.source_timeout <= 0:
         raise UsageError("--source-timeout must be above 0")
-    if not 1 <= parsed_args.source_requests <= AT_ONCE_MAX:
-        raise UsageError(f"--source-requests must be from 1 to {AT_ONCE_MAX}")
+    if not 1 <= parsed_args.source_requests <= CONCURRENT_REQUESTS_LIMIT:
+        raise UsageError(f"--source-requests must be from 1 to {CONCURRENT_REQUESTS_LIMIT}")

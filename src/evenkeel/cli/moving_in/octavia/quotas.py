@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.client import ApiRefused, Client, quote_segment
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
 
-KINDS = ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
+QUOTA_KINDS = ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
 UNLIMITED = -1
 LIMIT_MAX = 2_000_000_000
 
@@ -40,7 +40,7 @@ class QuotaRow(NamedTuple):
         yield from (f"  {remark}" for remark in self.remarks)
 
 
-class DefaultQuota(NamedTuple):
+class DefaultQuotaDifference(NamedTuple):
     """A default quota of one kind of object, with different limits at the source (``there``) and at Even Keel
     (``here``); -1: unlimited.
     """
@@ -53,14 +53,14 @@ class DefaultQuota(NamedTuple):
         return f"default quota of {self.kind}: {_limit_text(self.there)} at the source, {_limit_text(self.here)} here"
 
 
-def different_defaults(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuota]:
+def default_quota_differences(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuotaDifference]:
     """Return the default quotas, for projects without their own, that differ at the source and at Even Keel.
     Raises :class:`BadSource` for an unusable answer, and :class:`ClientError`.
     """
     (there, _), (here, _) = (_valid_limits(api.read_object("/quotas/defaults", "quota")) for api in (source, ours))
     return [
-        DefaultQuota(kind, there[kind], here[kind])
-        for kind in KINDS
+        DefaultQuotaDifference(kind, there[kind], here[kind])
+        for kind in QUOTA_KINDS
         if kind in there and kind in here and there[kind] != here[kind]
     ]
 
@@ -103,7 +103,7 @@ def _valid_limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
     """Return the source's limits that Even Keel accepts, by kind of object, and remarks on the others."""
     limits: dict[str, int] = {}
     remarks = []
-    for kind in KINDS:
+    for kind in QUOTA_KINDS:
         value = row.get(kind)
         if value is None:  # the source's default, which it does not show
             remarks.append(f"{kind}: the source shows no limit: our default stays")

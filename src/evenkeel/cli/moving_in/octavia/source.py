@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import ApiRefused, Client, Unreachable, quote_segment
-from evenkeel.cli.moving_in.foreign import BadSource
+from evenkeel.cli.client import ApiRefused, Client, EndpointsUnreachable, quote_segment
+from evenkeel.cli.moving_in.foreign import InvalidSourceData
 
 Row = Mapping[str, Any]
 
-LBAAS = "/v2.0/lbaas"
+LBAAS_PATH = "/v2.0/lbaas"
 PAGE_ROWS = 1000
 PAGES_MAX = 1000
-_IDENTITIES = {"quotas": "project_id", "availability_zones": "name"}
+_IDENTITY_BY_LIST = {"quotas": "project_id", "availability_zones": "name"}
 """Attribute by which a list's next page is requested, by the list's name; ``id`` for other lists."""
-_ALIASES = {"amphora": ("octavia",)}
+_PROVIDER_ALIASES = {"amphora": ("octavia",)}
 """Other names of a provider: Octavia shows its oldest load balancers, stored without a provider, under ``octavia``."""
 PROJECTS_ASKED_ONE_BY_ONE_MAX = 20
 """Maximum number of projects for which lists are read project by project; for more, all projects' lists are read."""
@@ -37,7 +37,7 @@ class LoadBalancerFilter(NamedTuple):
 
     def accepts_provider(self, provider: object) -> bool:
         """Whether load balancers of the provider are wanted."""
-        return self.provider in (None, provider) or provider in _ALIASES.get(str(self.provider), ())
+        return self.provider in (None, provider) or provider in _PROVIDER_ALIASES.get(str(self.provider), ())
 
 
 class SourceObjects(NamedTuple):
@@ -71,7 +71,7 @@ class OctaviaApi:
         """Read the wanted load balancers with all their children; ids of those that changed meanwhile are in
         :attr:`SourceObjects.moving`.
 
-        Raises :class:`BadSource` for an unusable answer, and :class:`ClientError`.
+        Raises :class:`InvalidSourceData` for an unusable answer, and :class:`ClientError`.
         """
         before = self._load_balancers(wanted)
         if not before:
@@ -102,18 +102,18 @@ class OctaviaApi:
         return found._replace(moving=_changed_ids(before, self._load_balancers(wanted)))
 
     def read_rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
-        """Read all pages of the list ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for
-        an unusable answer, and :class:`ClientError`.
+        """Read all pages of the list ``key`` at ``path`` below :data:`LBAAS_PATH`. Raises :class:`InvalidSourceData`
+        for an unusable answer, and :class:`ClientError`.
         """
         return list(self._fetch_pages(path, key, filters))
 
     def read_object(self, path: str, key: str) -> Row:
-        """Read the object ``key`` at ``path`` below :data:`LBAAS`. Raises :class:`BadSource` for an unusable
-        answer, and :class:`ClientError`.
+        """Read the object ``key`` at ``path`` below :data:`LBAAS_PATH`. Raises :class:`InvalidSourceData` for an
+        unusable answer, and :class:`ClientError`.
         """
         row = self._fetch_document(path, {}).get(key)
         if not isinstance(row, Mapping):
-            raise BadSource(f"the answer of {self._title} to GET {path} has no {key}")
+            raise InvalidSourceData(f"the answer of {self._title} to GET {path} has no {key}")
         return row
 
     def _load_balancers(self, wanted: LoadBalancerFilter) -> list[Row]:
@@ -138,29 +138,31 @@ class OctaviaApi:
             yield from rows
             if not rows or not _has_next(answer):
                 return
-            last = rows[-1][_IDENTITIES.get(key, "id")]
+            last = rows[-1][_IDENTITY_BY_LIST.get(key, "id")]
             if marker.get("marker") == last:
-                raise BadSource(f"{self._title} repeats a page of GET {path}")
+                raise InvalidSourceData(f"{self._title} repeats a page of GET {path}")
             marker = {"marker": last}
-        raise BadSource(f"{self._title} has more than {PAGES_MAX * PAGE_ROWS} rows of GET {path}")
+        raise InvalidSourceData(f"{self._title} has more than {PAGES_MAX * PAGE_ROWS} rows of GET {path}")
 
     def _fetch_document(self, path: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            answer = self._client.get(f"{LBAAS}{path}", query)
+            answer = self._client.get(f"{LBAAS_PATH}{path}", query)
         except ApiRefused as error:
             raise ApiRefused(error.status, f"{self._title} refuses GET {path}: {error}") from error
-        except Unreachable as error:
-            raise Unreachable(f"{self._title}: {error}") from error
+        except EndpointsUnreachable as error:
+            raise EndpointsUnreachable(f"{self._title}: {error}") from error
         if not isinstance(answer, Mapping):
-            raise BadSource(f"the answer of {self._title} to GET {path} is no object; is it Octavia's?")
+            raise InvalidSourceData(f"the answer of {self._title} to GET {path} is no object; is it Octavia's?")
         return answer
 
     def _checked_rows(self, answer: Mapping[str, Any], path: str, key: str) -> list[Row]:
-        rows, identity = answer.get(key), _IDENTITIES.get(key, "id")
+        rows, identity = answer.get(key), _IDENTITY_BY_LIST.get(key, "id")
         if not isinstance(rows, list):
-            raise BadSource(f"the answer of {self._title} to GET {path} has no list {key}; is it Octavia's?")
+            raise InvalidSourceData(f"the answer of {self._title} to GET {path} has no list {key}; is it Octavia's?")
         if not all(isinstance(row, Mapping) and isinstance(row.get(identity), str) for row in rows):
-            raise BadSource(f"the answer of {self._title} to GET {path} has an object without {identity} in {key}")
+            raise InvalidSourceData(
+                f"the answer of {self._title} to GET {path} has an object without {identity} in {key}"
+            )
         return rows
 
 
@@ -176,7 +178,7 @@ def _list_filters(wanted: LoadBalancerFilter, load_balancers: Iterable[Row]) -> 
 
 def _row_with_id(row: Row, id_: str) -> Row:
     if row.get("id") != id_:
-        raise BadSource(f"the source answers another load balancer than {id_}")
+        raise InvalidSourceData(f"the source answers another load balancer than {id_}")
     return row
 
 

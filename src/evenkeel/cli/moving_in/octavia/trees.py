@@ -7,10 +7,10 @@ means the default on both sides.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.moving_in.foreign import KINDS, ForeignLoadBalancer, LostAttribute, has_effect
+from evenkeel.cli.moving_in.foreign import OBJECT_KINDS, ForeignLoadBalancer, LostAttribute, has_effect
 from evenkeel.cli.moving_in.octavia.source import Row, SourceObjects, referenced_ids
 
-LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = KINDS
+LOAD_BALANCER, LISTENER, POOL, MEMBER, MONITOR, POLICY, RULE = OBJECT_KINDS
 
 _COPIED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     LOAD_BALANCER: (
@@ -57,17 +57,17 @@ _HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     RULE: (),
 }
 """Attributes that are converted, or show how objects belong together."""
-_OF_THE_SOURCE = frozenset(
+_SOURCE_ONLY_ATTRIBUTES = frozenset(
     {"id", "project_id", "tenant_id", "provisioning_status", "operating_status", "created_at", "updated_at"}
 )
-_PENDING = "PENDING_"
-_DELETED = "DELETED"
-_DIRECT = "direct"
-IN_ERROR = "it is ERROR at the source, whose amphorae may serve something else"
+_PENDING_PREFIX = "PENDING_"
+_DELETED_STATUS = "DELETED"
+_DIRECT_VNIC_TYPE = "direct"
+IN_ERROR_REMARK = "it is ERROR at the source, whose amphorae may serve something else"
 """Remark about a load balancer that is imported as its tenant configured it."""
 
 
-class Choice(NamedTuple):
+class EntryReplacement(NamedTuple):
     """Even Keel's replacement for a flavor or an availability zone of the source."""
 
     ours: str | None = None
@@ -76,25 +76,25 @@ class Choice(NamedTuple):
     """Why there is no replacement."""
 
 
-Choose = Callable[[str], Choice]
+FindReplacement = Callable[[str], EntryReplacement]
 
 
-class Choices(NamedTuple):
+class CatalogueReplacements(NamedTuple):
     """Functions that return Even Keel's replacements for the source's flavors, by id, and availability zones,
     by name.
     """
 
-    flavor: Choose
-    availability_zone: Choose
+    flavor: FindReplacement
+    availability_zone: FindReplacement
 
 
-def convert_load_balancers(found: SourceObjects, choices: Choices) -> list[ForeignLoadBalancer]:
+def convert_load_balancers(found: SourceObjects, choices: CatalogueReplacements) -> list[ForeignLoadBalancer]:
     """Convert all load balancers, ordered by project and id.
 
     One that is being changed, or that the source shows incompletely, has the reason in
     :attr:`ForeignLoadBalancer.unfit`, and an empty body.
     """
-    maker = _TreeMaker(found, choices)
+    maker = _LoadBalancerConverter(found, choices)
     rows = sorted(found.load_balancers, key=lambda row: (str(row.get("project_id")), str(row["id"])))
     return [maker.load_balancer(row) for row in rows]
 
@@ -108,12 +108,12 @@ class _CannotImport(Exception):
     """Raised with the reason why a load balancer cannot be imported now."""
 
 
-class _TreeMaker:
+class _LoadBalancerConverter:
     """Makes the trees of load balancers for Even Keel's import API from the source's objects, and collects
     attributes that cannot be carried over.
     """
 
-    def __init__(self, found: SourceObjects, choices: Choices) -> None:
+    def __init__(self, found: SourceObjects, choices: CatalogueReplacements) -> None:
         self._found = found
         self._choices = choices
 
@@ -129,13 +129,13 @@ class _TreeMaker:
             part = self._make_root(row)
         except _CannotImport as error:
             return made._replace(unfit=str(error))
-        remarks = (IN_ERROR,) if row.get("provisioning_status") == "ERROR" else ()
+        remarks = (IN_ERROR_REMARK,) if row.get("provisioning_status") == "ERROR" else ()
         return made._replace(body=part.body, lost=tuple(part.lost), remarks=remarks)
 
     def _make_root(self, row: Row) -> _ConvertedObject:
         if row["id"] in self._found.moving:
             raise _CannotImport("it was changed while it was read: repeat the import")
-        _check_settled(LOAD_BALANCER, row)
+        _refuse_pending_or_deleted(LOAD_BALANCER, row)
         for name in ("project_id", "vip_address", "vip_subnet_id"):
             if not row.get(name):
                 raise _CannotImport(f"the source shows no {name} of it")
@@ -171,9 +171,9 @@ class _TreeMaker:
                     part.lost.append(LostAttribute(LOAD_BALANCER, str(row["id"]), name, value, choice.reason))
                 else:
                     part.body[name] = choice.ours
-        if row.get("vip_vnic_type") == _DIRECT and "flavor_id" not in part.body:
+        if row.get("vip_vnic_type") == _DIRECT_VNIC_TYPE and "flavor_id" not in part.body:
             reason = "a flavor with sriov_vip decides it: --flavor"
-            part.lost.append(LostAttribute(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT, reason))
+            part.lost.append(LostAttribute(LOAD_BALANCER, str(row["id"]), "vip_vnic_type", _DIRECT_VNIC_TYPE, reason))
 
     def _children_by_ids(self, parent: Row, attribute: str, kind: str, rows: Mapping[str, Row]) -> Iterator[Row]:
         """Yield the objects of ``rows`` whose ids the parent lists in ``attribute``. Raises :class:`_CannotImport`
@@ -183,7 +183,7 @@ class _TreeMaker:
             yield _required_row(kind, id_, rows)
 
     def _make_listener(self, row: Row) -> _ConvertedObject:
-        _check_settled(LISTENER, row)
+        _refuse_pending_or_deleted(LISTENER, row)
         part = _copied_attributes(LISTENER, row)
         policies = sorted(
             self._children_by_ids(row, "l7policies", POLICY, self._found.l7policies),
@@ -194,14 +194,14 @@ class _TreeMaker:
         return _ConvertedObject(part.body, [*part.lost, *(lost for each in made for lost in each.lost)])
 
     def _make_policy(self, row: Row) -> _ConvertedObject:
-        _check_settled(POLICY, row)
+        _refuse_pending_or_deleted(POLICY, row)
         part = _copied_attributes(POLICY, row)
-        rules = [_make_part(RULE, each) for each in _listed_children(POLICY, row, "rules", self._found.rules)]
+        rules = [_convert_object(RULE, each) for each in _listed_children(POLICY, row, "rules", self._found.rules)]
         part.body["rules"] = [each.body for each in rules]
         return _ConvertedObject(part.body, [*part.lost, *(lost for each in rules for lost in each.lost)])
 
     def _make_pool(self, row: Row) -> _ConvertedObject:
-        _check_settled(POOL, row)
+        _refuse_pending_or_deleted(POOL, row)
         part = _copied_attributes(POOL, row)
         members = [_make_member(each) for each in _listed_children(POOL, row, "members", self._found.members)]
         part.body["members"] = [each.body for each in members]
@@ -209,7 +209,7 @@ class _TreeMaker:
         if persistence := row.get("session_persistence"):
             part.body["session_persistence"] = _selected_attributes(persistence, persistence)
         if monitor_id := row.get("healthmonitor_id"):
-            monitor = _make_part(MONITOR, _required_row(MONITOR, str(monitor_id), self._found.health_monitors))
+            monitor = _convert_object(MONITOR, _required_row(MONITOR, str(monitor_id), self._found.health_monitors))
             part.body["healthmonitor"] = monitor.body
             lost += monitor.lost
         return _ConvertedObject(part.body, lost)
@@ -234,25 +234,25 @@ def _listed_children(kind: str, parent: Row, attribute: str, rows: Mapping[str, 
     return found
 
 
-def _check_settled(kind: str, row: Row) -> None:
+def _refuse_pending_or_deleted(kind: str, row: Row) -> None:
     """Raise :class:`_CannotImport` if the source is changing or deleting the object, or has deleted it."""
     status = str(row.get("provisioning_status") or "")
-    if status.startswith(_PENDING):
+    if status.startswith(_PENDING_PREFIX):
         raise _CannotImport(
             f"{kind} {row['id']} is being changed at the source ({status}): repeat the import afterwards"
         )
-    if status == _DELETED:
+    if status == _DELETED_STATUS:
         raise _CannotImport(f"{kind} {row['id']} is deleted at the source")
 
 
-def _make_part(kind: str, row: Row) -> _ConvertedObject:
-    _check_settled(kind, row)
+def _convert_object(kind: str, row: Row) -> _ConvertedObject:
+    _refuse_pending_or_deleted(kind, row)
     return _copied_attributes(kind, row)
 
 
 def _make_member(row: Row) -> _ConvertedObject:
-    part = _make_part(MEMBER, row)
-    if row.get("vnic_type") == _DIRECT:
+    part = _convert_object(MEMBER, row)
+    if row.get("vnic_type") == _DIRECT_VNIC_TYPE:
         part.body["request_sriov"] = True
     return part
 
@@ -271,6 +271,6 @@ def _copied_attributes(kind: str, row: Row) -> _ConvertedObject:
     attributes that have an effect.
     """
     body = {name: row[name] for name in ("id", *_COPIED_ATTRIBUTES[kind]) if row.get(name) is not None}
-    known = {*_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_OF_THE_SOURCE}
+    known = {*_COPIED_ATTRIBUTES[kind], *_HANDLED_ATTRIBUTES[kind], *_SOURCE_ONLY_ATTRIBUTES}
     unknown = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     return _ConvertedObject(body, [LostAttribute(kind, str(row["id"]), name, row[name]) for name in unknown])

@@ -4,22 +4,35 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple
 
-from evenkeel.cli.base import SOMETHING_WRONG, ApiCommand
+from evenkeel.cli.base import EXIT_CODE_PROBLEMS, ApiCommand
 from evenkeel.cli.client import ApiRefused, ClientError, UsageError
 from evenkeel.cli.columns import escape_controls
-from evenkeel.cli.moving_in.foreign import BadSource
-from evenkeel.cli.moving_in.importing import DIFFERS, OUTDATED, REFUSED, SKIPPED, run_import
-from evenkeel.cli.moving_in.octavia.catalogue import FLAVORS, ZONES, EntryChooser, EntryKind, parse_pairs, read_entries
+from evenkeel.cli.moving_in.foreign import InvalidSourceData
+from evenkeel.cli.moving_in.importing import (
+    OUTCOME_DIFFERS,
+    OUTCOME_OUTDATED,
+    OUTCOME_REFUSED,
+    OUTCOME_SKIPPED,
+    import_load_balancers,
+)
+from evenkeel.cli.moving_in.octavia.catalogue import (
+    FLAVOR_KIND,
+    ZONE_KIND,
+    CatalogueKind,
+    ReplacementChooser,
+    parse_pairs,
+    read_entries,
+)
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
-from evenkeel.cli.moving_in.octavia.trees import Choices, convert_load_balancers
-from evenkeel.cli.moving_in.switching.ours import OurApi, OurLoadBalancer
+from evenkeel.cli.moving_in.octavia.trees import CatalogueReplacements, convert_load_balancers
+from evenkeel.cli.moving_in.switching.ours import EvenKeelApi, EvenKeelLoadBalancer
 from evenkeel.cli.moving_in.switching.prober import MeasuredGap
 from evenkeel.cli.moving_in.switching.source import AmphoraSource, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 from evenkeel.cli.progress import WAIT_OPTION
 
-PLANNED = "nothing was changed: give --yes to switch them, one after the other"
+SWITCH_PLANNED_TEXT = "nothing was changed: give --yes to switch them, one after the other"
 
 
 class SwitchOutcome(NamedTuple):
@@ -58,7 +71,7 @@ class SwitchOver(ApiCommand):
         parser.add_argument(
             "--source-timeout", metavar="SECONDS", type=float, default=60.0, help="For each answer (default: 60)."
         )
-        for kind in (FLAVORS, ZONES):
+        for kind in (FLAVOR_KIND, ZONE_KIND):
             parser.add_argument(
                 kind.option, metavar="SOURCE=OURS", action="append", default=[], help="As in: evenkeel import octavia."
             )
@@ -92,11 +105,11 @@ class SwitchOver(ApiCommand):
             if outcomes[-1].outcome == "failed" and parsed_args.yes:
                 break
         if not parsed_args.yes:
-            self._print_lines(parsed_args, PLANNED)
+            self._print_lines(parsed_args, SWITCH_PLANNED_TEXT)
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps({'loadbalancers': [each.as_json() for each in outcomes]}, indent=2)}\n")
         if any(each.outcome == "failed" for each in outcomes):
-            self.app.exit_code = SOMETHING_WRONG
+            self.app.exit_code = EXIT_CODE_PROBLEMS
 
     def say(self, text: str) -> None:
         """Print the name of a step on standard error."""
@@ -117,7 +130,7 @@ class _SwitchOverRun:
     def __init__(self, command: SwitchOver, parsed_args: Namespace) -> None:
         self._command = command
         self._args = parsed_args
-        self._ours = OurApi(command.client)
+        self._ours = EvenKeelApi(command.client)
         octavia, neutron = (
             source_client(
                 url,
@@ -140,7 +153,7 @@ class _SwitchOverRun:
         """
         try:
             return self._switch_one(load_balancer_id)
-        except (SwitchFailed, SourceProblem, BadSource, ApiRefused) as error:
+        except (SwitchFailed, SourceProblem, InvalidSourceData, ApiRefused) as error:
             return SwitchOutcome(load_balancer_id, "failed", str(error))
 
     def _switch_one(self, load_balancer_id: str) -> SwitchOutcome:
@@ -162,7 +175,7 @@ class _SwitchOverRun:
         gap = switch.switch_over()
         return SwitchOutcome(load_balancer_id, "switched", self._changed_meanwhile_text(load_balancer_id), gap)
 
-    def _plan_text(self, balancer: OurLoadBalancer) -> str:
+    def _plan_text(self, balancer: EvenKeelLoadBalancer) -> str:
         hosting = self._ours.hosting(balancer.id)
         state = "held" if hosting.held else "with our devices"
         if self._args.finish:
@@ -180,12 +193,12 @@ class _SwitchOverRun:
         """
         environment = self._ours.hosting(load_balancer_id).environment
         found = self._octavia.read(LoadBalancerFilter(ids=(load_balancer_id,)))
-        flavors, zones = (self._make_chooser(kind, environment) for kind in (FLAVORS, ZONES))
-        trees = convert_load_balancers(found, Choices(flavors.choose, zones.choose))
-        (row,) = run_import(self._command.client, trees, environment=environment, apply=apply, held=True)
-        if row.outcome in (REFUSED, SKIPPED) or (apply and row.outcome == DIFFERS):
+        flavors, zones = (self._make_chooser(kind, environment) for kind in (FLAVOR_KIND, ZONE_KIND))
+        trees = convert_load_balancers(found, CatalogueReplacements(flavors.choose, zones.choose))
+        (row,) = import_load_balancers(self._command.client, trees, environment=environment, apply=apply, held=True)
+        if row.outcome in (OUTCOME_REFUSED, OUTCOME_SKIPPED) or (apply and row.outcome == OUTCOME_DIFFERS):
             raise SourceProblem(f"its present state cannot be imported: {'; '.join(row.remarks)}")
-        return "; ".join(row.remarks) if row.outcome in (DIFFERS, OUTDATED) else ""
+        return "; ".join(row.remarks) if row.outcome in (OUTCOME_DIFFERS, OUTCOME_OUTDATED) else ""
 
     def _changed_meanwhile_text(self, load_balancer_id: str) -> str:
         """Return a text about changes in Octavia during the switch-over, or why they are not known; empty:
@@ -193,13 +206,13 @@ class _SwitchOverRun:
         """
         try:
             differs = self._import_again(load_balancer_id, apply=False)
-        except (ClientError, SourceProblem, BadSource) as error:
+        except (ClientError, SourceProblem, InvalidSourceData) as error:
             return f"not compared with Octavia afterwards: {error}"
         return f"changed in Octavia meanwhile, set it here too: {differs}" if differs else ""
 
-    def _make_chooser(self, kind: EntryKind, environment: str) -> EntryChooser:
+    def _make_chooser(self, kind: CatalogueKind, environment: str) -> ReplacementChooser:
         given = getattr(self._args, kind.option.removeprefix("--").replace("-", "_"))
-        return EntryChooser(
+        return ReplacementChooser(
             kind,
             source=read_entries(self._octavia, kind),
             ours=read_entries(OctaviaApi(self._command.client, "our API"), kind),

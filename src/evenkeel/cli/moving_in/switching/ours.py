@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.client import API, ApiRefused, Client, quote_segment
+from evenkeel.cli.client import API_PATH, ApiRefused, Client, quote_segment
 
 _TCP_PROTOCOLS = ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "PROMETHEUS")
-_NOT_FOUND = 404
+_NOT_FOUND_STATUS = 404
 
 
-class OurLoadBalancer(NamedTuple):
+class EvenKeelLoadBalancer(NamedTuple):
     """A load balancer of Even Keel that came from another system."""
 
     id: str
@@ -27,7 +27,7 @@ class OurLoadBalancer(NamedTuple):
         return f"{self.name} ({self.id})" if self.name else self.id
 
 
-class Hosting(NamedTuple):
+class HostingState(NamedTuple):
     """State of a load balancer at Even Keel. ``held``: no device gets it; ``status``: its provisioning
     status; ``reason``: why it is PENDING or ERROR; ``environment``: name of the environment that serves
     it.
@@ -44,24 +44,24 @@ class Hosting(NamedTuple):
         return self.status == "ACTIVE"
 
 
-class OurApi:
+class EvenKeelApi:
     """Client of Even Keel's API for imported load balancers."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def find_load_balancer(self, load_balancer_id: str) -> OurLoadBalancer | None:
+    def find_load_balancer(self, load_balancer_id: str) -> EvenKeelLoadBalancer | None:
         """Return the load balancer with this id; None if there is none. Raises :class:`ClientError`."""
         try:
             row = self._client.get(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
-            if error.status == _NOT_FOUND:
+            if error.status == _NOT_FOUND_STATUS:
                 return None
             raise
         query = {"loadbalancer_id": load_balancer_id}
         listeners = self._client.get("/v2.0/lbaas/listeners", query)["listeners"]
         more = [str(each["ip_address"]) for each in row.get("additional_vips") or ()]
-        return OurLoadBalancer(
+        return EvenKeelLoadBalancer(
             id=str(row["id"]),
             name=str(row.get("name") or ""),
             addresses=(str(row["vip_address"]), *more),
@@ -69,18 +69,18 @@ class OurApi:
             tcp_port=_tcp_port(listeners) if row.get("admin_state_up", True) else None,
         )
 
-    def hosting(self, load_balancer_id: str) -> Hosting:
+    def hosting(self, load_balancer_id: str) -> HostingState:
         """Return whether the load balancer is held, its status and its environment. Raises
         :class:`ClientError`.
         """
-        row = self._client.get(f"{API}/loadbalancers/{quote_segment(load_balancer_id)}/agent")["hosting"]
-        return Hosting(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
+        row = self._client.get(f"{API_PATH}/loadbalancers/{quote_segment(load_balancer_id)}/agent")["hosting"]
+        return HostingState(row["held"], row["provisioning_status"], row["status_reason"], row["environment"])
 
     def set_held(self, load_balancer_id: str, held: bool) -> None:
         """Release the load balancer to its devices (False), or take it from them (True). Idempotent. Raises
         :class:`ClientError`.
         """
-        self._client.put(f"{API}/imports/loadbalancers/{quote_segment(load_balancer_id)}/held", {"held": held})
+        self._client.put(f"{API_PATH}/imports/loadbalancers/{quote_segment(load_balancer_id)}/held", {"held": held})
 
 
 def _tcp_port(listeners: list[Mapping[str, Any]]) -> int | None:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-EVERY_SECONDS = 0.02
+PROBE_INTERVAL_SECONDS = 0.02
 CONNECT_SECONDS = 1.0
 """Time-out of a connection attempt: TCP would send its first retransmission after that time."""
 SILENT_SECONDS = 0.2
 """Seconds without any answer to an attempt after which the address counts as silent: no host has it."""
-LOOK_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 class MeasuredGap(NamedTuple):
@@ -33,7 +33,7 @@ class MeasuredGap(NamedTuple):
         )
 
 
-class Prober:
+class ConnectionProber:
     """Connects to ``address`` and ``port`` repeatedly from :meth:`start` to :meth:`stop`, to measure
     intervals without a successful connection.
     """
@@ -96,7 +96,7 @@ class Prober:
                     return True
             if time.monotonic() >= until:
                 return False
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _run_in_thread(self) -> None:
         asyncio.run(self._probe_repeatedly())
@@ -109,7 +109,7 @@ class Prober:
             task = asyncio.create_task(self._try_connection(number))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
-            await asyncio.sleep(EVERY_SECONDS)
+            await asyncio.sleep(PROBE_INTERVAL_SECONDS)
         self._ended_at = time.monotonic()
         # Those that began last neither succeeded nor failed.
         for task in tasks:

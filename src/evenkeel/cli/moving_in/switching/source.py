@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.client import ApiRefused, Client, UsageError, quote_segment
 
-PAIRS = "allowed_address_pairs"
+ADDRESS_PAIRS_ATTRIBUTE = "allowed_address_pairs"
 OCTAVIA_OWNER = "Octavia"
 MOVING_OWNER = "evenkeel:moving"
 """``device_owner`` of a VIP's port while Octavia deletes the load balancer, so that the port stays: Octavia deletes
 only ports that it owns.
 """
-_AMPHORAE = "/v2.0/octavia/amphorae"
-_SERVING = ("ALLOCATED", "FAILOVER_STOPPED")
-_NOT_FOUND = 404
-_BINDING = "binding:host_id"
+_AMPHORAE_PATH = "/v2.0/octavia/amphorae"
+_SERVING_STATUSES = ("ALLOCATED", "FAILOVER_STOPPED")
+_NOT_FOUND_STATUS = 404
+_BINDING_HOST_ATTRIBUTE = "binding:host_id"
 
 
 class SourceProblem(Exception):
@@ -50,7 +50,7 @@ class AmphoraSource:
         try:
             found = self._octavia.get(f"/v2.0/lbaas/loadbalancers/{quote_segment(load_balancer_id)}")["loadbalancer"]
         except ApiRefused as error:
-            if error.status == _NOT_FOUND:
+            if error.status == _NOT_FOUND_STATUS:
                 return None
             raise
         return None if found["provisioning_status"] == "DELETED" else dict(found)
@@ -65,8 +65,10 @@ class AmphoraSource:
         Raises :class:`SourceProblem` if there is none, or one whose port is missing or has no port security,
         so that it cannot be silenced; and :class:`ClientError`.
         """
-        rows = self._octavia.get(_AMPHORAE, {"loadbalancer_id": load_balancer_id})["amphorae"]
-        rows = [row for row in rows if row["status"] in _SERVING and row.get("loadbalancer_id") == load_balancer_id]
+        rows = self._octavia.get(_AMPHORAE_PATH, {"loadbalancer_id": load_balancer_id})["amphorae"]
+        rows = [
+            row for row in rows if row["status"] in _SERVING_STATUSES and row.get("loadbalancer_id") == load_balancer_id
+        ]
         if not rows:
             raise SourceProblem(
                 "Octavia shows no amphora of it: is it of provider amphora, and are you an administrator?"
@@ -82,7 +84,9 @@ class AmphoraSource:
                 f"amphora {row['id']}: port security is off at its port {port['id']}, so that Neutron would not drop"
                 " what it sends: switch it on first"
             )
-        return Amphora(str(row["id"]), str(row.get("role") or ""), str(port["id"]), tuple(port.get(PAIRS) or ()))
+        return Amphora(
+            str(row["id"]), str(row.get("role") or ""), str(port["id"]), tuple(port.get(ADDRESS_PAIRS_ATTRIBUTE) or ())
+        )
 
     def remove_addresses(self, amphora: Amphora, addresses: Iterable[str]) -> None:
         """Remove the addresses from the allowed address pairs of the amphora's port, so that Neutron drops
@@ -104,14 +108,14 @@ class AmphoraSource:
         try:
             return dict(self._neutron.get(f"/v2.0/ports/{quote_segment(port_id)}")["port"])
         except ApiRefused as error:
-            if error.status == _NOT_FOUND:
+            if error.status == _NOT_FOUND_STATUS:
                 return None
             raise
 
     def is_bound(self, port_id: str) -> bool:
         """Whether a port exists and is bound to a host. Raises :class:`ClientError`."""
         port = self.port(port_id)
-        return bool(port and port.get(_BINDING))
+        return bool(port and port.get(_BINDING_HOST_ATTRIBUTE))
 
     def set_owner(self, port_id: str, owner: str) -> None:
         """Set a port's ``device_owner``. Raises :class:`ClientError`."""
@@ -119,7 +123,7 @@ class AmphoraSource:
 
     def _set_address_pairs(self, amphora: Amphora, pairs: list[Mapping[str, Any]]) -> None:
         if pairs != list(amphora.pairs):
-            self._change_port(amphora.port_id, {PAIRS: pairs})
+            self._change_port(amphora.port_id, {ADDRESS_PAIRS_ATTRIBUTE: pairs})
 
     def _change_port(self, port_id: str, values: Mapping[str, Any]) -> None:
         self._neutron.put(f"/v2.0/ports/{quote_segment(port_id)}", {"port": dict(values)})

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evenkeel.cli.client import ClientError
-from evenkeel.cli.moving_in.switching.ours import Hosting, OurApi, OurLoadBalancer
-from evenkeel.cli.moving_in.switching.prober import MeasuredGap, Prober
+from evenkeel.cli.moving_in.switching.ours import EvenKeelApi, EvenKeelLoadBalancer, HostingState
+from evenkeel.cli.moving_in.switching.prober import ConnectionProber, MeasuredGap
 from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, AmphoraSource, SourceProblem
 
-ANSWER_SECONDS = 5.0
+FIRST_ANSWER_SECONDS = 5.0
 """Time for the VIP's first answer before anything is changed, and for an amphora's silence."""
-AFTERWARDS_SECONDS = 1.0
+PROBE_AFTER_SWITCH_SECONDS = 1.0
 """Time for which the VIP is still probed after the new side's first answer."""
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 HOOK_SECONDS = 60.0
 TO_OURS, TO_SOURCE = "to-ours", "to-source"
 
-Say = Callable[[str], None]
-Refresh = Callable[[str], object]
+PrintLine = Callable[[str], None]
+ImportAgain = Callable[[str], object]
 
 
 class SwitchFailed(Exception):
@@ -45,13 +45,13 @@ class LoadBalancerSwitch:
 
     def __init__(
         self,
-        ours: OurApi,
+        ours: EvenKeelApi,
         source: AmphoraSource,
-        balancer: OurLoadBalancer,
+        balancer: EvenKeelLoadBalancer,
         settings: SwitchSettings,
         *,
-        say: Say,
-        refresh: Refresh,
+        say: PrintLine,
+        refresh: ImportAgain,
     ) -> None:
         self._ours = ours
         self._source = source
@@ -59,7 +59,7 @@ class LoadBalancerSwitch:
         self._settings = settings
         self._say = say
         self._refresh = refresh
-        self._prober: Prober | None = None
+        self._prober: ConnectionProber | None = None
 
     def switch_over(self) -> MeasuredGap | None:
         """Switch over to Even Keel's devices; returns the measured gap, None without probes.
@@ -88,7 +88,7 @@ class LoadBalancerSwitch:
         for amphora in amphorae:
             self._source.remove_addresses(amphora, self._balancer.addresses)
         self._say(f"silenced amphorae {', '.join(each.id for each in amphorae)}")
-        if was_speaking and self._prober and not self._prober.wait_for_silence(begun, ANSWER_SECONDS):
+        if was_speaking and self._prober and not self._prober.wait_for_silence(begun, FIRST_ANSWER_SECONDS):
             raise SwitchFailed("the VIP answers although its amphorae were silenced")
         released = time.monotonic()
         self._ours.set_held(id_, False)
@@ -136,9 +136,9 @@ class LoadBalancerSwitch:
         if self._balancer.tcp_port is None:
             raise SourceProblem("it has no enabled listener to which TCP clients may connect: give --no-probe")
         address = self._balancer.addresses[0]
-        self._prober = Prober(address, self._balancer.tcp_port)
+        self._prober = ConnectionProber(address, self._balancer.tcp_port)
         self._prober.start()
-        if must_answer and not self._prober.wait_for_success(0.0, ANSWER_SECONDS):
+        if must_answer and not self._prober.wait_for_success(0.0, FIRST_ANSWER_SECONDS):
             self._prober.stop()
             raise SourceProblem(
                 f"{address} port {self._balancer.tcp_port} does not answer from here before the switch-over: run it"
@@ -148,7 +148,7 @@ class LoadBalancerSwitch:
     def _end_probing(self) -> MeasuredGap | None:
         if self._prober is None:
             return None
-        self._prober.wait_for_success(time.monotonic() + AFTERWARDS_SECONDS, 2 * AFTERWARDS_SECONDS)
+        self._prober.wait_for_success(time.monotonic() + PROBE_AFTER_SWITCH_SECONDS, 2 * PROBE_AFTER_SWITCH_SECONDS)
         return self._prober.stop()
 
     def _await_devices(self, *, held: bool) -> None:
@@ -158,7 +158,7 @@ class LoadBalancerSwitch:
         """
         state = "without it" if held else "with it"
 
-        def confirmed(now: Hosting) -> bool:
+        def confirmed(now: HostingState) -> bool:
             if now.status == "ERROR":
                 raise SwitchFailed(f"our devices refuse it: {now.reason}")
             return now.held == held and now.settled
@@ -180,7 +180,7 @@ class LoadBalancerSwitch:
         while not condition():
             if time.monotonic() >= until:
                 return False
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return True
 
     def _run_hook(self, direction: str) -> None:
@@ -196,7 +196,7 @@ class LoadBalancerSwitch:
 
 
 def finish_switch(
-    ours: OurApi, source: AmphoraSource, balancer: OurLoadBalancer, *, timeout_seconds: float, say: Say
+    ours: EvenKeelApi, source: AmphoraSource, balancer: EvenKeelLoadBalancer, *, timeout_seconds: float, say: PrintLine
 ) -> None:
     """Delete a switched load balancer in Octavia, but keep its VIP's port. ``timeout_seconds``: for the
     deletion. Raises :class:`SwitchFailed` if it is not switched over, or not deleted in time, and
@@ -215,7 +215,7 @@ def finish_switch(
         while source.load_balancer(balancer.id) is not None:
             if time.monotonic() >= until:
                 raise SwitchFailed(f"Octavia has not deleted it within {timeout_seconds:g} s: repeat this later")
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         say("Octavia has deleted it")
     port = source.port(balancer.port_id)
     if port is not None and port["device_owner"] == MOVING_OWNER:

@@ -11,7 +11,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.network import binds
 
-Binds = frozenset[binds.BindAddress]
+BindAddresses = frozenset[binds.BindAddress]
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
@@ -20,7 +20,7 @@ def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
     return binds.bind_address(config.peer.address, config.peer.port) if config.peer else None
 
 
-def config_binds(config: HaproxyConfig) -> Binds:
+def config_binds(config: HaproxyConfig) -> BindAddresses:
     """Return all addresses and ports on which a HAProxy with this configuration listens, that for peers
     included.
     """
@@ -29,7 +29,7 @@ def config_binds(config: HaproxyConfig) -> Binds:
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
-def drop_unbindable_peer(config: HaproxyConfig, listening: Binds) -> tuple[HaproxyConfig, str]:
+def drop_unbindable_peer(config: HaproxyConfig, listening: BindAddresses) -> tuple[HaproxyConfig, str]:
     """Return the configuration, without peers if their address cannot be bound, and the reason for that;
     empty if it can. Binds the address for a moment.
 
@@ -42,7 +42,9 @@ def drop_unbindable_peer(config: HaproxyConfig, listening: Binds) -> tuple[Hapro
     return (msgspec.structs.replace(config, peer=None, peer_key="", peers=()) if problem else config), problem
 
 
-def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, listening: Binds) -> dict[str, str]:
+def unbindable_load_balancers(
+    config: HaproxyConfig, running: HaproxyConfig, listening: BindAddresses
+) -> dict[str, str]:
     """Return ``{load balancer id: reason}`` of load balancers with new addresses that cannot be bound; others
     are missing. Binds the addresses for a moment.
 
@@ -62,7 +64,7 @@ def unbindable_load_balancers(config: HaproxyConfig, running: HaproxyConfig, lis
     return {new[bind]: problem for bind, problem in problems.items()}
 
 
-def bindable_load_balancers(previous: LoadBalancers, listening: Binds) -> LoadBalancers:
+def bindable_load_balancers(previous: LoadBalancers, listening: BindAddresses) -> LoadBalancers:
     """Return the ``previous`` load balancers whose addresses can all be bound. ``listening``: addresses on which
     HAProxy listens, which are not tested.
 
@@ -75,7 +77,7 @@ def bindable_load_balancers(previous: LoadBalancers, listening: Binds) -> LoadBa
     }
 
 
-def listening_load_balancers(wanted: LoadBalancers, listening: Binds) -> LoadBalancers:
+def listening_load_balancers(wanted: LoadBalancers, listening: BindAddresses) -> LoadBalancers:
     """Return the ``wanted`` load balancers that have a frontend all of whose addresses are in ``listening`` (those
     on which HAProxy listens), without their other frontends.
     """

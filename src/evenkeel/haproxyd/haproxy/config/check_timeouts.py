@@ -11,7 +11,7 @@ no separate time-out for connects of checks.
 import re
 from collections.abc import Iterable, Iterator
 
-KEEPS_CHECK_TIMEOUT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
+KEEPS_CHECK_TIMEOUT_CONDITION = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
 """HAProxy's condition for versions that end a check in time; must agree with
 :attr:`~evenkeel.haproxyd.haproxy.binary.Binary.keeps_check_timeout`.
 """
@@ -31,7 +31,7 @@ def limit_connect_timeout(lines: Iterable[str]) -> Iterator[str]:
         if shorter and check is not None and connect is not None and line == connect[0]:
             # HAProxy evaluates the condition itself, so the file does not depend on the version that reads it.
             yield from (
-                f".if {KEEPS_CHECK_TIMEOUT}",
+                f".if {KEEPS_CHECK_TIMEOUT_CONDITION}",
                 line,
                 ".else",
                 f"timeout connect {_timeout_milliseconds(check)}ms",

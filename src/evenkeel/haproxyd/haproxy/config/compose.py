@@ -41,18 +41,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import NO_SERVER_NAME
+from evenkeel.haproxyd.haproxy.binary import NO_CHECK_SNI_ARGUMENT
 from evenkeel.haproxyd.haproxy.config.check_timeouts import limit_connect_timeout
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.config.live_policies import (
     ANSWER_BACKEND,
     ROOT_PATH_LINE,
     add_live_policy_lines,
+    allows_live_policies,
     answer_backend_lines,
-    can_get_policies,
     has_policies,
 )
-from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, open_files_needed, remembers_sessions, uses_tls
+from evenkeel.haproxyd.haproxy.config.worker_size import WorkerSize, caches_tls_sessions, open_files_needed, uses_tls
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -63,7 +63,7 @@ PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 PEER_CONNECTIONS_MAX = 64
 TRAFFIC_LOG_BYTES_MAX = 4096
 """Maximum length of a line of the traffic log; the rest of a longer URL is cut off."""
-RELOADS_MAX = 1_000_000
+MASTER_RELOADS_MAX = 1_000_000
 """Maximum of reloads before the master itself ends old workers (from HAProxy 3.3 on 50 by default).
 
 So high that it never does: :mod:`haproxy.old_workers` ends old workers.
@@ -84,7 +84,7 @@ _METRICS_LINES = (
     f"default_backend {METRICS_BACKEND}",
 )
 _RULE_PATTERN = re.compile(r"acl l7\.")
-_FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
+_ARGUMENTS_FORBIDDING_REUSE = ("send-proxy", "source", "usesrc")
 """Server arguments that tie a server connection to one client, so that it cannot be reused."""
 
 _TLS12_CIPHERS = ":".join(
@@ -105,7 +105,7 @@ TLS_LINES = (
 """Lines of the global section for TLS (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
 NO_AUTHORITIES_LINE = "httpclient.ssl.verify none"
 """Line of the global section that keeps HAProxy's own HTTP client from loading the system's CA certificates."""
-DEFAULTS = f"""
+DEFAULTS_SECTION = f"""
 defaults
     mode http
     option contstats
@@ -115,7 +115,7 @@ defaults
     timeout server 50s
     timeout http-keep-alive 15s
 .if version_atleast(3.3)
-    default-server {NO_SERVER_NAME}
+    default-server {NO_CHECK_SNI_ARGUMENT}
 .endif
 """
 
@@ -143,9 +143,9 @@ class HaproxyConfig(Value):
         return tuple(frontend for one in self.load_balancers.values() for frontend in one.frontends)
 
     @property
-    def takes_policies(self) -> bool:
+    def supports_live_policies(self) -> bool:
         """Whether the L7 policies of any frontend can change at runtime."""
-        return any(map(takes_policies, self.frontends))
+        return any(map(supports_live_policies, self.frontends))
 
     def __repr__(self) -> str:
         return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
@@ -154,7 +154,7 @@ class HaproxyConfig(Value):
 def compose_config(
     partition: str,
     config: HaproxyConfig,
-    layout: Layout,
+    layout: PartitionLayout,
     settings: DaemonSettings,
     fragment_of: Callable[[wire.LoadBalancerConfig], str] | None = None,
 ) -> str:
@@ -165,21 +165,25 @@ def compose_config(
     """
     if fragment_of is None:
         fragment_of = functools.partial(load_balancer_sections, traffic_log=settings.traffic_log)
-    parts = [_global_section(partition, config, layout, settings), _peers_section(config, layout, settings), DEFAULTS]
+    parts = [
+        _global_section(partition, config, layout, settings),
+        _peers_section(config, layout, settings),
+        DEFAULTS_SECTION,
+    ]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
     parts.extend(fragment_of(config.load_balancers[name]) for name in sorted(config.load_balancers))
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
         parts.append(_metrics_backend(partition, settings))
-    if config.takes_policies:
+    if config.supports_live_policies:
         parts.append(_render_section(f"\nbackend {ANSWER_BACKEND}", answer_backend_lines()))
     return "".join(parts)
 
 
-def _global_section(partition: str, config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
+def _global_section(partition: str, config: HaproxyConfig, layout: PartitionLayout, settings: DaemonSettings) -> str:
     lines = [
         *([f"hard-stop-after {settings.hard_stop_after_seconds}s"] if settings.hard_stop_after_seconds else []),
-        f"mworker-max-reloads {RELOADS_MAX}",
+        f"mworker-max-reloads {MASTER_RELOADS_MAX}",
         "noreuseport",
         "no strict-limits",
         f"nbthread {settings.threads}",
@@ -192,7 +196,7 @@ def _global_section(partition: str, config: HaproxyConfig, layout: Layout, setti
         "stats timeout 60s",
         *TLS_LINES,
         NO_AUTHORITIES_LINE,
-        *_size_lines(config),
+        *_worker_size_lines(config),
     ]
     if layout.server_states is not None:
         lines.append(f"server-state-file {layout.server_states}")
@@ -205,10 +209,10 @@ def _global_section(partition: str, config: HaproxyConfig, layout: Layout, setti
     )
 
 
-def _size_lines(config: HaproxyConfig) -> Iterator[str]:
+def _worker_size_lines(config: HaproxyConfig) -> Iterator[str]:
     if config.size.connections:
         yield f"fd-hard-limit {open_files_needed(config.size.connections, tuple(config.load_balancers.values()))}"
-    if not remembers_sessions(config.frontends):
+    if not caches_tls_sessions(config.frontends):
         # only where there is TLS, so that other configurations stay as they are
         if config.peer or any(map(uses_tls, config.frontends)):
             yield "tune.ssl.cachesize 0"
@@ -216,7 +220,7 @@ def _size_lines(config: HaproxyConfig) -> Iterator[str]:
         yield f"tune.ssl.cachesize {config.size.tls_sessions}"
 
 
-def _peers_section(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
+def _peers_section(config: HaproxyConfig, layout: PartitionLayout, settings: DaemonSettings) -> str:
     """Render the ``peers`` section, which exists also if there is only the local peer, through which a worker
     passes its stick tables to the next worker.
     """
@@ -229,7 +233,7 @@ def _peers_section(config: HaproxyConfig, layout: Layout, settings: DaemonSettin
 
 
 def _peer_lines(
-    local: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer], layout: Layout, settings: DaemonSettings
+    local: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer], layout: PartitionLayout, settings: DaemonSettings
 ) -> Iterable[str]:
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
     tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
@@ -243,7 +247,7 @@ def _peer_lines(
             yield f"server {peer.name} {host_and_port(peer.address, peer.port)}"
 
 
-def _local_peer_lines(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
+def _local_peer_lines(config: HaproxyConfig, layout: PartitionLayout, settings: DaemonSettings) -> Iterable[str]:
     """Yield the lines of a ``peers`` section without peers on other hosts: a Unix socket of the workers'
     user, at which a worker passes its stick tables to the next one, and the local peer.
     """
@@ -277,7 +281,7 @@ class Composer:
     balancer, because most changes concern one of them.
     """
 
-    def __init__(self, partition: str, layout: Layout, settings: DaemonSettings) -> None:
+    def __init__(self, partition: str, layout: PartitionLayout, settings: DaemonSettings) -> None:
         self._partition = partition
         self._layout = layout
         self._settings = settings
@@ -326,7 +330,7 @@ def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
     policy_lines = _insert_root_path(frontend.lines)
-    lines.extend(add_live_policy_lines(policy_lines) if takes_policies(frontend) else policy_lines)
+    lines.extend(add_live_policy_lines(policy_lines) if supports_live_policies(frontend) else policy_lines)
     if frontend.access_log is not None:
         lines.append(_access_log_line(frontend.name, frontend.access_log))
     if frontend.metrics:
@@ -336,11 +340,11 @@ def _frontend_section(frontend: wire.Frontend, traffic_log: str) -> str:
     return _render_section(f"frontend {frontend.name}", lines)
 
 
-def takes_policies(frontend: wire.Frontend) -> bool:
+def supports_live_policies(frontend: wire.Frontend) -> bool:
     """Whether the frontend is loaded with the lines that let its L7 policies change at runtime."""
     # An access log shows that a backend answered, where the loaded lines answer in the frontend.
     return has_policies(frontend.lines) or (
-        frontend.access_log is None and not frontend.metrics and can_get_policies(frontend.lines)
+        frontend.access_log is None and not frontend.metrics and allows_live_policies(frontend.lines)
     )
 
 
@@ -395,15 +399,15 @@ def _traffic_log_lines(address: str, frontend: wire.Frontend) -> Iterable[str]:
 
 def _backend_section(backend: wire.Backend) -> str:
     lines = ["log global"]
-    lines.extend(["http-reuse never"] if _connections_are_personal(backend) else [])
+    lines.extend(["http-reuse never"] if _forbids_connection_reuse(backend) else [])
     lines.extend(limit_connect_timeout(backend.lines))
     ids = server_ids(tuple(server.name for server in backend.servers))
     lines.extend(_server_line(server, ids[server.name]) for server in backend.servers)
     return _render_section(f"backend {backend.name}", lines)
 
 
-def _connections_are_personal(backend: wire.Backend) -> bool:
-    return any(word.startswith(_FORBIDS_REUSE) for server in backend.servers for word in server.arguments)
+def _forbids_connection_reuse(backend: wire.Backend) -> bool:
+    return any(word.startswith(_ARGUMENTS_FORBIDDING_REUSE) for server in backend.servers for word in server.arguments)
 
 
 def _server_line(server: wire.BackendServer, number: int) -> str:

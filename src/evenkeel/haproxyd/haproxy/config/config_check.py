@@ -10,7 +10,7 @@ from evenkeel.haproxyd.haproxy.binary import FindBinary
 from evenkeel.haproxyd.haproxy.config.compose import Composer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config.config_files import write_files
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.settings import DaemonSettings
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
@@ -20,7 +20,12 @@ class ConfigCheck:
     """Checks one partition's configurations with ``haproxy -c``."""
 
     def __init__(
-        self, partition: str, settings: DaemonSettings, binary: FindBinary, storage: PartitionStorage, layout: Layout
+        self,
+        partition: str,
+        settings: DaemonSettings,
+        binary: FindBinary,
+        storage: PartitionStorage,
+        layout: PartitionLayout,
     ) -> None:
         self._partition = partition
         self._settings = settings
@@ -49,7 +54,7 @@ class ConfigCheck:
 
     async def _check_load_balancers(self, load_balancers: LoadBalancers) -> str:
         directory = await asyncio.to_thread(self._storage.make_check_dir)
-        layout = Layout(
+        layout = PartitionLayout(
             config_dir=directory / "conf",
             files_dir=directory / "files",
             server_states=None,

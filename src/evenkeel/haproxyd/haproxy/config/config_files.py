@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from evenkeel.haproxyd.disk.files import read_text, update_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, texts_digest
 from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
-from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES
 from evenkeel.haproxyd.network.peer_keys import trusted_ca_certificates
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -16,7 +16,9 @@ class ConfigFiles:
     refers to.
     """
 
-    def __init__(self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: Layout) -> None:
+    def __init__(
+        self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: PartitionLayout
+    ) -> None:
         self._partition = partition
         self._settings = settings
         self._storage = storage
@@ -71,7 +73,11 @@ class ConfigFiles:
 
 
 def write_files(
-    storage: PartitionStorage, config: HaproxyConfig, layout: Layout, known: Mapping[str, str], composer: Composer
+    storage: PartitionStorage,
+    config: HaproxyConfig,
+    layout: PartitionLayout,
+    known: Mapping[str, str],
+    composer: Composer,
 ) -> None:
     """Write the files that the configuration refers to, unless ``known`` has their content, then the
     configuration. Blocks. Raises :class:`OSError`.
@@ -84,7 +90,7 @@ def write_files(
     update_file(layout.config, composer.compose_text(config).encode(), temporary_dir=layout.config_dir.parent)
 
 
-def file_owner(config: HaproxyConfig, name: str) -> str:
+def load_balancer_id_of_file(config: HaproxyConfig, name: str) -> str:
     """Return the id of the load balancer that has a file of this name; empty if there is none."""
     balancers = config.load_balancers.values()
     return next((one.id for one in balancers for file in one.files if file.name == name), "")
@@ -97,6 +103,6 @@ def config_file_contents(config: HaproxyConfig) -> dict[str, str]:
     files = {file.name: file.content for one in config.load_balancers.values() for file in one.files}
     if config.peer:
         files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted_ca_certificates(config.peer, config.peers)}
-    if config.takes_policies:
+    if config.supports_live_policies:
         files |= dict.fromkeys((GENERATIONS, POLICIES), "")
     return files

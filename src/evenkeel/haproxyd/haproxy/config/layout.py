@@ -8,7 +8,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
-class Layout(Value):
+class PartitionLayout(Value):
     """Paths of one HAProxy's files and sockets, without characters that the configuration would have to quote."""
 
     config_dir: Path
@@ -30,12 +30,12 @@ class Layout(Value):
         return self.config_dir / "local.cfg"
 
 
-def partition_layout(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
+def partition_layout(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> PartitionLayout:
     """Return the paths of a partition's HAProxy. Sockets' names are derived from a digest, so that they are
     short however long the partition's name is.
     """
     short = hashlib.sha256(partition.encode()).hexdigest()[:16]
-    return Layout(
+    return PartitionLayout(
         config_dir=storage.config_dir,
         files_dir=storage.files_dir,
         server_states=storage.states,

@@ -27,12 +27,12 @@ ANSWER_BACKEND = "_l7"
 """Name of the backend that redirects and refuses requests, and answers 503 where a frontend has no default backend; no
 load balancer's backend can have this name.
 """
-ENTRIES_MAX = 200
+POLICY_ENTRIES_MAX = 200
 """Maximum number of entries of policies in a process; earlier generations' entries stay until the next reload."""
 _NO_BACKEND = "-"
 """Value for requests that no policy matches: the name of no backend, so the default backend is used."""
 _POOL_CHOSEN_LINE = "acl l7.chosen var(txn.pool) -m found"
-_SEND_LINE = "use_backend %[var(txn.pool)] if l7.chosen"
+_USE_POOL_LINE = "use_backend %[var(txn.pool)] if l7.chosen"
 _ACL_PATTERN = re.compile(r"acl (l7\.[0-9.]+) (.+)")
 _POLICY_PATTERN = re.compile(
     r"(http-request (?:deny|redirect|set-var\(txn\.pool\)) .+) if ((?:!?l7\.(?:[0-9.]+|chosen) ?)+)"
@@ -44,16 +44,21 @@ _DENIED, _NO_DEFAULT = f"{ANSWER_BACKEND}|deny", f"{ANSWER_BACKEND}|none"
 _ROOT_CONDITION = "!METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
 ROOT_PATH_LINE = f"http-request set-path / if {_ROOT_CONDITION}"
 _DEFAULT_BACKEND = "default_backend "
-_AFTER_POLICIES = ("option forwardfor", "http-request set-header ", "http-request del-header X-", _DEFAULT_BACKEND)
+_LINE_PREFIXES_AFTER_POLICIES = (
+    "option forwardfor",
+    "http-request set-header ",
+    "http-request del-header X-",
+    _DEFAULT_BACKEND,
+)
 """Beginnings of the lines that the driver renders after policies; the first one marks their place without any."""
-_DECIDING = ("redirect ", "use_backend ", "http-request return status 404")
+_DECIDING_LINE_PREFIXES = ("redirect ", "use_backend ", "http-request return status 404")
 """Beginnings of lines that may decide before the chosen backend does: operators' own, and the only answer of a frontend
 for challenges.
 """
-_REDIRECTS = {"l": "location", "p": "prefix"}
+_REDIRECT_KINDS = {"l": "location", "p": "prefix"}
 _REDIRECT_CODES = (301, 302, 303, 307, 308)
 _MATCH_EXPRESSIONS = {"str": "{0}\\n", "beg": "{0}", "end": "[^\\n]*{0}\\n", "sub": "[^\\n]*{0}"}
-_EXPRESSIONS_BEFORE = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n"}
+_REGEX_BEFORE_SAMPLE = {"req.hdr(host),host_only": "[^\\n]*\\n", "path": "[^\\n]*\\n[^\\n]*\\n"}
 """``{what a rule compares: expression for what is before it in a request's text}``."""
 
 _NAME_FIELDS = ("CN", "O", "OU")
@@ -171,7 +176,7 @@ def parse_policies(lines: Sequence[str]) -> ParsedPolicies | None:
             policies.append(ParsedPolicy(action=policy[1], conditions=tuple(_parse_conditions(words, acls))))
         elif line.startswith(_DEFAULT_BACKEND):
             default = shlex.split(line)[1]
-        elif line not in (_POOL_CHOSEN_LINE, _SEND_LINE):
+        elif line not in (_POOL_CHOSEN_LINE, _USE_POOL_LINE):
             (after if policies else before).append(line)
     return ParsedPolicies(before=tuple(before), policies=tuple(policies), after=tuple(after), default=default)
 
@@ -183,7 +188,10 @@ def _parse_loaded(lines: Sequence[str]) -> ParsedPolicies | None:
     found = parse_policies(lines)
     if found is None or found.policies:
         return found
-    place = next((at for at, line in enumerate(found.before) if line.startswith(_AFTER_POLICIES)), len(found.before))
+    place = next(
+        (at for at, line in enumerate(found.before) if line.startswith(_LINE_PREFIXES_AFTER_POLICIES)),
+        len(found.before),
+    )
     return msgspec.structs.replace(found, before=found.before[:place], after=found.before[place:])
 
 
@@ -201,11 +209,11 @@ def has_policies(lines: Iterable[str]) -> bool:
     return any(line.startswith("acl l7.") and _ACL_PATTERN.match(line) for line in lines)
 
 
-def can_get_policies(lines: Sequence[str]) -> bool:
+def allows_live_policies(lines: Sequence[str]) -> bool:
     """Whether a frontend with these lines is loaded with those that let its L7 policies change at runtime, if it has no
     policies: an HTTP frontend without lines that may decide before them.
     """
-    return "mode http" in lines and not any(line.startswith(_DECIDING) for line in lines)
+    return "mode http" in lines and not any(line.startswith(_DECIDING_LINE_PREFIXES) for line in lines)
 
 
 def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -236,7 +244,7 @@ def add_live_policy_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
         "http-request set-var(txn.pool) var(txn.l7),word(1,|) if l7.live",
         *(_policy_line(policy, numbers) for policy in found.policies),
         *found.after,
-        _SEND_LINE,
+        _USE_POOL_LINE,
         *(line for line in lines if line.startswith(_DEFAULT_BACKEND)),
     )
 
@@ -250,7 +258,7 @@ def answer_backend_lines() -> Iterator[str]:
     """Yield the lines of the backend that redirects or refuses requests for policies that were changed at
     runtime; without servers, it answers others with 503.
     """
-    for letter, keyword in _REDIRECTS.items():
+    for letter, keyword in _REDIRECT_KINDS.items():
         for code in _REDIRECT_CODES:
             value = _redirect_value(letter, str(code))
             target = f"%[var(txn.l7),bytes({len(value)})]"
@@ -261,9 +269,7 @@ def answer_backend_lines() -> Iterator[str]:
 # -- changes
 
 
-def change_live_frontend(
-    name: str, now: Sequence[str], wanted: Sequence[str], live: LivePolicies
-) -> LiveFrontend | None:
+def plan_live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: LivePolicies) -> LiveFrontend | None:
     """Return the frontend ``name`` with the wanted policies as a new generation; None if only a reload can
     bring them, as when other lines differ.
 
@@ -279,14 +285,14 @@ def change_live_frontend(
     if then.policies and len(there.before) != len(then.before):
         return None
     # Lines that decide before the backend does, which at runtime redirects and refuses for policies.
-    if any(line.startswith(_DECIDING) for line in there.others):
+    if any(line.startswith(_DECIDING_LINE_PREFIXES) for line in there.others):
         return None
     generation = live.generation + 1
     entries = [_map_entry(policy, there.numbers, generation) for policy in then.policies]
     if there.default != then.default:
         entries.append((_generation_prefix(generation), then.default or _NO_DEFAULT))
     found = tuple(entry for entry in entries if entry is not None)
-    if len(found) < len(entries) or live.size + len(found) > ENTRIES_MAX:
+    if len(found) < len(entries) or live.size + len(found) > POLICY_ENTRIES_MAX:
         return None
     return LiveFrontend(loaded=loaded, generation=generation, entries=found)
 
@@ -312,7 +318,7 @@ def _map_value(action: str) -> str | None:
     if pool := _POOL_PATTERN.fullmatch(action):
         return pool[1]
     words = shlex.split(action)
-    letter = next((letter for letter, keyword in _REDIRECTS.items() if words[2:3] == [keyword]), "")
+    letter = next((letter for letter, keyword in _REDIRECT_KINDS.items() if words[2:3] == [keyword]), "")
     if not letter or len(words) != 6 or words[4] != "code":
         return None
     target = words[3].replace("%%", "%")
@@ -345,10 +351,10 @@ def _comparison_regex(definition: str) -> str | None:
         return None
     if not ignores_case and (found := _certificate_regex(what, how, value)):
         return found
-    if what not in _EXPRESSIONS_BEFORE or how not in _MATCH_EXPRESSIONS:
+    if what not in _REGEX_BEFORE_SAMPLE or how not in _MATCH_EXPRESSIONS:
         return None
     text = "".join(map(_escape_byte, value.encode()))
-    return _EXPRESSIONS_BEFORE[what] + _MATCH_EXPRESSIONS[how].format(f"(?i:{text})" if ignores_case else text)
+    return _REGEX_BEFORE_SAMPLE[what] + _MATCH_EXPRESSIONS[how].format(f"(?i:{text})" if ignores_case else text)
 
 
 def _certificate_regex(what: str, how: str, value: str) -> str:
@@ -371,7 +377,7 @@ def _escape_byte(byte: int) -> str:
 # -- what HAProxy has
 
 
-def frontend_changed_by_others(live: LivePolicies, generations: Iterable[str], policies: Iterable[str]) -> str:
+def find_externally_changed_frontend(live: LivePolicies, generations: Iterable[str], policies: Iterable[str]) -> str:
     """Return the name of a frontend whose entries are not those of ``live``; empty if there is none.
 
     ``generations``, ``policies``: entries that HAProxy shows of the two maps.

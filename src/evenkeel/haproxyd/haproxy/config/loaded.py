@@ -11,10 +11,10 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 
-_NAMES_PATTERN = re.compile(wire.NAME.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
+_NAMES_PATTERN = re.compile(wire.NAME_REGEX.removeprefix("^").removesuffix("$").replace("{0,126}", "*"))
 
 
-def loaded_part(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+def remove_unused_backends(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     """Return the load balancer without unused backends, and without files that only these refer to.
 
     Returns the same object if it has no unused backends.
@@ -23,14 +23,14 @@ def loaded_part(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConf
     if not unused:
         return load_balancer
     used = tuple(backend for backend in load_balancer.backends if backend.name not in unused)
-    mine = possible_names(
+    mine = names_in_texts(
         (
             *_frontend_texts(load_balancer),
             *(text for backend in used for text in _backend_texts(backend)),
             *(file.content for file in load_balancer.files if file.kind == "crt_list"),
         )
     )
-    theirs = possible_names(
+    theirs = names_in_texts(
         text for each in load_balancer.backends if each.name in unused for text in _backend_texts(each)
     )
     return msgspec.structs.replace(
@@ -40,9 +40,9 @@ def loaded_part(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConf
     )
 
 
-class LoadedParts:
-    """Cache of :func:`loaded_part` for a partition's load balancers: only load balancers that were replaced are
-    examined again.
+class LoadedPartsCache:
+    """Cache of :func:`remove_unused_backends` for a partition's load balancers: only load balancers that were replaced
+    are examined again.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class LoadedParts:
 
     def _loaded_part(self, load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         whole, part = self._last.get(load_balancer.id, (None, None))
-        return part if part is not None and whole is load_balancer else loaded_part(load_balancer)
+        return part if part is not None and whole is load_balancer else remove_unused_backends(load_balancer)
 
 
 def unused_backends(load_balancer: wire.LoadBalancerConfig) -> frozenset[str]:
@@ -63,15 +63,15 @@ def unused_backends(load_balancer: wire.LoadBalancerConfig) -> frozenset[str]:
     their lines that could be a backend's name counts as a reference.
     """
     rest = {backend.name: backend for backend in load_balancer.backends}
-    found = possible_names(_frontend_texts(load_balancer)) | {
+    found = names_in_texts(_frontend_texts(load_balancer)) | {
         listener.backend for listener in load_balancer.datagram_listeners
     }
     while used := rest.keys() & found:
-        found = possible_names(text for name in used for text in _backend_texts(rest.pop(name)))
+        found = names_in_texts(text for name in used for text in _backend_texts(rest.pop(name)))
     return frozenset(rest)
 
 
-def possible_names(texts: Iterable[str]) -> frozenset[str]:
+def names_in_texts(texts: Iterable[str]) -> frozenset[str]:
     """Return all words in texts of configuration that could be names of backends or files."""
     return frozenset(name for text in texts for name in _NAMES_PATTERN.findall(text))
 

@@ -12,11 +12,11 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import server_argument_words
 
-OWN_ADDRESS = "-"
+SERVER_ADDRESS_FOR_CHECKS = "-"
 """Check address of a server that is checked at its own address, as the runtime API shows it."""
 UNSET_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound
 """Check address with which the runtime API lets a server be checked at its own address again."""
-OWN_PORT = 0
+SERVER_PORT_FOR_CHECKS = 0
 """Check port of a server that is checked at its own port, as the runtime API shows it."""
 _ARGUMENTS_WITH_VALUE = frozenset(
     (
@@ -46,16 +46,17 @@ class ServerArguments(Value):
     checked.
 
     ``tracks``: whether the server takes over the health of another server. ``check_address``, ``check_port``:
-    :data:`OWN_ADDRESS`, :data:`OWN_PORT` if not given. ``implied_in_checks``: arguments that HAProxy derives
-    for the server's checks when it reads the file, but not when a server is added at runtime (2.6 to 3.4).
+    :data:`SERVER_ADDRESS_FOR_CHECKS`, :data:`SERVER_PORT_FOR_CHECKS` if not given. ``implied_in_checks``: arguments
+    that HAProxy derives for the server's checks when it reads the file, but not when a server is added at runtime (2.6
+    to 3.4).
     """
 
     tls: bool = False
     checked: bool = False
     checked_over_tls: bool = False
     tracks: bool = False
-    check_address: str = OWN_ADDRESS
-    check_port: int = OWN_PORT
+    check_address: str = SERVER_ADDRESS_FOR_CHECKS
+    check_port: int = SERVER_PORT_FOR_CHECKS
     implied_in_checks: tuple[str, ...] = ()
 
 
@@ -73,14 +74,14 @@ def _parse_arguments(words: tuple[str, ...]) -> ServerArguments:
         checked="check" in found,
         checked_over_tls="check" in found and ("ssl" in found or "check-ssl" in found),
         tracks="track" in found,
-        check_address=found.get("addr", OWN_ADDRESS).removeprefix("[").removesuffix("]"),
+        check_address=found.get("addr", SERVER_ADDRESS_FOR_CHECKS).removeprefix("[").removesuffix("]"),
         # isdigit() alone accepts characters that int() refuses, such as superscript digits.
-        check_port=int(port) if port.isascii() and port.isdigit() else OWN_PORT,
-        implied_in_checks=tuple(_implied_in_checks(found.keys())),
+        check_port=int(port) if port.isascii() and port.isdigit() else SERVER_PORT_FOR_CHECKS,
+        implied_in_checks=tuple(_arguments_implied_in_checks(found.keys())),
     )
 
 
-def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
+def _arguments_implied_in_checks(names: Collection[str]) -> Iterator[str]:
     """Yield the arguments that HAProxy derives for the checks of a server with the arguments ``names`` in the
     file.
 

@@ -20,14 +20,14 @@ UNLIMITED_CONNECTIONS = 2_000
 GROWTH_FACTOR = 4
 CONNECTIONS_MAX = 100_000
 """Maximum size in connections; a worker that needs more is left to the host's limits."""
-FILES_RESERVED = 512
+RESERVED_OPEN_FILES = 512
 """Open files that are neither clients' nor members' connections; listening sockets and checks are counted
 separately.
 """
-SESSIONS_OF_HOST = 100_000
+HOST_TLS_SESSIONS_MAX = 100_000
 """TLS sessions that all workers of a host remember together, about 22 MiB; exceeded by workers with the minimum, and by
 workers that have grown."""
-SESSIONS_SHARE = 10
+TLS_SESSIONS_DIVISOR = 10
 """A worker gets this part of the sessions that running workers have left: the first 10,000, the next 9,000."""
 SESSIONS_MIN, SESSIONS_MAX = 1_000, 20_000
 """Range of TLS sessions that a worker remembers; the maximum is HAProxy's default. A client of TLS 1.3 takes two."""
@@ -68,7 +68,7 @@ class HostWorkerSizes:
             connections=0 if self._connections else reserved_connections(frontends, grown),
             # an adopted worker's size counts as grown, also if it is no larger than a new worker's
             tls_sessions=self._sessions_for(partition, grown if grown > reserved_connections(frontends) else 0)
-            if remembers_sessions(frontends)
+            if caches_tls_sessions(frontends)
             else 0,
         )
         self.record_size(partition, size)
@@ -77,7 +77,7 @@ class HostWorkerSizes:
     def _sessions_for(self, partition: str, grown: int) -> int:
         # A worker keeps its sessions as long as it runs, so a share is taken of what the others have left, not of all.
         others = sum(sessions for name, sessions in self._sessions.items() if name != partition)
-        share = (SESSIONS_OF_HOST - others) // SESSIONS_SHARE
+        share = (HOST_TLS_SESSIONS_MAX - others) // TLS_SESSIONS_DIVISOR
         return min(max(share, grown, SESSIONS_MIN), SESSIONS_MAX)
 
     def record_size(self, partition: str, size: WorkerSize) -> None:
@@ -97,7 +97,7 @@ def reserved_connections(frontends: tuple[wire.Frontend, ...], grown: int = 0) -
     ``grown``: connections to which the worker has grown before.
     """
     total = sum(frontend.maxconn or 0 for frontend in frontends)
-    if any(_unlimited_flags(frontends)):
+    if any(_are_connections_unlimited(frontends)):
         total = max(total + UNLIMITED_CONNECTIONS, grown)
     total = _round_up_to_two_digits(total)
     return total if total <= CONNECTIONS_MAX else 0
@@ -107,7 +107,7 @@ def grown_connections(size: WorkerSize, frontends: tuple[wire.Frontend, ...], us
     """Return the number of connections for which a worker that serves ``used`` connections has to be sized
     anew; 0: the worker is large enough, or all its listeners have limits.
     """
-    if not size.connections or 2 * used < size.connections or not any(_unlimited_flags(frontends)):
+    if not size.connections or 2 * used < size.connections or not any(_are_connections_unlimited(frontends)):
         return 0
     return GROWTH_FACTOR * size.connections
 
@@ -118,7 +118,7 @@ def open_files_needed(connections: int, load_balancers: tuple[wire.LoadBalancerC
     """
     listening = sum(len(frontend.binds) for one in load_balancers for frontend in one.frontends)
     servers = sum(len(backend.servers) for one in load_balancers for backend in one.backends)
-    return 2 * connections + listening + servers + FILES_RESERVED
+    return 2 * connections + listening + servers + RESERVED_OPEN_FILES
 
 
 def uses_tls(frontend: wire.Frontend) -> bool:
@@ -126,7 +126,7 @@ def uses_tls(frontend: wire.Frontend) -> bool:
     return "ssl" in frontend.bind_arguments
 
 
-def remembers_sessions(frontends: Iterable[wire.Frontend]) -> bool:
+def caches_tls_sessions(frontends: Iterable[wire.Frontend]) -> bool:
     """Whether clients may resume TLS sessions: some frontend uses TLS, and none verifies client certificates.
 
     HAProxy resumes a session at any listener of the process, so a session from a listener without
@@ -136,7 +136,7 @@ def remembers_sessions(frontends: Iterable[wire.Frontend]) -> bool:
     return bool(tls) and not any("verify" in word.split(" ") for one in tls for word in one.bind_arguments)
 
 
-def _unlimited_flags(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
+def _are_connections_unlimited(frontends: tuple[wire.Frontend, ...]) -> Iterator[bool]:
     return (frontend.maxconn is None for frontend in frontends)
 
 

@@ -43,7 +43,7 @@ class NeedsReload(Exception):
         self.load_balancer_id = load_balancer_id
 
 
-class Finding(Value):
+class DriftFinding(Value):
     """One deviation of the running HAProxy from its configuration.
 
     ``text``: for operators, without the values that were set. ``command``: undoes the deviation.

@@ -22,8 +22,8 @@ import structlog
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
-from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, HeldWorker, worker_pid
-from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, FrontendCounts, frontend_counts
+from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, HeldWorkerConnection, worker_pid
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
@@ -37,10 +37,10 @@ FRONTENDS_KEPT_MAX = 10_000
 """Maximum number of removed frontends whose totals are kept, because a frontend that is enabled again continues its
 totals.
 """
-FILE = "counters.json"
+COUNTERS_FILE = "counters.json"
 _NO_COUNTS = FrontendCounts(listening=False)
 
-Counts = Mapping[str, FrontendCounts]
+CountsByFrontend = Mapping[str, FrontendCounts]
 
 
 class SavedCounters(Value):
@@ -63,7 +63,7 @@ def add_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
     )
 
 
-def has_counter_decreased(before: Counts, now: Counts) -> bool:
+def has_counter_decreased(before: CountsByFrontend, now: CountsByFrontend) -> bool:
     """Whether connections or bytes received of any frontend decreased, because the counters were cleared or
     another process counts.
     """
@@ -81,11 +81,11 @@ class CounterTotals:
 
     def __init__(self, saved: SavedCounters | None = None) -> None:
         self.base = dict(saved.base) if saved else {}
-        self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
+        self.workers: dict[str, CountsByFrontend] = dict(saved.workers) if saved else {}
         self.version = 0
         """Number of changes; while it is the same, so are the totals."""
 
-    def record_counts(self, worker: str, counts: Counts) -> None:
+    def record_counts(self, worker: str, counts: CountsByFrontend) -> None:
         """Record the counts, by frontend, of a worker since its start. If a count decreased, the counts
         before the decrease are added to the base.
         """
@@ -134,15 +134,15 @@ class _CollectedTotals(NamedTuple):
     answer: str
     kept: Collection[str]
     version: int
-    totals: Counts
+    totals: CountsByFrontend
 
 
-class _WorkerAnswers(NamedTuple):
+class _HeldWorkerAnswers(NamedTuple):
     """Connection to a worker, the worker's pid and key, and its answers: about frontends, and to other
     commands.
     """
 
-    worker: HeldWorker
+    worker: HeldWorkerConnection
     pid: int
     key: str
     frontends: str
@@ -156,10 +156,10 @@ class PartitionCounters:
 
     def __init__(self, name: str, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._name = name
-        self._file = directory / FILE
+        self._file = directory / COUNTERS_FILE
         self._monotonic = monotonic
         self._saved_at_seconds = monotonic()
-        self._totals = CounterTotals(_read_saved(self._file, name))
+        self._totals = CounterTotals(_read_saved_counters(self._file, name))
         self._saved = b""
         """Bytes of the last write; equal content is not written again."""
         self._lock = asyncio.Lock()
@@ -193,9 +193,11 @@ class PartitionCounters:
         if held:
             self._follow_worker(held)
 
-    async def _open_worker(self, worker_socket: Path, reads: Sequence[str]) -> _WorkerAnswers | None:
+    async def _open_worker(self, worker_socket: Path, reads: Sequence[str]) -> _HeldWorkerAnswers | None:
         try:
-            worker, (info, frontends, *answers) = await HeldWorker.open(worker_socket, SHOW_INFO, FRONTENDS, *reads)
+            worker, (info, frontends, *answers) = await HeldWorkerConnection.open(
+                worker_socket, SHOW_INFO, SHOW_FRONTENDS, *reads
+            )
             with contextlib.ExitStack() as failed:
                 failed.callback(worker.close)
                 pid = worker_pid(info)
@@ -203,10 +205,10 @@ class PartitionCounters:
         except HaproxyDown as error:
             log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
             return None
-        return _WorkerAnswers(worker, pid, worker_key(pid), frontends, tuple(answers))
+        return _HeldWorkerAnswers(worker, pid, worker_key(pid), frontends, tuple(answers))
 
     async def _read_before_reload(
-        self, cli: WorkerCli, held: _WorkerAnswers | None, pid: int | None
+        self, cli: WorkerCli, held: _HeldWorkerAnswers | None, pid: int | None
     ) -> tuple[str, ...]:
         """Record the current worker's counts, and return the answers in ``held``; empty if ``held`` is None
         or another worker than ``pid``. A missing answer is logged.
@@ -221,13 +223,13 @@ class PartitionCounters:
             log.warning("counters not carried over", partition=self._name, reason=str(error))
         return ()
 
-    def _follow_worker(self, held: _WorkerAnswers) -> None:
+    def _follow_worker(self, held: _HeldWorkerAnswers) -> None:
         # This connection leads to the replaced worker, although the new one listens on the socket by now.
         task = asyncio.create_task(self._follow_until_idle(held.worker, held.key), name=f"counters of {held.key}")
         self._followed[held.key] = task
         task.add_done_callback(lambda _: self._followed.pop(held.key, None))
 
-    async def _follow_until_idle(self, held: HeldWorker, worker: str) -> None:
+    async def _follow_until_idle(self, held: HeldWorkerConnection, worker: str) -> None:
         pause_seconds = FOLLOW_SECONDS_MIN
         try:
             while await self._is_active(held, worker):
@@ -240,12 +242,12 @@ class PartitionCounters:
         finally:
             held.close()
 
-    async def _is_active(self, held: HeldWorker, worker: str) -> bool:
+    async def _is_active(self, held: HeldWorkerConnection, worker: str) -> bool:
         """Read and record the worker's counts, and return whether it still has connections. Raises
         :class:`HaproxyDown` if it does not answer.
         """
         async with self._lock:  # answers are recorded in the order in which they were given
-            counts = frontend_counts(await held.command(FRONTENDS))
+            counts = frontend_counts(await held.command(SHOW_FRONTENDS))
             self._totals.record_counts(worker, counts)
         return any(one.active for one in counts.values())
 
@@ -258,7 +260,7 @@ class PartitionCounters:
         :class:`HaproxyDown` if the worker does not answer.
         """
         async with self._lock:
-            current, (answer, *answers) = await self._query_worker(cli, pid, FRONTENDS, *others)
+            current, (answer, *answers) = await self._query_worker(cli, pid, SHOW_FRONTENDS, *others)
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             known = self._last
@@ -313,7 +315,7 @@ class PartitionCounters:
         does not answer.
         """
         worker = worker_key(pid)  # cannot be determined any more once the process has ended
-        self._totals.record_counts(worker, frontend_counts(await cli.command_to_worker(pid, FRONTENDS)))
+        self._totals.record_counts(worker, frontend_counts(await cli.command_to_worker(pid, SHOW_FRONTENDS)))
 
     async def _record_leaving_worker(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])
@@ -344,7 +346,7 @@ def worker_key(pid: int) -> str:
     return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 
-def _read_saved(file: Path, name: str) -> SavedCounters | None:
+def _read_saved_counters(file: Path, name: str) -> SavedCounters | None:
     try:
         return msgspec.json.decode(file.read_bytes(), type=SavedCounters)
     except FileNotFoundError:

@@ -12,7 +12,7 @@ from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.server_arguments import parse_server_arguments
-from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.command import DriftFinding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import list_changes
 from evenkeel.haproxyd.haproxy.runtime.plan import (
     ServersToDelete,
@@ -39,7 +39,7 @@ class ServerDrift(Value):
     ``to_delete``: surplus servers, which are in maintenance once the findings' commands have been executed.
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DriftFinding, ...] = ()
     to_delete: ServersToDelete = frozenset()
 
 
@@ -51,7 +51,7 @@ def server_drift(
     ``pinged``: servers whose health the daemon sets; these may be down. Raises :class:`NeedsReload` if a
     configured server is missing.
     """
-    findings: list[Finding] = []
+    findings: list[DriftFinding] = []
     wanted: set[ServerKey] = set()
     owners: dict[str, str] = {}
     for one in config.load_balancers.values():
@@ -66,7 +66,7 @@ def server_drift(
                 judged = has_health_source(backend, server) or key in pinged
                 for what, command in _server_repairs(backend, server, found, is_judged=judged):
                     changed = f"server {server.name} of backend {backend.name} was changed ({what})"
-                    findings.append(Finding(load_balancer_id=one.id, text=changed, command=command))
+                    findings.append(DriftFinding(load_balancer_id=one.id, text=changed, command=command))
     # Backends of the daemon itself and of an operator's local.cfg belong to no load balancer, and are not compared.
     extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
     findings.extend(
@@ -115,22 +115,22 @@ def _argument_repairs(
         yield "address or port of checks", set_check_address_command(backend, server)
 
 
-def _surplus_server_finding(load_balancer_id: str, backend: str, name: str) -> Finding:
-    return Finding(
+def _surplus_server_finding(load_balancer_id: str, backend: str, name: str) -> DriftFinding:
+    return DriftFinding(
         load_balancer_id=load_balancer_id,
         text=f"server {name} of backend {backend} was added",
         command=RuntimeCommand(text=f"set server {backend}/{name} state maint"),
     )
 
 
-def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
+def frontend_drift(config: HaproxyConfig, text: str) -> tuple[DriftFinding, ...]:
     """Find disabled frontends and changed limits of connections in HAProxy's answer to :data:`FRONTENDS`;
     empty: none.
 
     Raises :class:`NeedsReload` if a configured frontend is missing or was shut down.
     """
     seen = frontend_rows(text)
-    findings: list[Finding] = []
+    findings: list[DriftFinding] = []
     for one in config.load_balancers.values():
         for frontend in one.frontends:
             row = seen.get(frontend.name)
@@ -140,22 +140,24 @@ def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _frontend_findings(load_balancer_id: str, frontend: wire.Frontend, row: Mapping[str, str]) -> Iterator[Finding]:
+def _frontend_findings(
+    load_balancer_id: str, frontend: wire.Frontend, row: Mapping[str, str]
+) -> Iterator[DriftFinding]:
     if row["status"] != "OPEN":
-        yield Finding(
+        yield DriftFinding(
             load_balancer_id=load_balancer_id,
             text=f"frontend {frontend.name} was closed",
             command=RuntimeCommand(text=f"enable frontend {frontend.name}"),
         )
     if frontend.maxconn is not None and row["slim"] != str(frontend.maxconn):
-        yield Finding(
+        yield DriftFinding(
             load_balancer_id=load_balancer_id,
             text=f"frontend {frontend.name} was changed (maxconn)",
             command=RuntimeCommand(text=f"set maxconn frontend {frontend.name} {frontend.maxconn}"),
         )
 
 
-def list_drift(load_balancer_id: str, file: wire.File, text: str) -> tuple[Finding, ...]:
+def list_drift(load_balancer_id: str, file: wire.File, text: str) -> tuple[DriftFinding, ...]:
     """Compare one ACL or map with HAProxy's answer to ``show acl`` or ``show map``, and return a finding for
     each command that restores it. Raises :class:`NeedsReload` where only a reload helps.
     """
@@ -164,7 +166,7 @@ def list_drift(load_balancer_id: str, file: wire.File, text: str) -> tuple[Findi
     except NeedsReload as reason:
         raise NeedsReload(str(reason), load_balancer_id) from reason
     found = f"list {file.name} was changed"
-    return tuple(Finding(load_balancer_id=load_balancer_id, text=found, command=command) for command in commands)
+    return tuple(DriftFinding(load_balancer_id=load_balancer_id, text=found, command=command) for command in commands)
 
 
 def parse_list(text: str) -> tuple[str, ...]:

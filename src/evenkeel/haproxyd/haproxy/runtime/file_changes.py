@@ -20,10 +20,10 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
+from evenkeel.haproxyd.haproxy.config.loaded import config_texts, names_in_texts
 from evenkeel.haproxyd.haproxy.runtime.certificate_names import presented_names
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
-from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
+from evenkeel.haproxyd.haproxy.runtime.master_cli import COMMAND_WORD_PATTERN
 from evenkeel.haproxyd.haproxy.runtime.replacement_certificate import replacement_certificate
 
 LIST_CHANGES_MAX = 500
@@ -34,7 +34,7 @@ LIST_KINDS = ("acl", "map")
 """Kinds of files that are lists of entries; runtime commands call them the same."""
 _SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
 
-Files = Mapping[str, wire.File]
+FilesByName = Mapping[str, wire.File]
 
 
 def file_changes(
@@ -60,13 +60,13 @@ def file_changes(
     for change in listed:
         yield from change.commands()
     if old.keys() - new.keys():
-        staying = possible_names(
+        staying = names_in_texts(
             (*config_texts(after), *(file.content for file in new.values() if file.kind == "crt_list"))
         )
         yield from _certificate_removals(old, new, listed, staying)
 
 
-def _check_presented_certificates(changed: Files, new: Files) -> None:
+def _check_presented_certificates(changed: FilesByName, new: FilesByName) -> None:
     """Raise :class:`NeedsReload` if replacing a certificate would change which certificate HAProxy presents for a name.
 
     HAProxy presents the certificate that was loaded first; a renewed one is loaded after the certificates that follow
@@ -81,7 +81,9 @@ def _check_presented_certificates(changed: Files, new: Files) -> None:
                     raise NeedsReload(f"file {name} has a name that another one has too")
 
 
-def _certificate_additions(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
+def _certificate_additions(
+    old: FilesByName, new: FilesByName, listed: Iterable["_ListChange"]
+) -> Iterator[RuntimeCommand]:
     """Yield commands that add the certificates that lists newly name, with their content. Raises
     :class:`NeedsReload` for any other new file.
 
@@ -99,7 +101,7 @@ def _certificate_additions(old: Files, new: Files, listed: Iterable["_ListChange
 
 
 def _certificate_removals(
-    old: Files, new: Files, listed: Iterable["_ListChange"], staying: Collection[str]
+    old: FilesByName, new: FilesByName, listed: Iterable["_ListChange"], staying: Collection[str]
 ) -> Iterator[RuntimeCommand]:
     """Yield commands that remove the certificates that lists no longer name; other files that are removed
     stay in the process until the next reload.
@@ -180,7 +182,7 @@ def _acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Itera
     """
     added = [entry for entry in dict.fromkeys(new) if entry not in old]
     removed = [entry for entry in dict.fromkeys(old) if entry not in new]
-    if len(added) + len(removed) > LIST_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
+    if len(added) + len(removed) > LIST_CHANGES_MAX or not all(map(COMMAND_WORD_PATTERN.fullmatch, (*added, *removed))):
         raise NeedsReload(f"file {name}")
     for entry in added:
         yield RuntimeCommand(text=f"add acl {name} {entry}")
@@ -209,7 +211,9 @@ def _map_values(name: str, lines: tuple[str, ...]) -> dict[str, str]:
     pairs = [line.split() for line in lines]
     values = {pair[0]: pair[-1] for pair in pairs}
     # of two entries with one key HAProxy uses one, and a command changes both
-    if len(values) < len(pairs) or not all(len(pair) == 2 and all(map(WORD.fullmatch, pair)) for pair in pairs):
+    if len(values) < len(pairs) or not all(
+        len(pair) == 2 and all(map(COMMAND_WORD_PATTERN.fullmatch, pair)) for pair in pairs
+    ):
         raise NeedsReload(f"file {name}")
     return values
 

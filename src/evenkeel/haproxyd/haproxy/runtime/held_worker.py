@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 5.0
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 
-class HeldWorker:
+class HeldWorkerConnection:
     """Connection that keeps a worker from ending. Created by :meth:`open`; close it soon after the worker's last
     connection has ended.
     """
@@ -30,7 +30,7 @@ class HeldWorker:
         self._answers = answers
 
     @classmethod
-    async def open(cls, worker_socket: Path, *texts: str) -> tuple["HeldWorker", tuple[str, ...]]:
+    async def open(cls, worker_socket: Path, *texts: str) -> tuple["HeldWorkerConnection", tuple[str, ...]]:
         """Connect to the worker that listens on the socket, and send commands to it; returns the connection
         and one answer per command.
 

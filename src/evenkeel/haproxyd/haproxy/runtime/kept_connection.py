@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, TIMEOUT_SECONDS, HeldWorker, worker_pid
+from evenkeel.haproxyd.haproxy.runtime.held_worker import SHOW_INFO, TIMEOUT_SECONDS, HeldWorkerConnection, worker_pid
 
 
 class ConnectionQuota:
@@ -40,13 +40,13 @@ class ConnectionQuota:
 CONNECTION_QUOTA = ConnectionQuota()
 
 
-class KeptConnection:
+class PersistentConnection:
     """Connection to the current worker's runtime API, opened when it is needed and kept for the next query."""
 
     def __init__(self, worker_socket: Path, kept: ConnectionQuota = CONNECTION_QUOTA) -> None:
         self._worker_socket = worker_socket
         self._kept = kept
-        self._worker: HeldWorker | None = None
+        self._worker: HeldWorkerConnection | None = None
         self._pid = 0
         self._lock = asyncio.Lock()
 
@@ -64,7 +64,7 @@ class KeptConnection:
             # The worker closes a connection that was idle for long.
             return await self._open_connection(pid, texts)
 
-    def connection_to(self, pid: int) -> HeldWorker | None:
+    def connection_to(self, pid: int) -> HeldWorkerConnection | None:
         """Return the connection to the worker with this pid; None if there is none now."""
         return self._worker if self._pid == pid else None
 
@@ -86,12 +86,12 @@ class KeptConnection:
             failed.callback(self._kept.release_connection)
             try:
                 # One exchange for all: the commands change nothing, whichever worker they reach.
-                worker, (info, *answers) = await HeldWorker.open(self._worker_socket, SHOW_INFO, *texts)
+                worker, (info, *answers) = await HeldWorkerConnection.open(self._worker_socket, SHOW_INFO, *texts)
                 failed.callback(worker.close)
                 if worker_pid(info) != pid:
                     return None
             except HaproxyDown as error:
-                _raise_if_silent(error)
+                _raise_if_timed_out(error)
                 return None
             failed.pop_all()
         self._worker, self._pid = worker, pid
@@ -108,7 +108,7 @@ class KeptConnection:
         try:
             answers = await worker.commands(*texts)
         except HaproxyDown as error:
-            _raise_if_silent(error)
+            _raise_if_timed_out(error)
         finally:
             # Commands that were cancelled are still answered: later answers would belong to earlier commands.
             if answers is None and self._worker is worker:
@@ -116,7 +116,7 @@ class KeptConnection:
         return answers
 
 
-def _raise_if_silent(error: HaproxyDown) -> None:
+def _raise_if_timed_out(error: HaproxyDown) -> None:
     """Raise :class:`HaproxyDown` if the worker is connected but silent: through the master the wait would be as long
     again.
     """

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.kept_connection import KeptConnection
+from evenkeel.haproxyd.haproxy.runtime.kept_connection import PersistentConnection
 
 COMMAND_CHARS_MAX = 8000
 """Maximum length of a request; HAProxy's own buffer is 16 KiB."""
-WORD = re.compile(r"[A-Za-z0-9_.:/@%+,=\[\]*-]+")
+COMMAND_WORD_PATTERN = re.compile(r"[A-Za-z0-9_.:/@%+,=\[\]*-]+")
 """The characters allowed in a command's word; none is special to the runtime API."""
-_COMMAND_PATTERN = re.compile(rf"{WORD.pattern}(?: {WORD.pattern})*")
+_COMMAND_PATTERN = re.compile(rf"{COMMAND_WORD_PATTERN.pattern}(?: {COMMAND_WORD_PATTERN.pattern})*")
 _PAYLOAD_PATTERN = re.compile(r"(?:[\x20-\x7e]+\n)+")
-_NO_WORKER = ("Can't find the target", "Can't connect to the target")
+_NO_WORKER_ANSWERS = ("Can't find the target", "Can't connect to the target")
 
 
 class Processes(Value):
@@ -49,7 +49,7 @@ class MasterCli:
         self, socket: Path, *, timeout_seconds: float, answer_bytes_max: int, worker_socket: Path | None = None
     ) -> None:
         self._socket = socket
-        self._kept = KeptConnection(worker_socket) if worker_socket is not None else None
+        self._kept = PersistentConnection(worker_socket) if worker_socket is not None else None
         self._timeout_seconds = timeout_seconds
         self._answer_bytes_max = answer_bytes_max
         self._open = asyncio.Event()
@@ -187,7 +187,7 @@ class MasterCli:
             raise HaproxyDown(f"HAProxy does not answer: {error.strerror or error}") from error
         if not answer.endswith("\n"):
             raise HaproxyDown("HAProxy's answer was cut")
-        if answer.startswith(_NO_WORKER):
+        if answer.startswith(_NO_WORKER_ANSWERS):
             raise HaproxyDown("HAProxy has no worker")
         return answer
 

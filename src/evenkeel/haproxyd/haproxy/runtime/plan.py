@@ -9,19 +9,19 @@ from typing import TypeVar
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import NO_SERVER_NAME, Binary
+from evenkeel.haproxyd.haproxy.binary import NO_CHECK_SNI_ARGUMENT, Binary
 from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_client_connects
 from evenkeel.haproxyd.haproxy.config.compose import (
     HaproxyConfig,
     server_address,
     server_ids,
     server_words,
-    takes_policies,
+    supports_live_policies,
 )
-from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, change_live_frontend
-from evenkeel.haproxyd.haproxy.config.loaded import config_texts, possible_names
+from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, plan_live_frontend
+from evenkeel.haproxyd.haproxy.config.loaded import config_texts, names_in_texts
 from evenkeel.haproxyd.haproxy.config.server_arguments import (
-    OWN_ADDRESS,
+    SERVER_ADDRESS_FOR_CHECKS,
     UNSET_ADDRESS,
     only_check_address_differs,
     parse_server_arguments,
@@ -29,7 +29,7 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import (
 )
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import PAYLOAD_BYTES_MAX, file_changes, key_removals
-from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
+from evenkeel.haproxyd.haproxy.runtime.master_cli import COMMAND_WORD_PATTERN
 from evenkeel.haproxyd.haproxy.runtime.state_file import has_health_source
 
 COMMANDS_MAX = 2000
@@ -37,7 +37,7 @@ COMMANDS_MAX = 2000
 ServersToDelete = frozenset[tuple[str, str]]
 """Pairs (backend, server) of servers that remain in the process, in maintenance, until they can be deleted."""
 
-_Named = TypeVar("_Named", wire.Frontend, wire.Backend)
+_FrontendOrBackend = TypeVar("_FrontendOrBackend", wire.Frontend, wire.Backend)
 
 
 class RuntimePlan(Value):
@@ -147,7 +147,7 @@ class _LoadBalancerChange:
             yield RuntimeCommand(text=f"disable frontend {frontend.name}")
             yield RuntimeCommand(text=f"shutdown frontend {frontend.name}")
         backends = tuple(_removed_items(self._before.backends, self._after.backends))
-        named = possible_names(config_texts(self._after)) if backends else frozenset()
+        named = names_in_texts(config_texts(self._after)) if backends else frozenset()
         for backend in backends:
             if backend.name in named:
                 raise NeedsReload(f"backend {backend.name} is still referred to")
@@ -171,7 +171,7 @@ class _LoadBalancerChange:
         ``live``. Raises :class:`NeedsReload` if other lines differ, the policies cannot be changed at runtime or are
         too large for a command, or the frontend has an access log.
         """
-        changed = change_live_frontend(new.name, old.lines, new.lines, self.live) if takes_policies(old) else None
+        changed = plan_live_frontend(new.name, old.lines, new.lines, self.live) if supports_live_policies(old) else None
         if changed is None or new.access_log is not None:
             raise NeedsReload(f"frontend {new.name}")
         if changed.entries:
@@ -225,7 +225,9 @@ class _LoadBalancerChange:
     def _add_commands(self, backend: wire.Backend, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
         # The id is the one that the file gives the server, so that hashing places it as after a reload.
         words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
-        if not backend.dynamic or not all(WORD.fullmatch(word) for argument in words for word in argument.split(" ")):
+        if not backend.dynamic or not all(
+            COMMAND_WORD_PATTERN.fullmatch(word) for argument in words for word in argument.split(" ")
+        ):
             raise NeedsReload(f"server {server.name} cannot be added at runtime")
         if "cookie" in words and not self._binary.supports_cookie_at_runtime:
             raise NeedsReload(f"server {server.name} has a cookie")
@@ -251,7 +253,7 @@ class _LoadBalancerChange:
             return arguments.implied_in_checks
         if not self._binary.supports_no_sni_at_runtime:
             raise NeedsReload(f"server {server.name} is checked over TLS")
-        return (*arguments.implied_in_checks, NO_SERVER_NAME)
+        return (*arguments.implied_in_checks, NO_CHECK_SNI_ARGUMENT)
 
 
 def _refuse_removed_listeners(before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig) -> None:
@@ -302,7 +304,7 @@ def set_weight_command(backend: str, server: wire.BackendServer) -> RuntimeComma
 def set_check_address_command(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Return the command that sets address and port of a server's health checks."""
     wanted = parse_server_arguments(server)
-    address = UNSET_ADDRESS if wanted.check_address == OWN_ADDRESS else wanted.check_address
+    address = UNSET_ADDRESS if wanted.check_address == SERVER_ADDRESS_FOR_CHECKS else wanted.check_address
     return RuntimeCommand(text=f"set server {backend}/{server.name} check-addr {address} port {wanted.check_port}")
 
 
@@ -316,12 +318,16 @@ def set_health_up_command(backend: str, server: wire.BackendServer) -> RuntimeCo
     return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 
 
-def _removed_items(before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterator[_Named]:
+def _removed_items(
+    before: tuple[_FrontendOrBackend, ...], after: tuple[_FrontendOrBackend, ...]
+) -> Iterator[_FrontendOrBackend]:
     kept = {one.name for one in after}
     return (one for one in before if one.name not in kept)
 
 
-def _changed_pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
+def _changed_pairs(
+    what: str, before: tuple[_FrontendOrBackend, ...], after: tuple[_FrontendOrBackend, ...]
+) -> Iterable[tuple[_FrontendOrBackend, _FrontendOrBackend]]:
     """Return ``(before, after)`` of the frontends or backends that changed, without removed ones.
 
     Raises :class:`NeedsReload`, with ``what`` as the reason, if there are new ones, or the order differs.

@@ -4,7 +4,7 @@ import functools
 
 import trustme
 
-NAME = "removed.evenkeel.invalid"
+REPLACEMENT_DNS_NAME = "removed.evenkeel.invalid"
 
 
 @functools.cache
@@ -12,4 +12,9 @@ def replacement_certificate() -> str:
     """Return a self-made certificate with its private key, as PEM, that no client trusts; the same one for
     the life of this process.
     """
-    return trustme.CA(organization_name="evenkeel").issue_cert(NAME).private_key_and_cert_chain_pem.bytes().decode()
+    return (
+        trustme.CA(organization_name="evenkeel")
+        .issue_cert(REPLACEMENT_DNS_NAME)
+        .private_key_and_cert_chain_pem.bytes()
+        .decode()
+    )

@@ -10,15 +10,15 @@ from evenkeel.haproxyd.haproxy.config.live_policies import (
     GENERATIONS,
     POLICIES,
     LivePolicies,
-    frontend_changed_by_others,
+    find_externally_changed_frontend,
 )
-from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.command import DriftFinding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.drift import frontend_drift, list_drift, parse_list, server_drift
 from evenkeel.haproxyd.haproxy.runtime.file_changes import LIST_KINDS
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
 from evenkeel.haproxyd.haproxy.runtime.ssl_drift import certificate_drift_commands, ssl_drift
-from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, SERVERS_STATE, server_states
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_FRONTENDS, SHOW_SERVERS_STATE, server_states
 
 log = structlog.get_logger(__name__)
 
@@ -47,37 +47,37 @@ class RuntimeCommands:
             return False
         return True
 
-    async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
+    async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[DriftFinding, ...], ServersToDelete]:
         """Restore servers that were changed manually. Returns the repairs, and the servers to be deleted once
         they have no connections.
 
         Raises :class:`NeedsReload` if a server is missing or could not be restored, :class:`HaproxyDown` if
         the worker does not answer.
         """
-        drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
+        drift = server_drift(running, server_states(await self._cli.command(SHOW_SERVERS_STATE)))
         return await self._repair_findings(drift.findings), drift.to_delete
 
     async def repair_servers_and_frontends(
         self, running: HaproxyConfig, worker_pid: int
-    ) -> tuple[tuple[Finding, ...], ServersToDelete]:
+    ) -> tuple[tuple[DriftFinding, ...], ServersToDelete]:
         """Restore servers and frontends that were changed manually, after one query to the worker
         ``worker_pid``. Returns the repairs, and the servers to be deleted once they have no connections.
 
         Raises :class:`NeedsReload` if one is missing or could not be restored, :class:`HaproxyDown` if the
         worker does not answer.
         """
-        servers, frontends = await self._cli.query(worker_pid, SERVERS_STATE, FRONTENDS)
+        servers, frontends = await self._cli.query(worker_pid, SHOW_SERVERS_STATE, SHOW_FRONTENDS)
         drift = server_drift(running, server_states(servers))
         repaired = await self._repair_findings(drift.findings)
         return (*repaired, *await self._repair_findings(frontend_drift(running, frontends))), drift.to_delete
 
-    async def repair_lists(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+    async def repair_lists(self, running: HaproxyConfig) -> tuple[DriftFinding, ...]:
         """Restore the entries of ACLs and maps that were changed manually, and return the repairs.
 
         Raises :class:`NeedsReload` if one could not be restored, :class:`HaproxyDown` if the worker does not
         answer.
         """
-        repaired: list[Finding] = []
+        repaired: list[DriftFinding] = []
         for one in running.load_balancers.values():
             for file in one.files:
                 if file.kind not in LIST_KINDS:
@@ -91,15 +91,15 @@ class RuntimeCommands:
         """Compare the L7 policies that were changed at runtime, ``live``, with those of the worker ``worker_pid``.
         Raises :class:`NeedsReload` if others changed them, :class:`HaproxyDown` if the worker does not answer.
         """
-        if not (live.frontends or running.takes_policies):
+        if not (live.frontends or running.supports_live_policies):
             return
         reads = (f"show map {name}" for name in (GENERATIONS, POLICIES))
         answers = [parse_list(answer) for answer in await self._cli.query(worker_pid, *reads)]
-        if name := frontend_changed_by_others(live, *answers):
+        if name := find_externally_changed_frontend(live, *answers):
             owners = (one.id for one in running.load_balancers.values() for each in one.frontends if each.name == name)
             raise NeedsReload(f"policies of frontend {name} were changed", next(owners, ""))
 
-    async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+    async def repair_certificates(self, running: HaproxyConfig) -> tuple[DriftFinding, ...]:
         """Restore certificates that were changed manually, and return the repairs.
 
         Raises :class:`NeedsReload` if one could not be restored, or if a CA file or list of certificates
@@ -108,7 +108,7 @@ class RuntimeCommands:
         reads = certificate_drift_commands(running)
         return await self._repair_findings(ssl_drift(running, await self._cli.commands(reads)) if reads else ())
 
-    async def _repair_findings(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    async def _repair_findings(self, findings: Sequence[DriftFinding]) -> tuple[DriftFinding, ...]:
         for finding in findings:
             self._log.warning("repairing a manual change", command=finding.command.text)
             if not await self.send(finding.command):

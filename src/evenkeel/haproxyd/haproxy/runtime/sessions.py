@@ -2,11 +2,11 @@
 
 from collections.abc import Container, Iterator
 
-SESSIONS = "show sess"
+SHOW_SESSIONS = "show sess"
 
 
-def session_shutdowns(listed: str, servers: Container[tuple[str, str]]) -> Iterator[str]:
-    """Yield a command that ends the session, for each session in ``listed`` (the answer to :data:`SESSIONS`)
+def session_shutdown_commands(listed: str, servers: Container[tuple[str, str]]) -> Iterator[str]:
+    """Yield a command that ends the session, for each session in ``listed`` (the answer to :data:`SHOW_SESSIONS`)
     whose ``(backend, server)`` is in ``servers``.
     """
     for line in listed.splitlines():

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
+from evenkeel.haproxyd.haproxy.runtime.command import DriftFinding, NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.file_changes import list_entries, listed_certificate, ssl_changes
 
-_SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
+_SHOW_COMMAND_BY_KIND = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
 _WORDS_BY_KIND = {"certificate": "certificate", "ca": "authority"}
 # A possessive quantifier (`++`) excludes backtracking on long files.
 _PEM_PATTERN = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
@@ -36,7 +36,11 @@ def certificate_drift_commands(config: HaproxyConfig) -> tuple[str, ...]:
     :func:`ssl_drift` evaluates.
     """
     files = (file for one in config.load_balancers.values() for file in one.files)
-    return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
+    return tuple(
+        f"show ssl {_SHOW_COMMAND_BY_KIND[file.kind]} {file.name}"
+        for file in files
+        if file.kind in _SHOW_COMMAND_BY_KIND
+    )
 
 
 def parse_certificates(text: str) -> LoadedCertificates:
@@ -59,7 +63,7 @@ def parse_certificates(text: str) -> LoadedCertificates:
     return seen
 
 
-def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
+def ssl_drift(config: HaproxyConfig, text: str) -> tuple[DriftFinding, ...]:
     """Find certificates that differ from the configuration in ``text``, the answers to
     :func:`certificate_drift_commands`; empty: none.
 
@@ -81,7 +85,7 @@ def certificate_fingerprints(content: str) -> list[str]:
     return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]
 
 
-def _certificate_findings(load_balancer: wire.LoadBalancerConfig, seen: LoadedCertificates) -> Iterator[Finding]:
+def _certificate_findings(load_balancer: wire.LoadBalancerConfig, seen: LoadedCertificates) -> Iterator[DriftFinding]:
     listed: set[str] = set()
     for file in load_balancer.files:
         if file.kind == "crt_list" and file.name in seen.listed:
@@ -98,7 +102,7 @@ def _certificate_findings(load_balancer: wire.LoadBalancerConfig, seen: LoadedCe
 
 def _file_findings(
     load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool
-) -> Iterator[Finding]:
+) -> Iterator[DriftFinding]:
     if found is None:  # without must_be, no configuration line refers to the file
         if must_be:
             raise NeedsReload(f"{_WORDS_BY_KIND[file.kind]} {file.name} is not there", load_balancer_id)
@@ -114,4 +118,4 @@ def _file_findings(
         commands = tuple(ssl_changes(file))
     except NeedsReload as reason:
         raise NeedsReload(str(reason), load_balancer_id) from reason
-    yield from (Finding(load_balancer_id=load_balancer_id, text=text, command=command) for command in commands)
+    yield from (DriftFinding(load_balancer_id=load_balancer_id, text=text, command=command) for command in commands)

@@ -24,13 +24,13 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import parse_server_argum
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     CHECK_CONFIGURED,
     CHECK_ENABLED,
-    MAINTENANCE,
+    MAINTENANCE_BITS,
     canonical_notation,
     table_rows,
 )
 
-VERSION = "1"
-COLUMNS = (
+STATE_FILE_VERSION = "1"
+STATE_FILE_COLUMNS = (
     "be_id", "be_name", "srv_id", "srv_name", "srv_addr", "srv_op_state", "srv_admin_state", "srv_uweight",
     "srv_iweight", "srv_time_since_last_change", "srv_check_status", "srv_check_result", "srv_check_health",
     "srv_check_state", "srv_agent_state", "bk_f_forced_id", "srv_f_forced_id", "srv_fqdn", "srv_port", "srvrecord",
@@ -49,11 +49,11 @@ def state_file_content(config: HaproxyConfig, shown: str) -> str:
     ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first
     line counts, as it does for HAProxy.
     """
-    lines = [VERSION, " ".join(("#", *COLUMNS))]
+    lines = [STATE_FILE_VERSION, " ".join(("#", *STATE_FILE_COLUMNS))]
     wanted = dict(_servers_in_service(config))
     for row in table_rows(shown):
         found = wanted.pop((row["be_name"], row["srv_name"]), None)
-        if found is None or int(row["srv_admin_state"]) & MAINTENANCE:
+        if found is None or int(row["srv_admin_state"]) & MAINTENANCE_BITS:
             continue
         if _has_moved(found[1], row) or not _is_outdated(row):
             lines.append(_server_line(*found, row))
@@ -97,7 +97,7 @@ def _server_line(backend: wire.Backend, server: wire.BackendServer, row: Mapping
         "srv_port": str(server.port),
         "srvrecord": "-",
     }
-    return " ".join(changed.get(column) or row[column] for column in COLUMNS)
+    return " ".join(changed.get(column) or row[column] for column in STATE_FILE_COLUMNS)
 
 
 def _has_moved(server: wire.BackendServer, row: Mapping[str, str]) -> bool:

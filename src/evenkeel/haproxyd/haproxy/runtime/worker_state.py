@@ -10,17 +10,21 @@ import re
 from collections.abc import Iterator, Mapping
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, OWN_PORT, UNSET_ADDRESS
+from evenkeel.haproxyd.haproxy.config.server_arguments import (
+    SERVER_ADDRESS_FOR_CHECKS,
+    SERVER_PORT_FOR_CHECKS,
+    UNSET_ADDRESS,
+)
 
-SERVERS_STATE = "show servers state"
-SERVERS_CONNECTIONS = "show servers conn"
-FRONTENDS = "show stat -1 1 -1"
+SHOW_SERVERS_STATE = "show servers state"
+SHOW_SERVERS_CONNECTIONS = "show servers conn"
+SHOW_FRONTENDS = "show stat -1 1 -1"
 """Command for the statistics of all proxies, frontends only."""
 
 FORCED_MAINTENANCE = 0x01
 FORCED_DRAIN = 0x08
 """Bits of srv_admin_state that the runtime API or ``disabled`` sets; HAProxy sets the others itself."""
-MAINTENANCE = FORCED_MAINTENANCE | 0x02 | 0x20 | 0x40
+MAINTENANCE_BITS = FORCED_MAINTENANCE | 0x02 | 0x20 | 0x40
 """Bits of srv_admin_state for maintenance: forced, inherited, by name resolution, by host name.
 
 The bit 0x04, of a server that is ``disabled`` in the configuration, is not among them: it stays after ``set server …
@@ -48,13 +52,13 @@ class ServerState(Value):
     address: str
     port: int
     tls: bool = False
-    check_address: str = OWN_ADDRESS
-    check_port: int = OWN_PORT
+    check_address: str = SERVER_ADDRESS_FOR_CHECKS
+    check_port: int = SERVER_PORT_FOR_CHECKS
 
     @property
     def admin_up(self) -> bool:
         """Whether the server is in service, not in maintenance."""
-        return not self.admin & MAINTENANCE
+        return not self.admin & MAINTENANCE_BITS
 
 
 class FrontendCounts(Value):
@@ -74,32 +78,34 @@ _STATE_COLUMNS = (
     "# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight "
     "srv_time_since_last_change "
 )
-_UNTIL_TIME = re.compile(r"^((?:\S+ ){9})\d+ ", re.MULTILINE)
+_BEFORE_TIME_PATTERN = re.compile(r"^((?:\S+ ){9})\d+ ", re.MULTILINE)
 
 
 def remove_change_times(text: str) -> str:
-    """Return an answer to :data:`SERVERS_STATE` without the time of each server's last change, so that answers are
+    """Return an answer to :data:`SHOW_SERVERS_STATE` without the time of each server's last change, so that answers are
     equal as long as nothing changes. An answer with other columns is returned as it is.
     """
-    return _UNTIL_TIME.sub(r"\1", text) if _STATE_COLUMNS in text else text
+    return _BEFORE_TIME_PATTERN.sub(r"\1", text) if _STATE_COLUMNS in text else text
 
 
 def server_states(text: str) -> dict[ServerKey, ServerState]:
-    """Parse the answer to :data:`SERVERS_STATE`, by backend and server name. Raises :class:`KeyError` or
+    """Parse the answer to :data:`SHOW_SERVERS_STATE`, by backend and server name. Raises :class:`KeyError` or
     :class:`ValueError` for rows in an unexpected form.
     """
     found = {}
     for row in table_rows(text):
         admin = int(row["srv_admin_state"])
         found[row["be_name"], row["srv_name"]] = ServerState(
-            up=row["srv_op_state"] != "0" and not admin & MAINTENANCE,
+            up=row["srv_op_state"] != "0" and not admin & MAINTENANCE_BITS,
             checked=bool(int(row["srv_check_state"]) & CHECK_ENABLED),
             admin=admin,
             weight=int(row["srv_uweight"]),
             address=row["srv_addr"],
             port=int(row["srv_port"]),
             tls=row["srv_use_ssl"] != "0",
-            check_address=OWN_ADDRESS if row["srv_check_addr"] == UNSET_ADDRESS else row["srv_check_addr"],
+            check_address=SERVER_ADDRESS_FOR_CHECKS
+            if row["srv_check_addr"] == UNSET_ADDRESS
+            else row["srv_check_addr"],
             check_port=int(row["srv_check_port"]),
         )
     return found
@@ -115,7 +121,7 @@ def canonical_notation(address: str) -> str:
 
 
 def server_connections(text: str) -> dict[ServerKey, int]:
-    """Return ``{(backend, server): connections in use}``, from the answer to :data:`SERVERS_CONNECTIONS`.
+    """Return ``{(backend, server): connections in use}``, from the answer to :data:`SHOW_SERVERS_CONNECTIONS`.
     Raises :class:`KeyError` or :class:`ValueError` for rows in an unexpected form.
     """
     found = {}
