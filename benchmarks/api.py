@@ -95,7 +95,11 @@ async def serve(database: str, port: int, identity: str, folder: Path, *, quotas
     tune_collector()
     file = folder / "controller.ini"
     file.touch()
-    conf = loading.load("controller", ["--config-file", str(file)], groups={"api": options.API + identity_options.API})
+    conf = loading.load_configuration(
+        "controller",
+        ["--config-file", str(file)],
+        groups={"api": options.API_OPTIONS + identity_options.API_AUTHENTICATION_OPTIONS},
+    )
     with socket.create_server(("127.0.0.1", port)) as listening:
         await configured_server(app, conf).serve(sockets=[listening])
 

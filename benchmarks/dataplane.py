@@ -26,7 +26,7 @@ import aiohttp
 
 from benchmarks import reaction, services, throughput
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.addresses import VipAddress, choose_vip_address
 from evenkeel.demo.authority import CertificateAuthority, add_certificate
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -52,7 +52,7 @@ class Bench:
         self._side = cluster.side
         self._http = http
         self._options = options
-        self._place: VipPlace = choose_place(random.Random())
+        self._place: VipAddress = choose_vip_address(random.Random())
         self._network = self._place.address.rpartition(".")[0]
         self._subnet_id = ""
         self._certificate_file = cluster.directory / "by-hand.pem"

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from evenkeel.core.kit.ids import SessionId
 from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxyDevices
+from evenkeel.demo.device_kinds.haproxy import DAEMON_PROCESS, HaproxyDevices
 from evenkeel.demo.workspace import Workspace
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
@@ -93,7 +93,7 @@ class Bench:
         return parse_options(section, environment="lab", group_number=1, host="bench")
 
     def _pid(self) -> int:
-        return self._workspace.processes[PROCESS].pid
+        return self._workspace.processes[DAEMON_PROCESS].pid
 
     async def _in_turn(self, work: Callable[[int], Awaitable[None]]) -> None:
         slots = asyncio.Semaphore(AT_ONCE)

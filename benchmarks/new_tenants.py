@@ -28,7 +28,7 @@ import aiohttp
 from benchmarks import reaction
 from benchmarks.density import cpu_ms
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import DEVICES, Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import Tenant, session
@@ -45,7 +45,7 @@ AT_ONCE_HEAD = f"| device | callers | tenants a second | p50, ms | {' | '.join(K
 
 async def first_subnet(cluster: Cluster) -> str:
     """The subnet of all VIPs."""
-    place = choose_place(random.Random())  # avoids addresses in use, no secret
+    place = choose_vip_address(random.Random())  # avoids addresses in use, no secret
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     made = await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body)
     return str(made["subnet"]["id"])

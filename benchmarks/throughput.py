@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenkeel.demo.processes import Process
+from evenkeel.demo.processes import DemoProcess
 
 CONNECTIONS = 64
 START_SECONDS = 30.0
@@ -128,11 +128,11 @@ def free_ports(count: int) -> list[int]:
 @asynccontextmanager
 async def haproxy(
     binary: Path, directory: Path, name: str, text: str, *, address: str, port: int
-) -> AsyncIterator[Process]:
+) -> AsyncIterator[DemoProcess]:
     """One with this file, in the foreground, that listens there."""
     file = directory / f"{name}.cfg"
     file.write_text(text)
-    process = Process(name, [str(binary), "-db", "-f", str(file)], log=directory / f"{name}.log")
+    process = DemoProcess(name, [str(binary), "-db", "-f", str(file)], log=directory / f"{name}.log")
     process.start()
     try:
         await process.wait_until(lambda: listens(address, port), "its port", timeout_seconds=START_SECONDS)

@@ -12,14 +12,14 @@ from pathlib import Path
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample_configuration
 from evenkeel.cmd.options import options
-from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY
+from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY_OPTIONS
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
-from evenkeel.cmd.options.dns_options import DNS_ZONE
-from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.cmd.options.dns_options import DNS_ZONE_OPTIONS
+from evenkeel.cmd.options.logging_options import LOGGING_OPTIONS
 from evenkeel.config.values import allowed_values, type_words
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
@@ -57,18 +57,21 @@ CONDITIONS = {
 
 def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     """Titles and options of the page."""
-    yield "Every process, `[DEFAULT]`", LOGGING
-    yield "Controllers and agents, `[DEFAULT]`", [option for option in options.COMMON if option not in LOGGING]
-    yield "Controller, `[DEFAULT]`", options.CONTROLLER
-    yield from of("Controller", sections.CONTROLLER)
-    yield "Controller, `[acme:NAME]`", NAMED_AUTHORITY
-    yield "Controller, `[dns:NAME]`", DNS_ZONE
-    yield "Agent, `[DEFAULT]`", options.AGENT
-    yield from of("Agent", sections.AGENT)
+    yield "Every process, `[DEFAULT]`", LOGGING_OPTIONS
+    yield (
+        "Controllers and agents, `[DEFAULT]`",
+        [option for option in options.COMMON_OPTIONS if option not in LOGGING_OPTIONS],
+    )
+    yield "Controller, `[DEFAULT]`", options.CONTROLLER_OPTIONS
+    yield from of("Controller", sections.CONTROLLER_OPTION_GROUPS)
+    yield "Controller, `[acme:NAME]`", NAMED_AUTHORITY_OPTIONS
+    yield "Controller, `[dns:NAME]`", DNS_ZONE_OPTIONS
+    yield "Agent, `[DEFAULT]`", options.AGENT_OPTIONS
+    yield from of("Agent", sections.AGENT_OPTION_GROUPS)
     for driver in sorted(installed_drivers()):
         if declared := declared_options(driver):
             yield f"Agent with device_driver = {driver}, `[{driver}]`", declared
-    yield from of("evenkeel-haproxyd", HAPROXYD)
+    yield from of("evenkeel-haproxyd", HAPROXYD_OPTION_GROUPS)
 
 
 def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Sequence[cfg.Opt]]]:

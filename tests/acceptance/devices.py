@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.bigip import USER
+from evenkeel.demo.device_kinds.bigip import DEVICE_USER
 from evenkeel.demo.devices import EmulatedDevice
 
 KINDS = (
@@ -27,7 +27,7 @@ VOLATILE = {"generation", "selfLink", "lastModifiedTime", "creationTime", "vsInd
 async def call(cluster: Cluster, device: EmulatedDevice, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     """One request of iControl REST: status and document."""
     password = await asyncio.to_thread(Path(cluster.directory / "etc" / "icontrol-password").read_text)
-    login = base64.b64encode(f"{USER}:{password.strip()}".encode()).decode()
+    login = base64.b64encode(f"{DEVICE_USER}:{password.strip()}".encode()).decode()
     async with (
         aiohttp.ClientSession() as http,
         http.request(

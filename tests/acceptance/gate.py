@@ -8,7 +8,7 @@ import aiohttp
 from aiohttp import web
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxyDevices
+from evenkeel.demo.device_kinds.haproxy import DAEMON_PROCESS, HaproxyDevices
 from evenkeel.haproxyd.api.tls import CertificateFiles, server_context
 
 BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -20,7 +20,7 @@ class Gate:
     def __init__(self, cluster: Cluster) -> None:
         assert isinstance(cluster.side, HaproxyDevices)
         self._side = cluster.side
-        self._files = CertificateFiles(folder=Path(cluster.directory) / "etc" / PROCESS)
+        self._files = CertificateFiles(folder=Path(cluster.directory) / "etc" / DAEMON_PROCESS)
         self._open = asyncio.Event()
         self._open.set()
         self._host = ""

@@ -17,7 +17,7 @@ from cryptography import x509
 
 from evenkeel.cli.client import API_PATH, ApiRefused
 from evenkeel.core.resources.http_challenges import HttpChallenge
-from evenkeel.demo.addresses import VipPlace, choose_place, is_free
+from evenkeel.demo.addresses import VipAddress, choose_vip_address, is_free
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from tests.acceptance.handshakes import Handshakes
@@ -45,20 +45,20 @@ BY_NAMES = f"acme://{NAME}"
 
 
 @pytest.fixture
-def place() -> VipPlace:
+def place() -> VipAddress:
     """A VIP whose port 80 can be bound, as the authority connects to no other."""
-    found = choose_place(random.Random())
+    found = choose_vip_address(random.Random())
     if not is_free(found.address, 80) or not is_free(_name_server_of(found), 53):
         pytest.skip("ports 53 and 80 of loopback addresses cannot be bound")
     return found
 
 
-def _name_server_of(place: VipPlace) -> str:
+def _name_server_of(place: VipAddress) -> str:
     return f"{place.address.rpartition('.')[0]}.53"
 
 
 @pytest.fixture
-async def names(place: VipPlace) -> AsyncIterator[ZoneServer]:
+async def names(place: VipAddress) -> AsyncIterator[ZoneServer]:
     """The name server of the authority, of controllers and of the zone, whose names belong to another project."""
     address = _name_server_of(place)
     records = {NAME: (place.address,), f"ns.{ZONE}": (address,)}
@@ -68,7 +68,7 @@ async def names(place: VipPlace) -> AsyncIterator[ZoneServer]:
 
 
 @pytest.fixture
-async def authority(place: VipPlace, names: ZoneServer) -> AsyncIterator[Acme2Certifier]:
+async def authority(place: VipAddress, names: ZoneServer) -> AsyncIterator[Acme2Certifier]:
     try:
         venv = await asyncio.to_thread(acme2certifier.installed)
     except NotInstallable as error:
@@ -143,7 +143,7 @@ async def request_certificate(cluster: Cluster, project: str = PROJECT, names: S
 
 
 async def website(
-    cluster: Cluster, place: VipPlace, tenant: Tenant, *, secure: bool = True, reference: str = REFERENCE
+    cluster: Cluster, place: VipAddress, tenant: Tenant, *, secure: bool = True, reference: str = REFERENCE
 ) -> None:
     """A load balancer that redirects HTTP to HTTPS; if ``secure``, with a listener that has the reference."""
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
@@ -185,7 +185,7 @@ async def is_in_state(cluster: Cluster, state: str) -> bool:
     return bool((await shown(cluster))["state"] == state)
 
 
-async def is_verified(place: VipPlace, context: ssl.SSLContext) -> bool:
+async def is_verified(place: VipAddress, context: ssl.SSLContext) -> bool:
     """Whether a strict client, who trusts the authority alone, gets an answer."""
     try:
         reader, writer = await asyncio.open_connection(
@@ -205,7 +205,7 @@ async def is_verified(place: VipPlace, context: ssl.SSLContext) -> bool:
     indirect=["cluster"],
 )
 async def test_a_requested_certificate_is_served_to_strict_clients(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier, key_manager: str
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier, key_manager: str
 ) -> None:
     await request_certificate(cluster)
     async with session() as http:
@@ -228,7 +228,7 @@ async def test_a_requested_certificate_is_served_to_strict_clients(
 
 @pytest.mark.parametrize("reference", [BY_NAMES, f"{BY_NAMES}?self_signed"])
 async def test_a_listener_that_names_its_certificate_by_dns_names_gets_it(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier, reference: str
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier, reference: str
 ) -> None:
     async with session() as http:
         await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), reference=reference)
@@ -239,7 +239,7 @@ async def test_a_listener_that_names_its_certificate_by_dns_names_gets_it(
 
 
 async def test_a_changed_listener_serves_its_former_certificate_until_the_requested_one_is_issued(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier
 ) -> None:
     async with session() as http:
         tenant = Tenant(http, cluster.controllers, PROJECT)
@@ -269,7 +269,7 @@ async def test_a_changed_listener_serves_its_former_certificate_until_the_reques
     assert authority.orders() == ["valid"]
 
 
-async def served_names(place: VipPlace) -> list[str]:
+async def served_names(place: VipAddress) -> list[str]:
     """Names in the certificate that a client gets who trusts everybody."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -281,7 +281,7 @@ async def served_names(place: VipPlace) -> list[str]:
 
 
 async def test_an_order_whose_controller_is_killed_is_finished_by_another_one(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier
 ) -> None:
     async with session() as http:
         await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), secure=False)
@@ -306,18 +306,20 @@ def make_due(cluster: Cluster) -> None:
 
 
 async def test_no_handshake_fails_while_the_certificate_is_renewed(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier
 ) -> None:
     await renew_under_handshakes(cluster, place, authority, HANDSHAKES)
 
 
 async def test_more_handshakes_all_succeed_while_the_certificate_is_renewed(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier
 ) -> None:
     await renew_under_handshakes(cluster, place, authority, MORE_HANDSHAKES)
 
 
-async def renew_under_handshakes(cluster: Cluster, place: VipPlace, authority: Acme2Certifier, handshakes: int) -> None:
+async def renew_under_handshakes(
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier, handshakes: int
+) -> None:
     """Assert that none of at least so many fails; a quarter of them comes before the renewal begins."""
     await request_certificate(cluster)
     async with session() as http:
@@ -339,7 +341,7 @@ async def renew_under_handshakes(cluster: Cluster, place: VipPlace, authority: A
     assert before >= set(haproxy_pids(str(cluster.directory))) != set()
 
 
-async def answer_of(place: VipPlace, path: str) -> bytes:
+async def answer_of(place: VipAddress, path: str) -> bytes:
     """Response to a request on port 80."""
     reader, writer = await asyncio.open_connection(place.address, 80)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {NAME}\r\nConnection: close\r\n\r\n".encode())
@@ -356,7 +358,7 @@ def challenges_left(cluster: Cluster) -> int:
 
 
 async def test_controller_agent_daemon_and_authority_killed_in_turn_leave_one_order_and_nothing_pending(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier
 ) -> None:
     async with session() as http:
         await website(cluster, place, Tenant(http, cluster.controllers, PROJECT), secure=False)
@@ -392,7 +394,7 @@ async def test_controller_agent_daemon_and_authority_killed_in_turn_leave_one_or
 
 
 async def test_a_wildcard_is_proven_in_the_zone_of_its_project_also_if_the_controller_is_killed(
-    cluster: Cluster, place: VipPlace, authority: Acme2Certifier, names: ZoneServer
+    cluster: Cluster, place: VipAddress, authority: Acme2Certifier, names: ZoneServer
 ) -> None:
     with pytest.raises(ApiRefused, match=r"\*\.example\.org"):
         await request_certificate(cluster, PROJECT, (f"*.{ZONE}",))

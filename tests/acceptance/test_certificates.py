@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.addresses import VipAddress, choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create
@@ -54,7 +54,7 @@ async def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterat
 class Visitor:
     """A client that verifies the server's name and chain."""
 
-    def __init__(self, place: VipPlace) -> None:
+    def __init__(self, place: VipAddress) -> None:
         self.place = place
         self.seen: list[bytes] = []
         """Certificates, in the order of handshakes."""
@@ -104,7 +104,7 @@ async def add(cluster: Cluster, issued: Issued) -> str:
 
 
 async def test_certificate_is_renewed_while_clients_send_requests(cluster: Cluster) -> None:
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     reference = await add(cluster, LEAF)

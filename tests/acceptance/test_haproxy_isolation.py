@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.addresses import VipAddress, choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
@@ -50,7 +50,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
 class Street:
     """Load balancers of tenants, next to each other on one host."""
 
-    def __init__(self, cluster: Cluster, http: aiohttp.ClientSession, place: VipPlace) -> None:
+    def __init__(self, cluster: Cluster, http: aiohttp.ClientSession, place: VipAddress) -> None:
         assert isinstance(cluster.side, HaproxyDevices)
         self.cluster = cluster
         self.side = cluster.side
@@ -168,7 +168,7 @@ async def crash_loop(street: Street, project_id: str, neighbour: Traffic) -> Non
 
 
 async def test_faults_of_one_tenant_fail_no_request_of_another(cluster: Cluster) -> None:
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     async with session() as http:
         street = Street(cluster, http, place)
         await street.prepare()

@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
@@ -50,7 +50,7 @@ async def operating(tenant: Tenant) -> set[str]:
 async def test_dead_host_is_reported_and_one_that_returns_empty_is_refilled(cluster: Cluster) -> None:
     side = cluster.side
     assert isinstance(side, HaproxyDevices)
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.addresses import VipAddress, choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
@@ -48,7 +48,7 @@ class Shop:
         self.cluster = cluster
         self.tenant = tenant
         self.state = Path(cluster.directory) / "devices"
-        self.place = choose_place(random.Random())
+        self.place = choose_vip_address(random.Random())
         self.ids: list[str] = []
         self.subnet_id = ""
 
@@ -60,9 +60,9 @@ class Shop:
         ]
         await self.add(self.place.address)
 
-    async def add(self, address: str) -> VipPlace:
+    async def add(self, address: str) -> VipAddress:
         """One more load balancer, at another address of the subnet."""
-        place = VipPlace(cidr=self.place.cidr, address=address, port=self.place.port)
+        place = VipAddress(cidr=self.place.cidr, address=address, port=self.place.port)
         fields = website(self.subnet_id, place.address, {"HTTP": place.port}, self.cluster.backend_ports)
         self.ids.append((await create(self.tenant, fields))["id"])
         await settled(self.tenant)

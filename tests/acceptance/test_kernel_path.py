@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
@@ -91,7 +91,7 @@ async def flavor(tenant: Tenant) -> str:
 async def test_tcp_and_datagrams_are_forwarded_and_no_datagram_is_lost_while_the_agent_is_killed(
     cluster: Cluster,
 ) -> None:
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.addresses import VipAddress, choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.acceptance.websites import create, website
@@ -66,7 +66,7 @@ async def cluster(tmp_path: Path, collector: Collector) -> AsyncIterator[Cluster
 async def test_a_change_is_one_trace_and_its_traffic_is_seen_at_every_controller(
     cluster: Cluster, collector: Collector
 ) -> None:
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:
@@ -108,7 +108,7 @@ def path(span: CollectedSpan, by_id: dict[str, CollectedSpan]) -> tuple[str, ...
     return (*above, f"{span.service.removeprefix('evenkeel-')}:{name}")
 
 
-async def same_series(cluster: Cluster, tenant: Tenant, place: VipPlace, http: aiohttp.ClientSession) -> None:
+async def same_series(cluster: Cluster, tenant: Tenant, place: VipAddress, http: aiohttp.ClientSession) -> None:
     """With traffic all the time."""
     stop = asyncio.Event()
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.acceptance.websites import create, website
@@ -58,7 +58,7 @@ async def test_silent_device_is_reported_by_status_events_and_operating_statuses
 
 
 async def _is_told(cluster: Cluster, tenant: Tenant, silence: Silence) -> None:
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     monitor = {"type": "TCP", "delay": 1, "timeout": 1, "max_retries": 1}

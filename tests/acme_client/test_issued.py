@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from evenkeel.acme_client.issued import checked_chain
+from evenkeel.acme_client.issued import parse_issued_chain
 from evenkeel.core.kit.errors import AcmeRequestRefused
 from evenkeel.core.tls.certificates import PrivateKey
 from tests.key_managers.authority import INTERMEDIATE, LEAF, NOT_AFTER, ROOT, STRANGER, Issued, ec_key
@@ -19,7 +19,7 @@ def key_of(issued: Issued) -> PrivateKey:
 
 
 def test_a_chain_of_the_key_and_the_names_is_accepted_without_what_else_the_text_has() -> None:
-    issued = checked_chain(b"text\n" + LEAF.pem + b"more\n" + INTERMEDIATE.pem, key_of(LEAF), NAMES, NOW)
+    issued = parse_issued_chain(b"text\n" + LEAF.pem + b"more\n" + INTERMEDIATE.pem, key_of(LEAF), NAMES, NOW)
     assert issued.chain == LEAF.pem + INTERMEDIATE.pem
     assert issued.not_after == NOT_AFTER
 
@@ -45,10 +45,10 @@ def test_anything_else_is_refused_with_the_reason(
     pem: bytes, key: Issued, names: tuple[str, ...], now: datetime, reason: str
 ) -> None:
     with pytest.raises(AcmeRequestRefused, match=reason):
-        checked_chain(pem, key_of(key), names, now)
+        parse_issued_chain(pem, key_of(key), names, now)
 
 
 def test_a_certificate_without_names_is_refused() -> None:
     bare = Issued("www.example.org", ROOT, ec_key())
     with pytest.raises(AcmeRequestRefused, match="ordered ones: none"):
-        checked_chain(bare.pem, key_of(bare), NAMES, NOW)
+        parse_issued_chain(bare.pem, key_of(bare), NAMES, NOW)

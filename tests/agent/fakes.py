@@ -26,7 +26,7 @@ from evenkeel.core.resources.model import Vip
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
 from evenkeel.core.status.outcomes import Applied, ObservedStatistics, ObservedStatus
 from evenkeel.core.tls.certificates import CertificateContent
-from evenkeel.sealing import BoxContext, KeyPair, seal
+from evenkeel.sealing import BoxContext, BoxKeyPair, seal_certificate_content
 from tests.clock import HandClock
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
@@ -49,7 +49,7 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.lease_stands = True
-        self.key_pair = KeyPair()
+        self.key_pair = BoxKeyPair()
         self.database_history = DatabaseHistory(HandClock())
         self.database_history.record_history(self.history, asked_at=0.0)
 
@@ -117,7 +117,7 @@ class FakeControllers:
                     epoch=call.epoch,
                     sha256=one.sha256,
                 )
-                sealed[one.sha256] = seal(content, self.sealing_key, purpose)
+                sealed[one.sha256] = seal_certificate_content(content, self.sealing_key, purpose)
         return m.Certificates(sealed=sealed, problems=problems)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:

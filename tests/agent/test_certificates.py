@@ -13,7 +13,7 @@ from evenkeel.core.devices.service import ServiceCertificate
 from evenkeel.core.kit.errors import CallRefused, CallTimeout, SessionLost
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, PrivateKey
-from evenkeel.sealing import KeyPair
+from evenkeel.sealing import BoxKeyPair
 from tests.agent.fakes import Bench
 from tests.clock import HandClock
 from tests.waiting import eventually
@@ -183,7 +183,7 @@ async def test_a_box_that_is_not_what_was_requested_is_given_to_no_device(spoile
 
     async def wrong(call: m.GetCertificates) -> m.Certificates:
         if spoiled == "for another process":
-            bench.controllers.sealing_key = KeyPair().public_key
+            bench.controllers.sealing_key = BoxKeyPair().public_key
         if spoiled == "of another kind":
             bench.controllers.contents["of a"] = replace(content("of a"), kind=CertificateKind.AUTHORITY)
         found = await answer(call)

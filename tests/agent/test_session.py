@@ -11,12 +11,12 @@ from evenkeel.agent.session import DUPLICATE, Session
 from evenkeel.core.kit.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.status.outcomes import Applied
-from evenkeel.sealing import KeyPair
+from evenkeel.sealing import BoxKeyPair
 from tests.agent.fakes import SETTINGS, FakeDevice
 from tests.clock import HandClock
 
 TTL = 5.0
-KEYS = KeyPair()
+KEYS = BoxKeyPair()
 
 
 def state(revision: int = 1, *, history: str = "h1", keepalives: int = 0) -> m.SessionState:

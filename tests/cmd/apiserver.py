@@ -25,8 +25,11 @@ from tests.waiting import eventually
 def load(folder: Path, text: str) -> Any:
     file = folder / "controller.ini"
     file.write_text(text)
-    groups = {"api": options.API + identity_options.API, "identity": identity_options.IDENTITY}
-    return loading.load("controller", ["--config-file", str(file)], groups=groups)
+    groups = {
+        "api": options.API_OPTIONS + identity_options.API_AUTHENTICATION_OPTIONS,
+        "identity": identity_options.IDENTITY_OPTIONS,
+    }
+    return loading.load_configuration("controller", ["--config-file", str(file)], groups=groups)
 
 
 class Certificates:

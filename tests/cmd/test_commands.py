@@ -183,7 +183,7 @@ def test_a_command_whose_extra_is_not_installed_names_it(
 ) -> None:
     listed = [f"{name}>=1.0; extra == '{each}'" for each in EXTRAS for name in ("msgspec", f"not-there-{each}")]
     monkeypatch.setattr(extras, "requires", lambda _: ["msgspec>=0.19", *listed])
-    assert command() == commands.NOT_INSTALLED
+    assert command() == commands.EXIT_CODE_NOT_INSTALLED
     said = capsys.readouterr().err
     assert f"not installed: not-there-{extra}. " in said
     assert f"pip install 'evenkeel-lbaas[{extra}]'" in said

@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.agent import driver_options
 from evenkeel.cmd.configuration import loading
-from evenkeel.cmd.configuration.sections import AGENT
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS
 from evenkeel.devices.bigip.options import OPTIONS as BIGIP_OPTIONS
 from evenkeel.devices.bigip.options import parse_options as parse_bigip
 from evenkeel.devices.haproxy.options import OPTIONS as HAPROXY_OPTIONS
@@ -16,7 +16,7 @@ from evenkeel.devices.haproxy.options import OPTIONS as HAPROXY_OPTIONS
 def load(tmp_path: Path, text: str) -> cfg.ConfigOpts:
     file = tmp_path / "agent.ini"
     file.write_text(text)
-    return loading.load("agent", ["--config-file", str(file)], groups=AGENT)
+    return loading.load_configuration("agent", ["--config-file", str(file)], groups=AGENT_OPTION_GROUPS)
 
 
 def test_the_haproxy_section_becomes_the_drivers_options(tmp_path: Path) -> None:

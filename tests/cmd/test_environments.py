@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.controllers.controller_parts import parse_environment
 from evenkeel.cmd.controllers.controller_process import start_store
 from evenkeel.cmd.options import options
@@ -13,7 +13,9 @@ from evenkeel.store.sql_store import open_store
 
 
 async def test_a_restart_leaves_alone_what_operators_set_and_refuses_another_device_driver(tmp_path: Path) -> None:
-    conf = load("controller", [], groups={None: options.CONTROLLER, "database": options.DATABASE})
+    conf = load_configuration(
+        "controller", [], groups={None: options.CONTROLLER_OPTIONS, "database": options.DATABASE_OPTIONS}
+    )
     store = open_store(f"sqlite:///{tmp_path}/e.db")
     try:
         await start_store(store, [parse_environment("prod:bigip")], conf)

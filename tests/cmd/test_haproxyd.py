@@ -10,8 +10,8 @@ import pytest
 from cryptography import x509
 
 from evenkeel.cmd import haproxyd
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.options.haproxyd_options import HAPROXYD, daemon_settings, http_settings
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.options.haproxyd_options import HAPROXYD_OPTIONS, daemon_settings, http_settings
 from evenkeel.haproxyd.api.credentials import read_hashes
 from evenkeel.haproxyd.api.tls import make_certificates, server_context
 
@@ -132,7 +132,7 @@ def test_options_reach_the_settings(tmp_path: Path) -> None:
         bind_port=0,
         hard_stop_after=60,
     )
-    conf = load("x", ["--config-file", str(file)], groups={"haproxyd": HAPROXYD})
+    conf = load_configuration("x", ["--config-file", str(file)], groups={"haproxyd": HAPROXYD_OPTIONS})
     settings, http = daemon_settings(conf), http_settings(conf)
     assert (settings.name, settings.haproxy, settings.hard_stop_after_seconds) == ("h", Path("/opt/haproxy"), 60)
     assert (settings.peers_address, settings.peers_port_first) == ("192.0.2.1", 11000)

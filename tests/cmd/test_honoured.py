@@ -11,10 +11,10 @@ from oslo_config import cfg
 
 import evenkeel
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.option_groups import OptionGroups
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS, CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.haproxyd_options import daemon_settings, http_settings
 from evenkeel.cmd.options.limit_options import load_balancer_limits
 from evenkeel.cmd.options.quota_options import default_quotas
@@ -102,7 +102,7 @@ def test_an_option_of_a_driver_changes_its_settings(tmp_path: Path, driver: str,
 def made(folder: Path, section: str, text: str, groups: OptionGroups) -> object:
     file = folder / "some.ini"
     file.write_text(f"[{section}]\n{text}\n")
-    conf = load("test", ["--config-file", str(file)], groups=groups)
+    conf = load_configuration("test", ["--config-file", str(file)], groups=groups)
     if section == "haproxyd":
         return daemon_settings(conf), http_settings(conf)
     return default_quotas(conf) if section == "quotas" else load_balancer_limits(conf)
@@ -112,14 +112,18 @@ def made(folder: Path, section: str, text: str, groups: OptionGroups) -> object:
     ("section", "option"),
     [
         pytest.param(section, option, id=f"{section}.{option.dest}")
-        for section, groups in (("haproxyd", HAPROXYD), ("quotas", CONTROLLER), ("limits", CONTROLLER))
+        for section, groups in (
+            ("haproxyd", HAPROXYD_OPTION_GROUPS),
+            ("quotas", CONTROLLER_OPTION_GROUPS),
+            ("limits", CONTROLLER_OPTION_GROUPS),
+        )
         for option in groups[section]
     ],
 )
 def test_an_option_of_a_section_that_is_read_as_a_whole_changes_what_is_made(
     tmp_path: Path, section: str, option: cfg.Opt
 ) -> None:
-    groups = HAPROXYD if section == "haproxyd" else CONTROLLER
+    groups = HAPROXYD_OPTION_GROUPS if section == "haproxyd" else CONTROLLER_OPTION_GROUPS
     without = made(tmp_path, section, "", groups)
     assert made(tmp_path, section, f"{option.dest} = {another(option)}", groups) != without
 
@@ -140,7 +144,12 @@ ADDRESSES = {"allow_loopback_addresses", "denied_member_networks"}
 
 
 @pytest.mark.parametrize(
-    ("groups", "beside"), [(CONTROLLER, {"quotas", "limits"}), (AGENT, {"neutron_agent"}), (HAPROXYD, {"haproxyd"})]
+    ("groups", "beside"),
+    [
+        (CONTROLLER_OPTION_GROUPS, {"quotas", "limits"}),
+        (AGENT_OPTION_GROUPS, {"neutron_agent"}),
+        (HAPROXYD_OPTION_GROUPS, {"haproxyd"}),
+    ],
 )
 def test_every_other_option_is_read(groups: OptionGroups, beside: set[str]) -> None:
     found = set(reads(SOURCE / "cmd"))

@@ -23,11 +23,11 @@ from evenkeel.core.tls.certificates import (
     ReadableCertificate,
     RevocationList,
 )
-from evenkeel.sealing import BoxContext, KeyPair
+from evenkeel.sealing import BoxContext, BoxKeyPair
 from tests.waiting import eventually
 
 CERTIFICATE = CertificateKind.CERTIFICATE
-KEYS = KeyPair()
+KEYS = BoxKeyPair()
 SIX = tuple(f"ref-{letter}" for letter in "abcdef")
 FACTS = CertificateFacts(
     subject="CN=a",

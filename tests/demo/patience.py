@@ -21,7 +21,7 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TIMEOUT_SECONDS", ANSWER_SECONDS)
     monkeypatch.setattr(traffic, "TIMEOUT_SECONDS", REQUEST_SECONDS)
     monkeypatch.setattr(processes, "STOP_SECONDS", ANSWER_SECONDS)
-    for stopping in (processes.Process.stop, processes.stop_all):
+    for stopping in (processes.DemoProcess.stop, processes.stop_all):
         monkeypatch.setattr(stopping, "__defaults__", (ANSWER_SECONDS,))
     for function, name, seconds in (
         (Cluster.client, "timeout_seconds", ANSWER_SECONDS),

@@ -21,7 +21,7 @@ from evenkeel.core.tls.acme.values import AuthorityOrder, OrderStatus
 from evenkeel.core.tls.acme.zones import challenge_record
 from evenkeel.core.tls.certificates import Secret
 from evenkeel.demo.acme.name_server import NameServer
-from evenkeel.demo.acme.server import AcmeServer, dns_proof_method, http_proof_method
+from evenkeel.demo.acme.server import AcmeServer, dns_challenge_method, http_challenge_method
 from evenkeel.demo.acme.zone_server import ZoneServer
 from evenkeel.demo.authority import CertificateAuthority
 from tests.acme_client.test_key_pairs import private
@@ -58,7 +58,7 @@ class Place:
     def __init__(self, directory: Path, http_port: int, answers: dict[str, str]) -> None:
         self.authority = CertificateAuthority()
         self.answers = answers
-        self.server = AcmeServer(self.authority, http_proof_method({NAME: ADDRESS}, port=http_port))
+        self.server = AcmeServer(self.authority, http_challenge_method({NAME: ADDRESS}, port=http_port))
         self.server.start()
         self.client = client_of(self.server, self.authority, directory)
         self.account = private(ec_key())
@@ -140,7 +140,7 @@ async def test_a_request_without_a_signature_is_refused(place: Place, body: byte
 async def test_a_name_is_proven_by_the_record_in_its_zone_that_the_controllers_set(tmp_path: Path) -> None:
     zone, authority = ZoneServer("example.org", {NAME: (ADDRESS,)}), CertificateAuthority()
     place = await zone.start()
-    server = AcmeServer(authority, dns_proof_method(place))
+    server = AcmeServer(authority, dns_challenge_method(place))
     server.start()
     client, account = client_of(server, authority, tmp_path), private(ec_key())
     key = TsigKey("evenkeel", "hmac-sha256", Secret(zone.secret.encode()))

@@ -4,11 +4,11 @@ import random
 import socket
 from ipaddress import ip_address, ip_network
 
-from evenkeel.demo.addresses import choose_place, is_free
+from evenkeel.demo.addresses import choose_vip_address, is_free
 
 
 def test_the_place_is_free_and_inside_its_subnet() -> None:
-    place = choose_place(random.Random(1))
+    place = choose_vip_address(random.Random(1))
     assert ip_address(place.address) in ip_network(place.cidr)
     assert is_free(place.address, place.port)
 

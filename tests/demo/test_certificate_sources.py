@@ -10,12 +10,12 @@ import pytest
 from evenkeel.cli.client import API_PATH, Client
 from evenkeel.demo import __main__ as demo
 from evenkeel.demo import waiting
-from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.waiting import StepFailed
 
 PATH = f"{API_PATH}/certificates/p/website"
-PLACE = VipPlace(cidr="127.0.0.0/24", address="127.0.0.1", port=20_000, https_port=20_001)
+PLACE = VipAddress(cidr="127.0.0.0/24", address="127.0.0.1", port=20_000, https_port=20_001)
 
 
 class Controllers:
@@ -65,10 +65,10 @@ def test_the_name_is_proven_in_a_zone_where_the_port_of_authorities_cannot_be_bo
     with socket.create_server((PLACE.address, 0)) as other:
         taken = other.getsockname()[1]
         monkeypatch.setattr(demo, "HTTP_PORT", taken)
-        zone, proof = demo.choose_proof(PLACE)
+        zone, proof = demo.choose_challenge(PLACE)
     assert zone == "example.org" and f"port {taken} of 127.0.0.1 cannot be bound" in proof
     monkeypatch.setattr(demo, "is_free", lambda *_: True)
-    assert demo.choose_proof(PLACE) == ("", f"the load balancer has answered the challenge on port {taken}")
+    assert demo.choose_challenge(PLACE) == ("", f"the load balancer has answered the challenge on port {taken}")
 
 
 def test_the_printed_command_names_the_root_and_the_address(tmp_path: Path) -> None:

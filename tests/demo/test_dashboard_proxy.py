@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.controls import Controls
+from evenkeel.demo.controls import FaultControls
 from evenkeel.demo.dashboard_proxy import TOKEN_HEADER, DashboardProxy
 
 HOSTS = ("host-1", "host-2")
@@ -18,7 +18,7 @@ HOSTS = ("host-1", "host-2")
 class Stage:
     """A proxy before ``controllers``, and a client of it."""
 
-    def __init__(self, proxy: DashboardProxy, controls: Controls, session: ClientSession) -> None:
+    def __init__(self, proxy: DashboardProxy, controls: FaultControls, session: ClientSession) -> None:
         self.proxy = proxy
         self.controls = controls
         self.session = session
@@ -43,7 +43,7 @@ def controllers() -> list[str]:
 @pytest.fixture
 async def stage(tmp_path: Path, controllers: list[str]) -> AsyncIterator[Stage]:
     cluster = Cluster(tmp_path)
-    controls = Controls(cluster, HOSTS, lambda text: None)
+    controls = FaultControls(cluster, HOSTS, lambda text: None)
     proxy = DashboardProxy(lambda: controllers, controls)
     await proxy.start()
     async with ClientSession() as session:

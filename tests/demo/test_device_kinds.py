@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.daemon import member_addresses
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
@@ -36,7 +36,7 @@ async def side(tmp_path: Path) -> AsyncIterator[HaproxyDevices]:
 
 def load_balancer() -> wire.LoadBalancerConfig:
     """One that listens on a free address and has no member to send to."""
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     return wire.LoadBalancerConfig(
         id="lb-1",
         revision=1,
@@ -116,7 +116,7 @@ async def test_the_table_of_forwarded_datagrams_is_the_demos_own_and_ends_with_i
         revision=1,
         datagram_listeners=(
             wire.DatagramListener(
-                name="udp", binds=(wire.Bind(address=choose_place(random.Random()).address, port=53),)
+                name="udp", binds=(wire.Bind(address=choose_vip_address(random.Random()).address, port=53),)
             ),
         ),
     )

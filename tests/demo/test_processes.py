@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.processes import Process, ProcessFailed, stop_all
+from evenkeel.demo.processes import DemoProcess, ProcessFailed, stop_all
 from tests.waiting import eventually
 
 WORD_SECONDS = 120.0
@@ -28,9 +28,9 @@ def is_there(pid: int) -> bool:
         return False
 
 
-async def started(command: list[str], log: Path) -> Process:
+async def started(command: list[str], log: Path) -> DemoProcess:
     """A process that has printed its first word."""
-    process = Process("sleeper", command, log=log)
+    process = DemoProcess("sleeper", command, log=log)
     process.start()
     await process.wait_until(lambda: "up" in process.tail(), "its word", timeout_seconds=WORD_SECONDS)
     return process
@@ -52,7 +52,7 @@ async def test_a_process_can_be_started_again_and_its_log_goes_on(tmp_path: Path
 
 
 async def test_a_process_that_ends_early_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
-    process = Process("failing", [sys.executable, "-c", "raise SystemExit('no luck')"], log=tmp_path / "log")
+    process = DemoProcess("failing", [sys.executable, "-c", "raise SystemExit('no luck')"], log=tmp_path / "log")
     process.start()
     with pytest.raises(ProcessFailed, match=r"failing \(exit code 1\)(.|\n)*no luck"):
         await process.wait_until(lambda: False, "wonders", timeout_seconds=WORD_SECONDS)
@@ -76,8 +76,8 @@ async def test_stopping_insists_even_on_the_stubborn_and_the_frozen(tmp_path: Pa
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent")
 async def test_children_die_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from evenkeel.demo.processes import Process\n"
-        f"child = Process('child', {SLEEP!r}, log=Path({str(tmp_path / 'log')!r})); child.start()\n"
+        "import sys, time; from pathlib import Path; from evenkeel.demo.processes import DemoProcess\n"
+        f"child = DemoProcess('child', {SLEEP!r}, log=Path({str(tmp_path / 'log')!r})); child.start()\n"
         "print(child.pid, flush=True); time.sleep(600)"
     )
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=subprocess.PIPE)

@@ -14,8 +14,8 @@ import pytest
 from oslo_config import cfg
 
 from evenkeel.cmd.agent import driver_options, open_device
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS, CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.core.ports import Device
 from tests.devices.contract import DeviceContract
@@ -60,7 +60,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def read(folder: Path, text: str) -> cfg.ConfigOpts:
     file = folder / "agent.ini"
     file.write_text(f"[DEFAULT]\nhost = host-1\nenvironment_prefix = dev\ndevice_driver = jsonfile\n{text}")
-    return load("evenkeel-agent", ["--config-file", str(file)], groups=AGENT)
+    return load_configuration("evenkeel-agent", ["--config-file", str(file)], groups=AGENT_OPTION_GROUPS)
 
 
 def opened(folder: Path, text: str) -> Device:
@@ -143,7 +143,7 @@ def test_wrong_options_are_reported_as_those_of_our_own_drivers(
 def test_files_that_other_processes_share_may_have_its_section(installed: Path, tmp_path: Path) -> None:
     file = tmp_path / "shared.ini"
     file.write_text("[DEFAULT]\nenvironments = dev:jsonfile\n[jsonfile]\ndirectory = /x\n")
-    load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER)
+    load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
 
 
 def test_an_agent_of_it_starts_as_far_as_its_options(installed: Path, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import aiohttp
 
 from evenkeel.cli.client import API_PATH
 from evenkeel.core.kit.values import Value
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.processes import Process
+from evenkeel.demo.processes import DemoProcess
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.waiting import eventually
@@ -88,7 +88,7 @@ class Rig:
         await cluster.start_devices()
         await cluster.start_controller(1)
         await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS), cluster.start_backend(1))
-        place = choose_place(random.Random())
+        place = choose_vip_address(random.Random())
         body = {"subnet": {"name": "vips", "cidr": place.cidr}}
         subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
         self._http = session()
@@ -134,7 +134,7 @@ class Rig:
             files_after=self._files(),
         )
 
-    def _strangers(self, seconds: float, connections: int, seed: int) -> Process:
+    def _strangers(self, seconds: float, connections: int, seed: int) -> DemoProcess:
         ports = (self.cluster.url(1), self.cluster.side.daemon.url)  # type: ignore[attr-defined]
         http, https = (url.rpartition(":")[2] for url in ports)
         given = {"http": http, "https": https, "connections": connections, "seconds": seconds, "seed": seed}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.options import network_options
 from evenkeel.cmd.options.network_options import OpenedNetwork, open_network
 from evenkeel.core.kit.errors import NetworkUnavailable
@@ -24,9 +24,9 @@ NO_SDK_NOISE = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 def opened(tmp_path: Path, text: str) -> OpenedNetwork:
     file = tmp_path / "controller.ini"
     file.write_text(text)
-    groups = {"network": network_options.NETWORK, "neutron": network_options.NEUTRON}
+    groups = {"network": network_options.NETWORK_OPTIONS, "neutron": network_options.NEUTRON_OPTIONS}
     store: Any = SimpleNamespace(operators=Claims(), claims=Claims(), device_ports=Claims())
-    return open_network(load("controller", ["--config-file", str(file)], groups=groups), store)
+    return open_network(load_configuration("controller", ["--config-file", str(file)], groups=groups), store)
 
 
 def test_the_builtin_network_is_the_default(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.core.devices.device import Attachments
 from evenkeel.core.kit.errors import DeviceUnavailable
-from evenkeel.neutron_agent.bus import FAILURES
+from evenkeel.neutron_agent.bus import MESSAGING_ERRORS
 from evenkeel.neutron_agent.service import PORT_ROUNDS, PORTS_MAX, NeutronAgent
 from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, AgentFacts, NeutronAgentSettings
 from evenkeel.neutron_agent.states import agent_states, tunnel_end_points
@@ -37,7 +37,7 @@ class Bus:
     def report_state(self, state: Mapping[str, Any]) -> str:
         if self.failures:
             self.failures -= 1
-            raise FAILURES[0]("no answer")
+            raise MESSAGING_ERRORS[0]("no answer")
         self.reports.append(state)
         return "new" if len(self.reports) == 1 else "alive"
 
@@ -57,7 +57,7 @@ class Bus:
     def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
         if self.deaf:
             self.deaf -= 1
-            raise FAILURES[0]("no broker")
+            raise MESSAGING_ERRORS[0]("no broker")
         self.tell = on_networks
 
     def close(self) -> None:

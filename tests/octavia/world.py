@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from tests.services.mariadb import MariaDB
 from tests.services.octavia import Octavia
@@ -49,7 +49,7 @@ class World:
         self.octavia = octavia
         """The Octavia that requests go to."""
         self.subnet_id = subnet_id
-        network = choose_place(random.Random()).address.rpartition(".")[0]
+        network = choose_vip_address(random.Random()).address.rpartition(".")[0]
         self._addresses = (f"{network}.{number % 240 + 10}" for number in itertools.count())
         self._lock = threading.Lock()
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import yaml
 
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS, CONTROLLER_OPTION_GROUPS
 from evenkeel.haproxyd.api.credentials import add_agent
 from icontrol_emulator.__main__ import parser
 from tests.packaging.kustomized import kustomized
@@ -126,15 +126,20 @@ def test_the_compose_file_names_what_there_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("folder", "groups"),
     [
-        ("containers", {"controller": CONTROLLER, "agent": AGENT, "haproxyd": HAPROXYD}),
-        ("kubernetes", {"controller": CONTROLLER, "agent": AGENT}),
+        (
+            "containers",
+            {"controller": CONTROLLER_OPTION_GROUPS, "agent": AGENT_OPTION_GROUPS, "haproxyd": HAPROXYD_OPTION_GROUPS},
+        ),
+        ("kubernetes", {"controller": CONTROLLER_OPTION_GROUPS, "agent": AGENT_OPTION_GROUPS}),
     ],
 )
 def test_configurations_have_known_options_only(folder: str, groups: dict[str, Any]) -> None:
     for role, known in groups.items():
         health = CONTAINERS / "health.ini"
         files = [str(health), str(PACKAGING / folder / "config" / f"{role}.ini")]
-        load(f"evenkeel-{role}", [word for file in files for word in ("--config-file", file)], groups=known)
+        load_configuration(
+            f"evenkeel-{role}", [word for file in files for word in ("--config-file", file)], groups=known
+        )
 
 
 def test_kubernetes_manifests_fit_the_images() -> None:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.tls.certificates import REVOCATION_LIST_BYTES_MAX, CertificateContent, CertificateKind, PrivateKey
-from evenkeel.sealing import BOX_BYTES_MAX, BoxContext, KeyPair, SealingError, seal
+from evenkeel.sealing import BOX_BYTES_MAX, BoxContext, BoxKeyPair, SealingError, seal_certificate_content
 
 SECRET = "-----BEGIN PRIVATE KEY-----\nnobody reads this\n-----END PRIVATE KEY-----\n"
-OURS = KeyPair()
-THEIRS = KeyPair()
+OURS = BoxKeyPair()
+THEIRS = BoxKeyPair()
 FOR = BoxContext(agent_id="a", session_id="s", shard_id="x", epoch=3, sha256="ab" * 32)
 CONTENT = CertificateContent(
     kind=CertificateKind.CERTIFICATE,
@@ -22,7 +22,7 @@ CONTENT = CertificateContent(
     certificates=("certificate", "intermediate"),
     private_key=PrivateKey(SECRET.encode()),
 )
-BOX = seal(CONTENT, OURS.public_key, FOR)
+BOX = seal_certificate_content(CONTENT, OURS.public_key, FOR)
 
 TEXT = st.text(max_size=200)
 CONTENTS = st.builds(
@@ -37,22 +37,22 @@ CONTENTS = st.builds(
 
 @given(CONTENTS)
 def test_opened_box_has_the_sealed_content(content: CertificateContent) -> None:
-    box = seal(content, OURS.public_key, FOR)
+    box = seal_certificate_content(content, OURS.public_key, FOR)
     assert OURS.open(box, FOR) == content
-    assert box != seal(content, OURS.public_key, FOR)
+    assert box != seal_certificate_content(content, OURS.public_key, FOR)
 
 
 def test_the_largest_contents_fit() -> None:
     lines = "x" * 64 + "\n"
     pem = lines * (REVOCATION_LIST_BYTES_MAX * 4 // 3 // 64 + 1)
     largest = CertificateContent(kind=CertificateKind.REVOCATION_LIST, sha256=FOR.sha256, revocation_list=pem)
-    assert OURS.open(seal(largest, OURS.public_key, FOR), FOR) == largest
+    assert OURS.open(seal_certificate_content(largest, OURS.public_key, FOR), FOR) == largest
 
 
 def test_oversized_box_is_neither_sealed_nor_opened() -> None:
     vast = msgspec.structs.replace(CONTENT, revocation_list="x" * BOX_BYTES_MAX)
     with pytest.raises(SealingError, match="a box takes 2097152"):
-        seal(vast, OURS.public_key, FOR)
+        seal_certificate_content(vast, OURS.public_key, FOR)
     with pytest.raises(SealingError, match="has 2097153 bytes; there may be 2097152"):
         OURS.open(bytes(BOX_BYTES_MAX + 1), FOR)
 
@@ -99,19 +99,19 @@ def test_rubbish_is_refused(box: bytes) -> None:
 @given(st.binary(max_size=100).filter(lambda key: len(key) != 32))
 def test_a_key_of_another_length_is_refused(key: bytes) -> None:
     with pytest.raises(SealingError, match="sealing_key"):
-        seal(CONTENT, key, FOR)
+        seal_certificate_content(CONTENT, key, FOR)
 
 
 @pytest.mark.parametrize("key", [bytes(32), b"\1" + bytes(31)])
 def test_a_key_with_which_every_secret_is_the_same_is_refused(key: bytes) -> None:
     """RFC 7748, section 6.1: points of low order."""
     with pytest.raises(SealingError, match="sealing_key"):
-        seal(CONTENT, key, FOR)
+        seal_certificate_content(CONTENT, key, FOR)
 
 
 def test_content_of_another_identity_is_not_sealed() -> None:
     with pytest.raises(SealingError, match="is not"):
-        seal(msgspec.structs.replace(CONTENT, sha256="cd" * 32), OURS.public_key, FOR)
+        seal_certificate_content(msgspec.structs.replace(CONTENT, sha256="cd" * 32), OURS.public_key, FOR)
 
 
 INSIDE = st.sampled_from(

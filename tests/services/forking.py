@@ -17,7 +17,7 @@ from typing import cast
 
 import msgspec
 
-from evenkeel.demo.processes import Process
+from evenkeel.demo.processes import DemoProcess
 from tests.services.origin import IMPORTED, PR_SET_CHILD_SUBREAPER, READY, REQUEST_BYTES, Request, prctl
 
 ROOT = Path(__file__).parents[2]
@@ -131,12 +131,12 @@ def start(command: Sequence[str], log: int) -> "subprocess.Popen[bytes]":
 
 @contextlib.contextmanager
 def forked_starts() -> Iterator[None]:
-    """Fork the programs that a :class:`Process` starts, and those of :func:`start`."""
+    """Fork the programs that a :class:`DemoProcess` starts, and those of :func:`start`."""
     global _origins
     before, _origins = _origins, {}
-    execute = Process._open_process
+    execute = DemoProcess._open_process
 
-    def forked_or_executed(process: Process) -> "subprocess.Popen[bytes]":
+    def forked_or_executed(process: DemoProcess) -> "subprocess.Popen[bytes]":
         if _program(process.command) is None:
             return execute(process)
         process.log.parent.mkdir(parents=True, exist_ok=True)
@@ -144,11 +144,11 @@ def forked_starts() -> Iterator[None]:
             forked = fork(process.command, process._environment, log.fileno())
         return execute(process) if forked is None else forked
 
-    Process._open_process = forked_or_executed  # type: ignore[method-assign]
+    DemoProcess._open_process = forked_or_executed  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Process._open_process = execute  # type: ignore[method-assign]
+        DemoProcess._open_process = execute  # type: ignore[method-assign]
         for origin in _origins.values():
             origin.close()
         _origins = before

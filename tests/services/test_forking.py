@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.processes import Process
+from evenkeel.demo.processes import DemoProcess
 from tests.services import forking
 from tests.services.forking import Forked, forked_starts
 from tests.waiting import eventually
@@ -25,11 +25,11 @@ def forking_starts() -> Iterator[None]:
         yield
 
 
-def emulator(folder: Path, *arguments: str) -> Process:
-    return Process("devices", [*PROGRAM, *arguments], log=folder / "log")
+def emulator(folder: Path, *arguments: str) -> DemoProcess:
+    return DemoProcess("devices", [*PROGRAM, *arguments], log=folder / "log")
 
 
-async def started(folder: Path) -> Process:
+async def started(folder: Path) -> DemoProcess:
     process = emulator(folder, "--state-dir", str(folder))
     process.start()
     await eventually((folder / "endpoints.json").exists, within_seconds=SECONDS)
@@ -91,7 +91,7 @@ async def test_forked_program_ends_with_whoever_started_it(tmp_path: Path) -> No
 
 
 def test_other_commands_are_executed(tmp_path: Path) -> None:
-    process = Process("other", [sys.executable, "-c", "print('hello')"], log=tmp_path / "log")
+    process = DemoProcess("other", [sys.executable, "-c", "print('hello')"], log=tmp_path / "log")
     process.start()
     assert process.wait(SECONDS)
     assert isinstance(process._popen, subprocess.Popen)
@@ -100,7 +100,7 @@ def test_other_commands_are_executed(tmp_path: Path) -> None:
 
 def test_an_interpreter_with_other_settings_is_executed(tmp_path: Path) -> None:
     settings = {"PYTHONHASHSEED": "7" if os.environ.get("PYTHONHASHSEED") != "7" else "8"}
-    process = Process("devices", [*PROGRAM, "--help"], log=tmp_path / "log", environment=settings)
+    process = DemoProcess("devices", [*PROGRAM, "--help"], log=tmp_path / "log", environment=settings)
     process.start()
     assert process.wait(SECONDS)
     assert isinstance(process._popen, subprocess.Popen)

@@ -16,7 +16,7 @@ from evenkeel.core.protocol import messages as m
 from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, NewCertificate, Secret
 from evenkeel.key_managers.directory import DirectoryKeyManager
 from evenkeel.key_managers.directory.encryption import Encryption
-from evenkeel.sealing import BoxContext, KeyPair, SealingError
+from evenkeel.sealing import BoxContext, BoxKeyPair, SealingError
 from tests import canary
 from tests.key_managers.authority import INTERMEDIATE, LEAF, Issued, ec_key
 from tests.system.world import ENVIRONMENT, World
@@ -152,7 +152,7 @@ class Attacker:
     def __init__(self, world: World, load_balancer_id: str) -> None:
         self.world = world
         self.load_balancer_id = load_balancer_id
-        self.keys = KeyPair()
+        self.keys = BoxKeyPair()
 
     async def call(self, host: str, **changes: Any) -> m.GetCertificates:
         """What the owner of the shard would ask, but for the changes."""

@@ -19,7 +19,7 @@ from tests.services.otlp import collecting
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may stand still for longer than spans are waited for."""
-    monkeypatch.setattr(export, "SEND_SECONDS", 60.0)
+    monkeypatch.setattr(export, "EXPORT_TIMEOUT_SECONDS", 60.0)
     monkeypatch.setattr(export, "CLOSE_SECONDS", 60.0)
 
 
@@ -48,7 +48,7 @@ def test_the_last_spans_arrive_when_the_process_ends() -> None:
 
 
 def test_a_collector_that_is_down_costs_only_the_spans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "SEND_SECONDS", 0.2)
+    monkeypatch.setattr(export, "EXPORT_TIMEOUT_SECONDS", 0.2)
     monkeypatch.setattr(export, "SEND_EVERY_MILLISECONDS", 20)
     monkeypatch.setattr(export, "BATCH_SPANS", 1)
     before = counted("lost")

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from evenkeel.demo.cluster import controller_name
-from evenkeel.demo.device_kinds.bigip import USER as DEVICES_USER
+from evenkeel.demo.device_kinds.bigip import DEVICE_USER as DEVICES_USER
 from tests.ui.world import LBAAS, OPERATORS, World
 
 HOSTS = ("host-1", "host-2")

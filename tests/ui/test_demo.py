@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from evenkeel.demo.cluster import agent_name
-from evenkeel.demo.controls import Controls
+from evenkeel.demo.controls import FaultControls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
 from tests.ui.conftest import Open
 from tests.ui.world import HOSTS, World
@@ -21,7 +21,7 @@ def proxy(world: World) -> Iterator[DashboardProxy]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    controls = Controls(world.cluster, HOSTS, lambda text: None)
+    controls = FaultControls(world.cluster, HOSTS, lambda text: None)
     controls.offered = True
     made = DashboardProxy(lambda: world.cluster.controllers, controls)
     asyncio.run_coroutine_threadsafe(made.start(), loop).result()

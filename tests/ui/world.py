@@ -20,7 +20,7 @@ import httpx
 from evenkeel.cli.client import Client
 from evenkeel.cli.login import login_headers
 from evenkeel.cmd.users import main as evenkeel_users
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from tests.freezing import freeze
 from tests.waiting import eventually
@@ -115,7 +115,7 @@ class World:
         self.load_balancer_id = await asyncio.to_thread(self._website, backends)
 
     def _website(self, backends: list[int]) -> str:
-        place = choose_place(random.SystemRandom())
+        place = choose_vip_address(random.SystemRandom())
         self.site = place.url
         body = {"subnet": {"name": "web", "cidr": place.cidr}}
         subnet = self.ask("POST", f"{OPERATORS}/subnets", body)["subnet"]

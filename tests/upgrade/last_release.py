@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 from evenkeel.demo.configuration import Sections
-from evenkeel.demo.processes import Process
+from evenkeel.demo.processes import DemoProcess
 from evenkeel.demo.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ class MixedWorkspace(Workspace):
     release: Path
     new: set[str]
 
-    def create_process(self, name: str, module: str, sections: Sections) -> Process:
+    def create_process(self, name: str, module: str, sections: Sections) -> DemoProcess:
         if name not in self.new:
             sections = {
                 section: {
@@ -89,10 +89,10 @@ class MixedWorkspace(Workspace):
             }
         return super().create_process(name, module, sections)
 
-    def get_process(self, name: str, module: str, arguments: list[str]) -> Process:  # type: ignore[override]
+    def get_process(self, name: str, module: str, arguments: list[str]) -> DemoProcess:  # type: ignore[override]
         known = self.processes.get(name)
         made = super().get_process(name, module, arguments)
         if made is not known and name not in self.new:
             environment = environment_of(self.release)
-            made = self.processes[name] = Process(name, made.command, log=made.log, environment=environment)
+            made = self.processes[name] = DemoProcess(name, made.command, log=made.log, environment=environment)
         return made

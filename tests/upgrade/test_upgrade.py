@@ -14,7 +14,7 @@ import pytest
 
 from evenkeel.cli.client import API_PATH
 from evenkeel.demo import cluster as clusters
-from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.traffic import Traffic
 from tests.acceptance.tenant import Tenant, session, settled
@@ -120,7 +120,7 @@ async def change_versions(
 
 async def loses_nothing(cluster: Cluster, workspace: type[MixedWorkspace]) -> None:
     """Upgrade everything and take it back, while tenants write and clients send requests."""
-    place = choose_place(random.Random())
+    place = choose_vip_address(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
     async with session() as http:

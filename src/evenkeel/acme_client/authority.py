@@ -14,7 +14,7 @@ from josepy.json_util import field as json_field
 from requests.exceptions import RequestException
 
 from evenkeel.acme_client.bounded_http import BoundedNetwork
-from evenkeel.acme_client.issued import checked_chain
+from evenkeel.acme_client.issued import parse_issued_chain
 from evenkeel.acme_client.key_pairs import account_key, certificate_request
 from evenkeel.core.kit.blocking import BlockingCalls
 from evenkeel.core.kit.errors import AcmeAuthorityUnavailable, AcmeOrderUnknown, AcmeRateLimited, AcmeRequestRefused
@@ -34,15 +34,15 @@ from evenkeel.core.tls.certificates import PrivateKey, Secret
 
 T = TypeVar("T")
 
-THREADS = 4
+THREADS_MAX = 4
 AUTHORIZATIONS_MAX = 100
 URL_CHARACTERS_MAX = 2000
 TEXT_CHARACTERS_MAX = 500
-RENEWAL_INFO = "renewalInfo"
-RENEWAL_LOOK_SECONDS = 6 * 3600.0
+RENEWAL_INFO_RESOURCE = "renewalInfo"
+RENEWAL_INFO_SECONDS = 6 * 3600.0
 """Interval between reads of renewal information if the authority names none (RFC 9773, 4.3.3)."""
 _STATUSES_OF_UNKNOWN_ORDERS = (404, 410)
-_WRONG_ANSWERS = (
+_INVALID_ANSWER_ERRORS = (
     errors.Error,
     JoseError,
     ValueError,
@@ -101,7 +101,7 @@ class AcmeAuthority:
             "the certificate authority",
             unavailable=AcmeAuthorityUnavailable,
             timeout_seconds=3 * timeout_seconds,
-            threads=THREADS,
+            threads=THREADS_MAX,
         )
         # The library's client is for one thread: it hands out nonces without a lock.
         self._of_thread = threading.local()
@@ -158,7 +158,7 @@ class AcmeAuthority:
         """Send the response to a challenge, which starts the validation. Raises :class:`AcmeRequestRefused`,
         :class:`AcmeAuthorityUnavailable`.
         """
-        response = _RESPONSES[authorization.method](key_authorization=authorization.key_authorization)
+        response = _RESPONSE_BY_METHOD[authorization.method](key_authorization=authorization.key_authorization)
         url = self._checked_url(authorization.challenge_url)
         await self._run_with_client(account, lambda client: _post_signed(client, url, response))
 
@@ -176,13 +176,13 @@ class AcmeAuthority:
     async def download(
         self, account: PrivateKey, order: AuthorityOrder, key: PrivateKey, names: Sequence[str]
     ) -> IssuedChain:
-        """Read the issued certificate with its chain, and check it by :func:`checked_chain`. Raises
+        """Read the issued certificate with its chain, and check it by :func:`parse_issued_chain`. Raises
         :class:`AcmeRequestRefused`, also if the check fails, :class:`AcmeAuthorityUnavailable`.
         """
         url = self._checked_url(order.certificate_url)
 
         def read_chain(client: ClientV2) -> IssuedChain:
-            return checked_chain(_post_signed(client, url, None).content, key, names, datetime.now(UTC))
+            return parse_issued_chain(_post_signed(client, url, None).content, key, names, datetime.now(UTC))
 
         return await self._run_with_client(account, read_chain)
 
@@ -206,7 +206,7 @@ class AcmeAuthority:
                 return work(client)
             except (AcmeRequestRefused, AcmeOrderUnknown):
                 raise
-            except (RequestException, *_WRONG_ANSWERS) as error:
+            except (RequestException, *_INVALID_ANSWER_ERRORS) as error:
                 network = network or getattr(self._of_thread, "network", None)
                 # The next call begins with a new client: this one may have a nonce or an account that is not accepted.
                 self._forget_client()
@@ -258,7 +258,7 @@ class AcmeAuthority:
         identifiers = [messages.Identifier(typ=messages.IDENTIFIER_FQDN, value=name) for name in names]
         plain = messages.NewOrder(identifiers=identifiers, profile="")
         wanted = plain
-        if replaces and RENEWAL_INFO in client.directory.to_partial_json():
+        if replaces and RENEWAL_INFO_RESOURCE in client.directory.to_partial_json():
             wanted = _RenewalOrder(identifiers=identifiers, profile="", replaces=replaces)
         try:
             response = _post_signed(client, client.directory["newOrder"], wanted)
@@ -279,7 +279,7 @@ class AcmeAuthority:
         return Issuer(identities=identities, account_url="" if account is None else str(account.uri))
 
     def _renewal_window(self, client: ClientV2, certificate_id: str) -> RenewalWindow | None:
-        base = client.directory.to_partial_json().get(RENEWAL_INFO)
+        base = client.directory.to_partial_json().get(RENEWAL_INFO_RESOURCE)
         if not isinstance(base, str):
             return None
         response = client.net.get(
@@ -289,7 +289,7 @@ class AcmeAuthority:
         return RenewalWindow(
             start=window.start.timestamp(),
             end=window.end.timestamp(),
-            retry_after_seconds=_bounded_network(client).retry_after_seconds or RENEWAL_LOOK_SECONDS,
+            retry_after_seconds=_bounded_network(client).retry_after_seconds or RENEWAL_INFO_SECONDS,
         )
 
     def _read_order(self, client: ClientV2, url: str, dns_names: Collection[str]) -> AuthorityOrder:
@@ -322,7 +322,7 @@ class AcmeAuthority:
         name = without_wildcard(str(body.identifier.value).lower())
         name = f"{WILDCARD}{name}" if body.wildcard else name
         method = ChallengeMethod.DNS_01 if name in dns_names else ChallengeMethod.HTTP_01
-        one = next((each for each in body.challenges if isinstance(each.chall, _CHALLENGES[method])), None)
+        one = next((each for each in body.challenges if isinstance(each.chall, _CHALLENGE_BY_METHOD[method])), None)
         if one is None:
             raise AcmeRequestRefused(f"The authority does not offer {method} for {name[:TEXT_CHARACTERS_MAX]}.")
         token, answer = one.chall.encode("token"), one.chall.key_authorization(client.net.key)
@@ -330,7 +330,7 @@ class AcmeAuthority:
             raise ValueError("a token has other characters than those of base64url")
         return Authorization(
             name=name,
-            status=_AUTHORIZATIONS.get(body.status.name, AuthorizationStatus.INVALID),
+            status=_AUTHORIZATION_STATUSES.get(body.status.name, AuthorizationStatus.INVALID),
             challenge_url=self._checked_url(one.uri),
             token=token,
             key_authorization=answer,
@@ -354,12 +354,12 @@ class AcmeAuthority:
         return url
 
 
-_CHALLENGES = {ChallengeMethod.HTTP_01: challenges.HTTP01, ChallengeMethod.DNS_01: challenges.DNS01}
-_RESPONSES = {
+_CHALLENGE_BY_METHOD = {ChallengeMethod.HTTP_01: challenges.HTTP01, ChallengeMethod.DNS_01: challenges.DNS01}
+_RESPONSE_BY_METHOD = {
     ChallengeMethod.HTTP_01: challenges.HTTP01Response,
     ChallengeMethod.DNS_01: challenges.DNS01Response,
 }
-_AUTHORIZATIONS = {"pending": AuthorizationStatus.PENDING, "valid": AuthorizationStatus.VALID}
+_AUTHORIZATION_STATUSES = {"pending": AuthorizationStatus.PENDING, "valid": AuthorizationStatus.VALID}
 
 
 def _external_binding(client: ClientV2, external: ExternalAccount) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class BodyTooLarge(RequestException):
     """The body of the authority's answer has more than :data:`BODY_BYTES_MAX` bytes."""
 
 
-class _Deadline:
+class _ResponseDeadline:
     """Ends the connection of a request whose response is not complete in time.
 
     The time-out of a socket begins anew with each byte, of the head as of the body, so that an authority
@@ -64,7 +64,7 @@ class _Deadline:
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
-def _watched_pools(deadline: _Deadline) -> dict[str, type[HTTPConnectionPool]]:
+def _connection_pools_with_deadline(deadline: _ResponseDeadline) -> dict[str, type[HTTPConnectionPool]]:
     """Return {URL scheme: class of connection pools}, whose connections the deadline ends."""
 
     class Watched(HTTPConnection):
@@ -92,8 +92,8 @@ class _BoundedAdapter(HTTPAdapter):
     def __init__(self, timeout_seconds: float) -> None:
         super().__init__()
         self._timeout_seconds = timeout_seconds
-        self._deadline = _Deadline()
-        self.poolmanager.pool_classes_by_scheme = _watched_pools(self._deadline)
+        self._deadline = _ResponseDeadline()
+        self.poolmanager.pool_classes_by_scheme = _connection_pools_with_deadline(self._deadline)
         self.last: Response | None = None
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:

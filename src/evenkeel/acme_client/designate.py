@@ -24,9 +24,9 @@ ATTEMPTS = 3
 REQUESTS_PER_CALL = 10
 """Time limit of a call, as a multiple of the time-out of one request."""
 _THREADS, _WAITING_MAX = 2, 30
-_CONFLICT = 409
+_CONFLICT_STATUS = 409
 
-Connect = Callable[[], Any]
+MakeDnsProxy = Callable[[], Any]
 """Returns openstacksdk's proxy of the DNS service; called once, in a thread, at the first use."""
 
 
@@ -36,7 +36,7 @@ class DesignateZone:
     ``timeout_seconds``: time-out of each request, which ``connect`` must set in the SDK.
     """
 
-    def __init__(self, zone: str, connect: Connect, *, timeout_seconds: float) -> None:
+    def __init__(self, zone: str, connect: MakeDnsProxy, *, timeout_seconds: float) -> None:
         self._zone = zone
         self._connect = connect
         self._sdk: Any = None
@@ -138,7 +138,7 @@ class _CallWithDeadline:
                     break
                 except sdk_errors.HttpException as error:
                     # Made, or removed, by another controller since it was read.
-                    if error.status_code not in (404, _CONFLICT) or attempt == ATTEMPTS - 1:
+                    if error.status_code not in (404, _CONFLICT_STATUS) or attempt == ATTEMPTS - 1:
                         raise
 
     def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:

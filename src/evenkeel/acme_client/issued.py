@@ -17,7 +17,7 @@ from evenkeel.core.tls.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_
 _CLOCK_SKEW = timedelta(minutes=5)
 
 
-def checked_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: datetime) -> IssuedChain:
+def parse_issued_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: datetime) -> IssuedChain:
     """Return the issued certificate with its intermediates. Raises :class:`AcmeRequestRefused` if it has another key or
     other names, is not valid now, or if a certificate of the chain has not signed the one before it.
     """

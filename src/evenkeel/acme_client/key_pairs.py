@@ -28,10 +28,10 @@ class KeyPairs:
         """Make a key and its self-signed certificate for ``names``, valid for ``days`` from now; return both
         in PEM, the certificate first.
         """
-        return await asyncio.to_thread(_self_signed, names, days)
+        return await asyncio.to_thread(_self_signed_pem, names, days)
 
 
-def _self_signed(names: Sequence[str], days: int) -> Secret:
+def _self_signed_pem(names: Sequence[str], days: int) -> Secret:
     key = ec.generate_private_key(ec.SECP256R1())
     common = [x509.NameAttribute(NameOID.COMMON_NAME, names[0])] if len(names[0]) <= COMMON_NAME_CHARACTERS_MAX else []
     title, now = x509.Name(common), datetime.now(UTC)

@@ -155,7 +155,7 @@ class Rfc2136Zone:
             raise DnsZoneUnavailable(f"{about} does not sign its answers by the TSIG key.")
 
 
-_REFUSALS: dict[type[dns.tsig.PeerError], str] = {
+_REASON_BY_TSIG_ERROR: dict[type[dns.tsig.PeerError], str] = {
     dns.tsig.PeerBadKey: "it has no key of this name and algorithm",
     dns.tsig.PeerBadSignature: "it has another secret",
     dns.tsig.PeerBadTime: "its clock differs",
@@ -163,7 +163,7 @@ _REFUSALS: dict[type[dns.tsig.PeerError], str] = {
 
 
 def _tsig_refusal(error: dns.tsig.PeerError) -> str:
-    return _REFUSALS.get(type(error), type(error).__name__)
+    return _REASON_BY_TSIG_ERROR.get(type(error), type(error).__name__)
 
 
 def _reason_without_addresses(error: Exception) -> str:

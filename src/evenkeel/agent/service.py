@@ -36,7 +36,7 @@ from evenkeel.metrics.agent import (
     SESSIONS,
     SHARDS,
 )
-from evenkeel.sealing import KeyPair
+from evenkeel.sealing import BoxKeyPair
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +80,7 @@ class AgentService:
         self._on_ready = on_ready
         self._controllers = ControllerClient(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
         self._database_history = DatabaseHistory(clock)
-        self._key_pair = KeyPair()
+        self._key_pair = BoxKeyPair()
         self._stop = asyncio.Event()
         self._assignment_requests = AssignmentRequests()
         self._report_requested = asyncio.Event()

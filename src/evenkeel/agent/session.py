@@ -15,7 +15,7 @@ from evenkeel.core.kit.ids import SessionId
 from evenkeel.core.ports import Clock
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.resources.capacity import CapacityFigure
-from evenkeel.sealing import KeyPair
+from evenkeel.sealing import BoxKeyPair
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ class Session:
         settings: AgentSettings,
         *,
         database_history: DatabaseHistory,
-        key_pair: KeyPair,
+        key_pair: BoxKeyPair,
         capacity: Mapping[str, CapacityFigure] | None = None,
         identities: Mapping[str, str] | None = None,
     ) -> None:

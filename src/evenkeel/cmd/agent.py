@@ -13,16 +13,16 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.refusal import print_refusal
-from evenkeel.cmd.configuration.sections import AGENT
-from evenkeel.cmd.options.device_drivers import driver_entry
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS
+from evenkeel.cmd.options.device_drivers import driver_entry_point
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.neutron_agent_options import open_neutron_agent
 from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.logs import set_log_level, set_up_logs
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
-from evenkeel.cmd.process.reloading import Action, Reloading, ignore_hangup
+from evenkeel.cmd.process.reloading import OptionReloader, ReloadAction, ignore_hangup
 from evenkeel.cmd.process.runtime import SystemClock, handle_stop_signals, new_id, start_bus
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.cmd.process.start_log import log_start
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-NAME = "evenkeel-agent"
+PROCESS_NAME = "evenkeel-agent"
 DESCRIPTION = "Configure the devices of one device group. Several agents on different hosts share a group."
 
 
-class MovedNetworks:
+class MovedNetworksCallback:
     """Callback for ids of networks whose ports Neutron moved: passes them to the function ``notify``, and
     drops them until that is set.
     """
@@ -55,7 +55,7 @@ class MovedNetworks:
         self.notify(networks)
 
 
-class AgentParts(NamedTuple):
+class AgentDependencies(NamedTuple):
     """The parts of an agent's process, created from its options. ``capacity_policy``: ``{metric: limit}``;
     ``end_traces`` ends the export of traces; ``neutron``: None if Neutron's message bus is not used.
     """
@@ -66,7 +66,7 @@ class AgentParts(NamedTuple):
     bus: Bus
     metrics: MetricsEndpoint
     end_traces: Callable[[], None]
-    moved: MovedNetworks
+    moved: MovedNetworksCallback
     neutron: "NeutronAgent | None" = None
 
     async def close(self) -> None:
@@ -85,30 +85,30 @@ def main() -> int:
     """
     ignore_hangup()
     try:
-        conf = load(NAME, sys.argv[1:], groups=AGENT, description=DESCRIPTION)
+        conf = load_configuration(PROCESS_NAME, sys.argv[1:], groups=AGENT_OPTION_GROUPS, description=DESCRIPTION)
     except ValueError as error:
-        return print_refusal(NAME, error)
+        return print_refusal(PROCESS_NAME, error)
     # A missing host is refused later, together with all other problems of the configuration.
     set_up_logs(conf, name=f"agent {conf.host or 'without a host'}")
-    log_start(conf, AGENT)
+    log_start(conf, AGENT_OPTION_GROUPS)
     try:
-        asyncio.run(run(conf))
+        asyncio.run(run_agent(conf))
     except ValueError as error:
-        return print_refusal(NAME, error, conf)
+        return print_refusal(PROCESS_NAME, error, conf)
     except AgentMisconfigured as error:
         log.error("agent refused", reason=str(error))
         return 3
     return 0
 
 
-async def run(conf: cfg.ConfigOpts) -> None:
+async def run_agent(conf: cfg.ConfigOpts) -> None:
     """Create all parts and serve until stopped. Raises :class:`ValueError` with all problems of the
     configuration, and :class:`AgentMisconfigured`.
     """
-    parts = open_parts(conf)
+    parts = open_agent_dependencies(conf)
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
     # Before the wait for the message bus, which may take long: SIGHUP is ignored until then.
-    Reloading(NAME, sys.argv[1:], AGENT, conf, actions).listen()
+    OptionReloader(PROCESS_NAME, sys.argv[1:], AGENT_OPTION_GROUPS, conf, actions).listen()
     systemd = ServiceManager(health_file=conf.health_file)
     neutron, certificates = parts.neutron, CertificateWatch()
     agent = AgentService(
@@ -143,7 +143,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         await parts.close()
 
 
-def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
+def open_agent_dependencies(conf: cfg.ConfigOpts) -> AgentDependencies:
     """Open all parts from the options, without connecting to other hosts; the port of metrics is bound.
     Raises :class:`ValueError` with all problems.
     """
@@ -153,17 +153,17 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
         bus = problems.collect_from(lambda: _open_agent_bus(conf))
         device = problems.collect_from(lambda: open_device(conf))
         metrics = problems.collect_from(lambda: MetricsEndpoint(conf))
-        moved = MovedNetworks()
+        moved = MovedNetworksCallback()
         neutron = None if device is None else problems.collect_from(lambda: open_neutron_agent(conf, device, moved))
-        end_traces = problems.collect_from(lambda: open_tracing(conf, NAME))
-    return AgentParts(settings, policy, device, bus, metrics, end_traces, moved, neutron)
+        end_traces = problems.collect_from(lambda: open_tracing(conf, PROCESS_NAME))
+    return AgentDependencies(settings, policy, device, bus, metrics, end_traces, moved, neutron)
 
 
-def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:
+def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], ReloadAction]:
     """Return the agent's actions at SIGHUP, by the options that they apply: the log level, and reloadable options of
     the device driver.
     """
-    actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: set_log_level}
+    actions: dict[tuple[str, ...], ReloadAction] = {LOG_OPTIONS: set_log_level}
     if isinstance(device, Reloadable):
         names = tuple(f"{conf.device_driver}.{name}" for name in device.reloaded_options)
         actions[names] = lambda changed: device.reload(driver_options(changed))
@@ -172,7 +172,7 @@ def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...]
 
 async def check_configuration(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
-    await open_parts(conf).close()
+    await open_agent_dependencies(conf).close()
 
 
 def _open_agent_bus(conf: cfg.ConfigOpts) -> Bus:
@@ -239,7 +239,7 @@ def open_device(conf: cfg.ConfigOpts) -> Device:
     """Open the device group with the configured driver. Raises :class:`ValueError` if the driver is not
     installed, or for options that it refuses.
     """
-    device: Device = driver_entry(conf.device_driver).load()(
+    device: Device = driver_entry_point(conf.device_driver).load()(
         driver_options(conf),
         environment=conf.environment_prefix,
         group_number=conf.environment_group_number,

@@ -10,7 +10,7 @@ from importlib import import_module
 from evenkeel import __version__
 from evenkeel.cmd.options.extras import missing_packages, pip_install
 
-NOT_INSTALLED = 2
+EXIT_CODE_NOT_INSTALLED = 2
 """Exit code for missing libraries, the same as for an invalid configuration."""
 
 
@@ -66,6 +66,6 @@ def _run_main(command: str, module: str, *extras: str) -> int:
     if all(missing):
         choices = " or ".join(pip_install(extra) for extra in extras)
         print(f"{command}: not installed: {', '.join(missing[0])}. Install what it needs: {choices}", file=sys.stderr)
-        return NOT_INSTALLED
+        return EXIT_CODE_NOT_INSTALLED
     result: int = import_module(module).main()
     return result

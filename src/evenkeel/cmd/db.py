@@ -13,19 +13,19 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.loading import file_arguments, load
-from evenkeel.cmd.configuration.refusal import REFUSED, print_refusal
-from evenkeel.cmd.options.logging_options import LOGGING
-from evenkeel.cmd.options.options import DATABASE
+from evenkeel.cmd.configuration.loading import file_arguments, load_configuration
+from evenkeel.cmd.configuration.refusal import EXIT_CODE_REFUSED, print_refusal
+from evenkeel.cmd.options.logging_options import LOGGING_OPTIONS
+from evenkeel.cmd.options.options import DATABASE_OPTIONS
 from evenkeel.core.kit.errors import StoreUnavailable
 from evenkeel.store.engine.database import Database, open_database, url_without_password
 from evenkeel.store.migrations import upgrade_tables
 from evenkeel.store.migrations.administration import SchemaState, schema_state, set_schema_revision
 
-NAME = "evenkeel-db"
+COMMAND_NAME = "evenkeel-db"
 DEFAULT_FILE = "/etc/evenkeel/controller.ini"
-UPGRADE_NEEDED = 1
-UNAVAILABLE = 3
+EXIT_CODE_UPGRADE_NEEDED = 1
+EXIT_CODE_UNAVAILABLE = 3
 
 Command = Callable[[Database, argparse.Namespace], Awaitable[int]]
 
@@ -38,19 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = file_arguments(arguments.config_file or [DEFAULT_FILE])
     conf = None
     try:
-        conf = load(NAME, words, groups={None: LOGGING, "database": DATABASE})
+        conf = load_configuration(COMMAND_NAME, words, groups={None: LOGGING_OPTIONS, "database": DATABASE_OPTIONS})
         return asyncio.run(_run_command(conf, arguments))
     except ValueError as error:
-        return print_refusal(NAME, error, conf)
+        return print_refusal(COMMAND_NAME, error, conf)
     except StoreUnavailable as error:
         # `orig` is the driver's error; the text of SQLAlchemy's own error would contain the statement, too.
         cause = str(getattr(error.__cause__, "orig", None) or error.__cause__ or "").partition("\n")[0]
-        print(f"{NAME}: {error}{f': {cause}' if cause else ''}", file=sys.stderr)
-        return UNAVAILABLE
+        print(f"{COMMAND_NAME}: {error}{f': {cause}' if cause else ''}", file=sys.stderr)
+        return EXIT_CODE_UNAVAILABLE
 
 
 def _argument_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=NAME, description="The schema of the database.")
+    parser = argparse.ArgumentParser(prog=COMMAND_NAME, description="The schema of the database.")
     parser.add_argument(
         "--config-file",
         action="append",
@@ -90,7 +90,7 @@ async def _print_revisions(database: Database, arguments: argparse.Namespace) ->
 async def _check_schema(database: Database, arguments: argparse.Namespace) -> int:
     state = await database.read(schema_state)
     print(_schema_verdict(state))
-    return 0 if state.usable else UPGRADE_NEEDED
+    return 0 if state.usable else EXIT_CODE_UPGRADE_NEEDED
 
 
 def _schema_verdict(state: SchemaState) -> str:
@@ -98,7 +98,7 @@ def _schema_verdict(state: SchemaState) -> str:
         return f"{state.present}: newer than this version needs ({state.needed}); it works with it"
     if state.usable:
         return f"{state.present}: up to date"
-    return f"{state.present or 'empty'}: needs {', '.join(state.pending)}: run {NAME} upgrade"
+    return f"{state.present or 'empty'}: needs {', '.join(state.pending)}: run {COMMAND_NAME} upgrade"
 
 
 async def _upgrade_schema(database: Database, arguments: argparse.Namespace) -> int:
@@ -113,8 +113,8 @@ async def _stamp_schema(database: Database, arguments: argparse.Namespace) -> in
     try:
         await database.write(lambda connection: set_schema_revision(connection, revision))
     except ValueError as error:
-        print(f"{NAME}: {error}", file=sys.stderr)
-        return REFUSED
+        print(f"{COMMAND_NAME}: {error}", file=sys.stderr)
+        return EXIT_CODE_REFUSED
     print(f"{revision}: written; no table was changed")
     return 0
 

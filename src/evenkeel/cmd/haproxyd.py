@@ -14,8 +14,8 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
-from evenkeel.cmd.configuration.loading import file_arguments, load
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
+from evenkeel.cmd.configuration.loading import file_arguments, load_configuration
 from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.options.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
@@ -23,7 +23,7 @@ from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.logs import set_log_level, set_up_logs
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
 from evenkeel.cmd.process.passwords import new_password
-from evenkeel.cmd.process.reloading import Reloading, ignore_hangup
+from evenkeel.cmd.process.reloading import OptionReloader, ignore_hangup
 from evenkeel.cmd.process.runtime import handle_stop_signals, tune_collector
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.cmd.process.start_log import log_start
@@ -38,12 +38,12 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
 
-NAME = "evenkeel-haproxyd"
+PROCESS_NAME = "evenkeel-haproxyd"
 DESCRIPTION = (
     "Make the HAProxy of this host a device that agents configure. HAProxy processes keep running when it stops."
 )
 CERTIFICATE_OPTIONS = ("haproxyd.tls_certificate", "haproxyd.tls_key")
-MADE = """made in {folder}:
+CERTIFICATES_CREATED_TEXT = """made in {folder}:
   server.pem, server.key   this host's: tls_certificate and tls_key of [haproxyd], for {names}
   ca.pem                   copy it to every agent's host: ca_file of its [haproxy]
   ca.key                   keep it off the network. To make another host's certificate, put ca.pem and ca.key into
@@ -60,30 +60,32 @@ def main() -> int:
     try:
         if arguments.init:
             return create_certificates(arguments.init, arguments.host)
-        conf = load(NAME, file_arguments(arguments.config_file), groups=HAPROXYD)
+        conf = load_configuration(PROCESS_NAME, file_arguments(arguments.config_file), groups=HAPROXYD_OPTION_GROUPS)
         if arguments.add_agent:
             return add_agent_password(Path(conf.haproxyd.credentials_file), arguments.add_agent)
     except OSError as error:
-        print(f"{NAME}: refused: {error}", file=sys.stderr)
+        print(f"{PROCESS_NAME}: refused: {error}", file=sys.stderr)
         return 2
     except ValueError as error:
-        return print_refusal(NAME, error)
+        return print_refusal(PROCESS_NAME, error)
     os.umask(0o077)  # only the daemon's user may access keys, epochs and sockets
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
     set_up_logs(conf, name=f"haproxyd {daemon_name(conf)}")
-    log_start(conf, HAPROXYD)
+    log_start(conf, HAPROXYD_OPTION_GROUPS)
     try:
         if arguments.disown:
             return release_partitions(daemon_settings(conf), arguments.disown)
-        asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf, file_arguments(arguments.config_file)))
+        asyncio.run(
+            stop_haproxy(conf) if arguments.stop_haproxy else run_daemon(conf, file_arguments(arguments.config_file))
+        )
     except ValueError as error:
-        return print_refusal(NAME, error, conf)
+        return print_refusal(PROCESS_NAME, error, conf)
     return 0
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; invalid arguments end the process with exit code 2."""
-    parser = argparse.ArgumentParser(NAME, description=DESCRIPTION)
+    parser = argparse.ArgumentParser(PROCESS_NAME, description=DESCRIPTION)
     parser.add_argument(
         "--config-file", action="append", default=[], metavar="FILE", help="ini file; several times, later ones win"
     )
@@ -111,15 +113,15 @@ async def check_configuration(conf: cfg.ConfigOpts) -> None:
     with Problems() as problems:
         problems.collect_from(lambda: daemon_settings(conf))
         problems.collect_from(lambda: metrics_tls(conf))
-        problems.collect_from(lambda: open_tracing(conf, NAME)())
+        problems.collect_from(lambda: open_tracing(conf, PROCESS_NAME)())
         http = problems.collect_from(lambda: http_settings(conf))
         if http:
             problems.collect_from(lambda: server_context(http.certificate, http.key))
             problems.collect_from(lambda: Credentials(http.credentials_file))
 
 
-async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
-    """Run the daemon until stopped. ``arguments``: arguments of :func:`load`, for reloading. Raises
+async def run_daemon(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
+    """Run the daemon until stopped. ``arguments``: arguments of :func:`load_configuration`, for reloading. Raises
     :class:`ValueError` with all problems of the configuration.
     """
     await check_configuration(conf)
@@ -128,7 +130,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
     handle_stop_signals(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
     metrics = MetricsEndpoint(conf)
-    end_traces = open_tracing(conf, NAME)
+    end_traces = open_tracing(conf, PROCESS_NAME)
 
     def use_certificate(changed: cfg.ConfigOpts) -> None:
         http = http_settings(changed)
@@ -139,7 +141,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
         CERTIFICATE_OPTIONS: use_certificate,
         METRICS_CERTIFICATE_OPTIONS: metrics.reload,
     }
-    Reloading(NAME, arguments, HAPROXYD, conf, actions).listen()
+    OptionReloader(PROCESS_NAME, arguments, HAPROXYD_OPTION_GROUPS, conf, actions).listen()
     watching = asyncio.create_task(systemd.watch())
     try:
         await metrics.start(daemon.set_gauges)
@@ -194,7 +196,7 @@ def create_certificates(folder: Path, hosts: Sequence[str] | None) -> int:
     name = socket.gethostname()
     names = list(hosts or dict.fromkeys([name, socket.getfqdn(), "localhost", "127.0.0.1", "::1"]))
     made: CertificateFiles = make_certificates(folder, names)
-    print(MADE.format(folder=made.folder, names=", ".join(names)))
+    print(CERTIFICATES_CREATED_TEXT.format(folder=made.folder, names=", ".join(names)))
     return 0
 
 

@@ -38,7 +38,7 @@ PRESENCE_UNUSED_SECONDS = 60
 """
 PRESENCE_MESSAGES_MAX = 10
 PRESENCE_BYTES_MAX = 64 * 1024
-DEAD_BYTES_MAX = 256 * 1024**2
+DEAD_LETTER_BYTES_MAX = 256 * 1024**2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,7 +101,7 @@ def limit_commands(*, vhost: str, queues_max: int = QUEUES_MAX) -> tuple[tuple[s
     }
     policies = (
         ("evenkeel-presence", f"^{re.escape(presence_name(SessionId('')))}", presence),
-        ("evenkeel-dead", f"^{re.escape(DEAD_QUEUE)}$", {"max-length-bytes": DEAD_BYTES_MAX}),
+        ("evenkeel-dead", f"^{re.escape(DEAD_QUEUE)}$", {"max-length-bytes": DEAD_LETTER_BYTES_MAX}),
     )
     return (
         *(

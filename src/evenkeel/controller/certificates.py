@@ -18,7 +18,7 @@ from evenkeel.core.ports import KeyManager, OwnershipStore, RenewalStore
 from evenkeel.core.ports.certificate_contents import read_certificate
 from evenkeel.core.protocol import messages as m
 from evenkeel.core.tls.certificates import CertificateContent, CertificateReader, ReadableCertificate
-from evenkeel.sealing import BoxContext, SealingError, seal
+from evenkeel.sealing import BoxContext, SealingError, seal_certificate_content
 
 log = structlog.get_logger(__name__)
 
@@ -179,7 +179,7 @@ def _seal_content(content: CertificateContent, call: m.GetCertificates, one: Rea
         epoch=call.epoch,
         sha256=one.sha256,
     )
-    return seal(content, key, purpose)
+    return seal_certificate_content(content, key, purpose)
 
 
 def _refuse_all(call: m.GetCertificates, reason: str) -> m.Certificates:

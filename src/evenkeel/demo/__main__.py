@@ -13,25 +13,25 @@ from pathlib import Path
 from openstack.exceptions import SDKException
 
 from evenkeel.cli.client import ClientError
-from evenkeel.demo.acme.online import OnlineAuthority
+from evenkeel.demo.acme.online import AcmeDemoAuthority
 from evenkeel.demo.acme.server import HTTP_PORT
-from evenkeel.demo.addresses import VipPlace, choose_place, is_free
+from evenkeel.demo.addresses import VipAddress, choose_vip_address, is_free
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import SERVER_NAME
 from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections, merge_sections
-from evenkeel.demo.controls import Controls
+from evenkeel.demo.controls import FaultControls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
 from evenkeel.demo.home import DirectoryInUse, locked_directory
 from evenkeel.demo.narration import Narrator, open_narrator
 from evenkeel.demo.octavia import installation, mariadb
-from evenkeel.demo.octavia.host import PROJECT, OctaviaHost
+from evenkeel.demo.octavia.host import PROJECT_ID, OctaviaHost
 from evenkeel.demo.octavia.story import OctaviaScenario
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.processes import ProcessFailed
-from evenkeel.demo.scenario import HOSTS, Scenario
+from evenkeel.demo.scenario import AGENT_HOSTS, Scenario
 from evenkeel.demo.waiting import StepFailed
-from evenkeel.demo.watch import watch
+from evenkeel.demo.watch import show_live_view
 
 # shorter than the defaults, for a quick demo; the session's TTL is that recommended for production
 CONTROLLER_OPTIONS: Sections = {
@@ -41,10 +41,10 @@ CONTROLLER_OPTIONS: Sections = {
 AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
 
 RESTART_SECONDS = 15
-ROOT_FILE = "authority.pem"
+ROOT_CERTIFICATE_FILE = "authority.pem"
 """Certificate of the demo's authority, in the demo's directory."""
 
-FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
+EXPECTED_ERRORS = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         venv = octavia_environment(options.octavia_environment) if options.octavia else None
         with locked_directory(options.directory) as directory:
-            return asyncio.run(run(directory, device=options.device, once=options.once, venv=venv))
+            return asyncio.run(run_demo(directory, device=options.device, once=options.once, venv=venv))
     except ProcessFailed as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
@@ -96,12 +96,14 @@ def octavia_environment(given: Path | None) -> Path:
         return given
     directory = installation.DIRECTORY
     if not installation.is_installed(directory):
-        print(f"installing Octavia from {installation.LOCK} into {directory} (first time: some minutes)", flush=True)
+        print(
+            f"installing Octavia from {installation.LOCK_FILE} into {directory} (first time: some minutes)", flush=True
+        )
         installation.install_octavia(directory)
     return directory
 
 
-async def run(directory: Path, *, device: str, once: bool, venv: Path | None = None) -> int:
+async def run_demo(directory: Path, *, device: str, once: bool, venv: Path | None = None) -> int:
     """Run the scenario, stay up unless ``once``, and stop all processes at the end; returns the exit code.
 
     ``device``: one of :data:`DEVICES`; ``venv``: where an Octavia is installed, behind which the demo runs;
@@ -109,10 +111,10 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
     """
     cancel_on_signals()
     narrator = open_narrator()
-    place, authority = choose_place(random.SystemRandom()), CertificateAuthority()
+    place, authority = choose_vip_address(random.SystemRandom()), CertificateAuthority()
     root_file = write_root_certificate(authority, directory)
-    zone, proof = choose_proof(place)
-    online = None if venv else OnlineAuthority(authority, SERVER_NAME, place.address, directory, root_file, zone=zone)
+    zone, proof = choose_challenge(place)
+    online = None if venv else AcmeDemoAuthority(authority, SERVER_NAME, place.address, directory, root_file, zone=zone)
     options = merge_sections(CONTROLLER_OPTIONS, await online.start() if online else {})
     cluster = Cluster(directory, device=device, controller_options=options, agent_options=AGENT_OPTIONS)
     octavia = OctaviaHost(cluster, venv) if venv else None
@@ -121,19 +123,19 @@ async def run(directory: Path, *, device: str, once: bool, venv: Path | None = N
         if octavia
         else Scenario(cluster, place, narrator, authority=authority, proof=proof)
     )
-    controls = Controls(cluster, HOSTS, narrator.say)
+    controls = FaultControls(cluster, AGENT_HOSTS, narrator.say)
     proxy = DashboardProxy(lambda: cluster.controllers, controls)
     await proxy.start()
     narrator.say(f"watch it in a browser: {proxy.url}")
-    watching = asyncio.create_task(watch(cluster, narrator))
+    watching = asyncio.create_task(show_live_view(cluster, narrator))
     narrator.say(f"logs are in {cluster.directory / 'logs'}")
     try:
         outcome = await story.run()
         if not once:
-            await stay_until_interrupted(cluster, story, narrator, controls)
+            await keep_running_until_interrupted(cluster, story, narrator, controls)
         await story.stop_traffic()
         return print_result(outcome, narrator)
-    except FAILURES as error:
+    except EXPECTED_ERRORS as error:
         narrator.say(f"FAILED: {error}")
         narrator.show(cluster.failure_report())
         return 1
@@ -156,12 +158,12 @@ def write_root_certificate(authority: CertificateAuthority, directory: Path) -> 
     """Write the authority's own certificate into ``directory``, for clients that verify the website's;
     returns the file.
     """
-    file = directory.resolve() / ROOT_FILE
+    file = directory.resolve() / ROOT_CERTIFICATE_FILE
     file.write_text(authority.root)
     return file
 
 
-def choose_proof(place: VipPlace) -> tuple[str, str]:
+def choose_challenge(place: VipAddress) -> tuple[str, str]:
     """Return the DNS zone in which the website's name is proven by dns-01, and a text about the proof. The
     zone is empty, and the proof http-01, if port 80 of the VIP can be bound.
     """
@@ -185,14 +187,16 @@ def cancel_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def stay_until_interrupted(cluster: Cluster, story: Scenario, narrator: Narrator, controls: Controls) -> None:
+async def keep_running_until_interrupted(
+    cluster: Cluster, story: Scenario, narrator: Narrator, controls: FaultControls
+) -> None:
     """Offer the controls and show measurements and hints; then start processes that ended again, after
     :data:`RESTART_SECONDS`, until cancelled, and return. Raises :class:`ProcessFailed` if one does not
     start.
     """
     controls.offered = True
     narrator.table("so far", story.outcome.rows())
-    narrator.show(visitor_hints(cluster, story))
+    narrator.show(experiment_instructions(cluster, story))
     with contextlib.suppress(asyncio.CancelledError):
         while True:
             for name in cluster.ended_processes():
@@ -204,9 +208,9 @@ async def stay_until_interrupted(cluster: Cluster, story: Scenario, narrator: Na
             await asyncio.sleep(1.0)
 
 
-def visitor_hints(cluster: Cluster, story: Scenario) -> str:
+def experiment_instructions(cluster: Cluster, story: Scenario) -> str:
     """Return a text with commands for a visitor to try, with process ids, URLs and ports of this demo."""
-    agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
+    agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in AGENT_HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
     tips = "".join(f"  {tip}\n" for tip in cluster.side.experiment_hints())
     return f"""
@@ -224,17 +228,16 @@ Try, from another terminal with .venv/bin in its PATH:
 
 
 def request_commands(cluster: Cluster, story: Scenario) -> str:
-    """Return the lines of :func:`visitor_hints` with commands that send requests to the load balancer or to
+    """Return the lines of :func:`experiment_instructions` with commands that send requests to the load balancer or to
     Octavia's API.
     """
     if isinstance(story, OctaviaScenario):
-        return (
-            f"  curl {story.place.url}\n  curl -H 'X-Project-Id: {PROJECT}' {story.endpoint}/v2.0/lbaas/loadbalancers"
-        )
-    return f"  curl {story.place.url}\n  {fetch_command(cluster.directory / ROOT_FILE, story.place)}"
+        listing = f"curl -H 'X-Project-Id: {PROJECT_ID}' {story.endpoint}/v2.0/lbaas/loadbalancers"
+        return f"  curl {story.place.url}\n  {listing}"
+    return f"  curl {story.place.url}\n  {fetch_command(cluster.directory / ROOT_CERTIFICATE_FILE, story.place)}"
 
 
-def fetch_command(root_file: Path, place: VipPlace) -> str:
+def fetch_command(root_file: Path, place: VipAddress) -> str:
     """Return the ``curl`` command that fetches the website by HTTPS and trusts only the authority in
     ``root_file``.
     """

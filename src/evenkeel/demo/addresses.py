@@ -4,7 +4,7 @@ import random
 import socket
 from dataclasses import dataclass
 
-PORTS = range(15_000, 32_000)
+CANDIDATE_PORTS = range(15_000, 32_000)
 """Ports from which the demo chooses. They are below Linux's ephemeral range, so that no outgoing connection takes a
 port between check and use.
 """
@@ -12,7 +12,7 @@ ATTEMPTS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class VipPlace:
+class VipAddress:
     """Subnet, VIP and listener ports of the demo's load balancer. ``https_port`` 0: no HTTPS listener."""
 
     cidr: str
@@ -37,7 +37,7 @@ class VipPlace:
         return f"https://{self.address}:{self.https_port}/"
 
 
-def choose_place(rng: random.Random) -> VipPlace:
+def choose_vip_address(rng: random.Random) -> VipAddress:
     """Choose a random address of 127.0.0.0/8 that can be bound, or else 127.0.0.1, with two free ports.
 
     Raises :class:`OSError` if nothing is free.
@@ -46,15 +46,15 @@ def choose_place(rng: random.Random) -> VipPlace:
     candidates = [(f"127.0.{third}.0/24", f"127.0.{third}.10"), ("127.0.0.0/24", "127.0.0.1")]
     for cidr, address in candidates:
         for _ in range(ATTEMPTS):
-            port, https_port = rng.sample(PORTS, 2)
+            port, https_port = rng.sample(CANDIDATE_PORTS, 2)
             if is_free(address, port) and is_free(address, https_port):
-                return VipPlace(cidr=cidr, address=address, port=port, https_port=https_port)
+                return VipAddress(cidr=cidr, address=address, port=port, https_port=https_port)
     raise OSError("no loopback address has a free port")
 
 
 def free_port(rng: random.Random) -> int:
     """Choose a random free port of 127.0.0.1. Raises :class:`OSError` if none of 200 is free."""
-    for port in rng.sample(PORTS, ATTEMPTS):
+    for port in rng.sample(CANDIDATE_PORTS, ATTEMPTS):
         if is_free("127.0.0.1", port):
             return port
     raise OSError("127.0.0.1 has no free port")

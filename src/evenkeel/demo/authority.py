@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from evenkeel.cli.client import API_PATH, Client
 
-VALID_DAYS = 30
+CERTIFICATE_VALIDITY_DAYS = 30
 _CLOCK_SKEW = timedelta(hours=1)
 
 
@@ -80,7 +80,7 @@ class CertificateAuthority:
             .public_key(request.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _CLOCK_SKEW)
-            .not_valid_after(now + timedelta(days=VALID_DAYS))
+            .not_valid_after(now + timedelta(days=CERTIFICATE_VALIDITY_DAYS))
             .add_extension(names, critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)

@@ -15,12 +15,12 @@ from typing import Any
 from evenkeel.cli.client import API_PATH, Client, ClientError
 from evenkeel.demo.configuration import NO_QUOTAS, Sections, merge_sections
 from evenkeel.demo.device_kinds import DeviceKind
-from evenkeel.demo.device_kinds.bigip import NAMES as BIGIP_NAMES
+from evenkeel.demo.device_kinds.bigip import DEVICE_NAMES as BIGIP_NAMES
 from evenkeel.demo.device_kinds.bigip import BigipDevices
-from evenkeel.demo.device_kinds.haproxy import NAMES as HAPROXY_NAMES
+from evenkeel.demo.device_kinds.haproxy import DAEMON_NAMES as HAPROXY_NAMES
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.devices import Emulator
-from evenkeel.demo.processes import Process, ProcessFailed, stop_all
+from evenkeel.demo.processes import DemoProcess, ProcessFailed, stop_all
 from evenkeel.demo.workspace import START_SECONDS, Workspace, written_file_condition
 
 DEVICES = ("haproxy", "bigip")
@@ -178,7 +178,7 @@ class Cluster:
         )
         await self._wait_for_registration(host, self.workshop.create_process(agent_name(host), module, sections))
 
-    async def _wait_for_registration(self, host: str, process: Process) -> None:
+    async def _wait_for_registration(self, host: str, process: DemoProcess) -> None:
         # The session of a killed process is live until it expires, so only a new one shows that this process has
         # joined.
         sessions = await self._live_sessions(host)
@@ -189,7 +189,7 @@ class Cluster:
                 raise process.failure("did not open a session")
             await asyncio.sleep(0.1)
 
-    def duplicate_agent(self, host: str) -> Process:
+    def duplicate_agent(self, host: str) -> DemoProcess:
         """Create a second process with the configuration of a host's agent, to test duplicates; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
         return self.workshop.get_process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])

@@ -9,14 +9,14 @@ from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.processes import ProcessFailed
 
 ACTIONS = ("kill", "freeze", "cut", "heal")
-OF_AGENTS = ("kill", "freeze")
+AGENT_ACTIONS = ("kill", "freeze")
 
 
 class ActionRefused(Exception):
     """The requested action does not exist, or is not available now."""
 
 
-class Controls:
+class FaultControls:
     """Actions on the processes of one cluster, for visitors. ``hosts``: hosts of the agents; ``say`` prints a
     line.
 
@@ -51,7 +51,7 @@ class Controls:
         }
 
     async def perform_action(self, action: object, host: object) -> None:
-        """Perform one of :data:`ACTIONS`. ``host``: host of the agent, for :data:`OF_AGENTS`. Raises
+        """Perform one of :data:`ACTIONS`. ``host``: host of the agent, for :data:`AGENT_ACTIONS`. Raises
         :class:`ActionRefused` for invalid input, and during the scenario; processes that cannot be started
         again are only reported.
         """
@@ -59,7 +59,7 @@ class Controls:
             raise ActionRefused("the demo's scenario has not ended yet")
         if action not in ACTIONS:
             raise ActionRefused(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
-        if action in OF_AGENTS:
+        if action in AGENT_ACTIONS:
             if host not in self._hosts:
                 raise ActionRefused(f"host: {host!r:.40} is not one of {', '.join(self._hosts)}")
             await self._signal_agent(str(action), str(host))

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import ClientConnectionError, ClientError, ClientSession, ClientTimeout, web
 
-from evenkeel.demo.controls import ActionRefused, Controls
+from evenkeel.demo.controls import ActionRefused, FaultControls
 
 ADDRESS = "127.0.0.1"
 BODY_BYTES_MAX = 1 << 20
@@ -21,7 +21,7 @@ TOKEN_HEADER = "X-Demo-Token"  # noqa: S105  # its name
 _HOP_BY_HOP = frozenset(
     {"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 )
-_STARTING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Even Keel</title>
+_STARTING_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Even Keel</title>
 <script>setTimeout(() => location.reload(), 1000)</script></head>
 <body><p>The demo is starting its first controller…</p></body></html>"""
 # not by meta refresh, which takes an address with a fragment for a place in the same page
@@ -34,7 +34,7 @@ class DashboardProxy:
     ``controllers`` returns the root URLs of the controllers that have been started.
     """
 
-    def __init__(self, controllers: Callable[[], Sequence[str]], controls: Controls) -> None:
+    def __init__(self, controllers: Callable[[], Sequence[str]], controls: FaultControls) -> None:
         self._controllers = controllers
         self._controls = controls
         self._token = secrets.token_urlsafe(16)
@@ -104,7 +104,7 @@ class DashboardProxy:
             except ClientConnectionError:
                 continue  # try the next controller: all serve the same
         if request.path.startswith("/ui"):
-            return web.Response(text=_STARTING, content_type="text/html", status=503)
+            return web.Response(text=_STARTING_PAGE, content_type="text/html", status=503)
         return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
 
     async def _forward_to(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-MARK = "lock"
+LOCK_FILE = "lock"
 
 
 class DirectoryInUse(Exception):
@@ -19,10 +19,10 @@ def locked_directory(directory: Path) -> Iterator[Path]:
     of this run remain. Raises :class:`DirectoryInUse` if another demo runs there, or if the directory
     contains other files.
     """
-    if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
+    if directory.exists() and not (directory / LOCK_FILE).exists() and any(directory.iterdir()):
         raise DirectoryInUse(f"{directory} exists and was not made by the demo; name another with --directory")
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / MARK).open("a") as mark:
+    with (directory / LOCK_FILE).open("a") as mark:
         try:
             # The kernel releases the lock when the process ends, however it ends.
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,6 +34,6 @@ def locked_directory(directory: Path) -> Iterator[Path]:
             if item.is_dir():
                 shutil.rmtree(item)
             # If the lock file were replaced, another demo could lock the new one.
-            elif item.name != MARK:
+            elif item.name != LOCK_FILE:
                 item.unlink()
         yield directory

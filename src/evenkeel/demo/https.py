@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import SERVER_NAME, AcmeCertificates
 from evenkeel.demo.outcome import DemoResult
@@ -20,7 +20,7 @@ class HttpsWebsite:
 
     def __init__(
         self,
-        place: VipPlace,
+        place: VipAddress,
         authority: CertificateAuthority,
         source: AcmeCertificates,
         tenant: Tenant,

@@ -19,8 +19,8 @@ TAIL_LINES = 20
 POLL_SECONDS = 0.05
 STOP_SECONDS = 10.0
 
-_CHILD = Path(__file__).with_name("child.py")
-_starter = ThreadPoolExecutor(1, thread_name_prefix="process-starter")
+_CHILD_SCRIPT = Path(__file__).with_name("child.py")
+_start_executor = ThreadPoolExecutor(1, thread_name_prefix="process-starter")
 
 
 class ProcessFailed(Exception):
@@ -29,7 +29,7 @@ class ProcessFailed(Exception):
     """
 
 
-class Process:
+class DemoProcess:
     """One program under a name. A restart appends to the same log. ``environment``: additional environment
     variables.
     """
@@ -65,13 +65,13 @@ class Process:
     def start(self) -> None:
         """Start the program, unless it runs; its output goes to the log."""
         if not self.running:
-            self._popen = _starter.submit(self._open_process).result()
+            self._popen = _start_executor.submit(self._open_process).result()
 
     def _open_process(self) -> subprocess.Popen[bytes]:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as output:
             return subprocess.Popen(  # noqa: S603  # a command of the demo's
-                [sys.executable, "-I", "-S", str(_CHILD), str(os.getpid()), *self.command],
+                [sys.executable, "-I", "-S", str(_CHILD_SCRIPT), str(os.getpid()), *self.command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -140,7 +140,7 @@ class Process:
             await asyncio.sleep(POLL_SECONDS)
 
 
-def stop_all(processes: Sequence[Process], timeout_seconds: float = STOP_SECONDS) -> None:
+def stop_all(processes: Sequence[DemoProcess], timeout_seconds: float = STOP_SECONDS) -> None:
     """Terminate all processes concurrently; processes still running after ``timeout_seconds`` are killed."""
     for process in processes:
         # A frozen process handles SIGTERM only when it continues.

@@ -9,7 +9,7 @@ import asyncio
 import time
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.cluster import Cluster, agent_name
@@ -23,9 +23,9 @@ from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
 from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
 from evenkeel.demo.waiting import wait_until, wait_until_settled
 
-HOSTS = ("host-1", "host-2", "host-3")
-BACKENDS = 3
-NAME = "website"
+AGENT_HOSTS = ("host-1", "host-2", "host-3")
+BACKEND_COUNT = 3
+LOAD_BALANCER_NAME = "website"
 
 
 class Scenario:
@@ -42,7 +42,7 @@ class Scenario:
     def __init__(
         self,
         cluster: Cluster,
-        place: VipPlace,
+        place: VipAddress,
         narrator: Narrator,
         *,
         authority: CertificateAuthority | None = None,
@@ -95,10 +95,10 @@ class Scenario:
         self._say(await asyncio.to_thread(self._side.describe_devices))
         for number in (1, 2):
             self._say(f"controller {number} answers at {await cluster.start_controller(number)}")
-        await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS))
-        self._say("three agents are alive: " + ", ".join(HOSTS))
-        self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
-        self._say(f"{BACKENDS} web servers answer their names")
+        await asyncio.gather(*(cluster.start_agent(host) for host in AGENT_HOSTS))
+        self._say("three agents are alive: " + ", ".join(AGENT_HOSTS))
+        self._backends = [await cluster.start_backend(number) for number in range(1, BACKEND_COUNT + 1)]
+        self._say(f"{BACKEND_COUNT} web servers answer their names")
         self._tenants = await self._open_tenants()
         await wait_until_settled(self._ownership_problems)
 
@@ -116,7 +116,7 @@ class Scenario:
         before = await asyncio.to_thread(self._side.last_write)
         made = await asyncio.to_thread(
             self._tenants[1].create_website,
-            name=NAME,
+            name=LOAD_BALANCER_NAME,
             provider=self.provider or self._cluster.environment,
             subnet_id=self._subnet_id,
             address=place.address,
@@ -126,7 +126,7 @@ class Scenario:
         self._load_balancer_id, self._project_id = made.id, made.project_id
         self._say(
             f"openstacksdk requested load balancer {made.id} from {self.creates_at}: "
-            f"listener, pool, monitor, {BACKENDS} members"
+            f"listener, pool, monitor, {BACKEND_COUNT} members"
         )
         await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
         self.outcome.create_writes = counted = dict(await asyncio.to_thread(self._side.writes_after, before))
@@ -142,18 +142,20 @@ class Scenario:
     async def _serve_https(self) -> HttpsWebsite:
         source = AcmeCertificates(self._cluster.client(1), self._say, proof=self._proof)
         self._https = HttpsWebsite(self.place, self._authority, source, self._tenants[1], self.outcome, self._say)
-        await self._https.serve(self._load_balancer_id, self._project_id, NAME)
+        await self._https.serve(self._load_balancer_id, self._project_id, LOAD_BALANCER_NAME)
         return self._https
 
     async def _kill_agent(self, victim: str) -> None:
         side, cluster = self._side, self._cluster
-        backend = await cluster.start_backend(BACKENDS + 1)
+        backend = await cluster.start_backend(BACKEND_COUNT + 1)
         # Before the kill, so that the first write after it is found.
         seen = await asyncio.to_thread(side.last_write)
         killed_at = time.time()
         cluster.kill(agent_name(victim))
         self._say(f"kill -9 of the agent on {victim}")
-        member = await asyncio.to_thread(self._tenants[2].add_member, self._load_balancer_id, BACKENDS + 1, backend)
+        member = await asyncio.to_thread(
+            self._tenants[2].add_member, self._load_balancer_id, BACKEND_COUNT + 1, backend
+        )
         self._say(f"while no agent serves it, {self.accepts_at} accepts a member: {member.provisioning_status}")
         await wait_until(lambda: self._is_served_by_other(victim), "another agent to take over")
         successor = await self._acting_host()
@@ -203,7 +205,7 @@ class Scenario:
 
     async def _all_backends_answer(self) -> bool:
         # A failed request ends the wait, too: the outcome reports it.
-        return len(self.traffic.counts.answers) >= BACKENDS or self.traffic.counts.failed > 0
+        return len(self.traffic.counts.answers) >= BACKEND_COUNT or self.traffic.counts.failed > 0
 
     async def _is_served_by_other(self, victim: str) -> bool:
         return await self._acting_host() not in ("", victim)

@@ -10,7 +10,7 @@ from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.waiting import wait_until
 
 REQUESTS_MEANWHILE = 200
-WEIGHT = 2
+CHANGED_WEIGHT = 2
 
 
 async def kill_and_restart_daemon(
@@ -27,8 +27,10 @@ async def kill_and_restart_daemon(
     sent, failed = counts.sent, counts.failed
     side.kill_daemon()
     say(f"kill -9 of the daemon beside HAProxy; HAProxy itself goes on, process ids {_pid_list(proxies)}")
-    member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, WEIGHT)
-    say(f"a member's weight becomes {WEIGHT}, which no agent can bring to HAProxy: {member.provisioning_status}")
+    member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, CHANGED_WEIGHT)
+    say(
+        f"a member's weight becomes {CHANGED_WEIGHT}, which no agent can bring to HAProxy: {member.provisioning_status}"
+    )
 
     async def has_enough_requests() -> bool:
         return counts.sent - sent >= REQUESTS_MEANWHILE

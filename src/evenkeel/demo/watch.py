@@ -10,7 +10,7 @@ from evenkeel.demo.narration import EVENTS_SHOWN, Narrator
 INTERVAL_SECONDS = 0.5
 
 
-async def watch(cluster: Cluster, narrator: Narrator) -> None:
+async def show_live_view(cluster: Cluster, narrator: Narrator) -> None:
     """Update and redraw the live view every :data:`INTERVAL_SECONDS` until cancelled. While no controller
     answers, agents and events stay unchanged.
     """

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evenkeel.demo.configuration import Sections, format_ini
-from evenkeel.demo.processes import Process
+from evenkeel.demo.processes import DemoProcess
 
 START_SECONDS = 60.0
 
@@ -18,7 +18,7 @@ class Workspace:
     def __init__(self, directory: Path, *, start_seconds: float = START_SECONDS) -> None:
         self.directory = directory.resolve()
         self.start_seconds = start_seconds
-        self.processes: dict[str, Process] = {}
+        self.processes: dict[str, DemoProcess] = {}
         for part in ("logs", "etc", "run"):
             (self.directory / part).mkdir(parents=True, exist_ok=True)
 
@@ -39,24 +39,24 @@ class Workspace:
         new.replace(path)
         return path
 
-    def get_process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
+    def get_process(self, name: str, module: str, arguments: Sequence[str]) -> DemoProcess:
         """Return the process of this name: the one that runs, else a new one for the Python module
         ``module``, which is not started yet.
         """
         process = self.processes.get(name)
         if process is None or not process.running:
             log = self.directory / "logs" / f"{name}.log"
-            process = self.processes[name] = Process(name, [sys.executable, "-m", module, *arguments], log=log)
+            process = self.processes[name] = DemoProcess(name, [sys.executable, "-m", module, *arguments], log=log)
         return process
 
-    def create_process(self, name: str, module: str, sections: Sections) -> Process:
+    def create_process(self, name: str, module: str, sections: Sections) -> DemoProcess:
         """Return a process of ``module`` with ``sections`` in its ini file, which only its owner can read:
         URLs may contain passwords. A new one is not started yet.
         """
         file = self.write_secret(f"{name}.ini", format_ini(sections))
         return self.get_process(name, module, ["--config-file", str(file)])
 
-    async def run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
+    async def run(self, process: DemoProcess, ready: Callable[[], bool], what: str) -> None:
         """Start the process and wait until ``ready()`` is true. ``what``: text for errors. Raises
         :class:`~evenkeel.demo.processes.ProcessFailed` if it ends before, or after ``start_seconds``.
         """

@@ -9,8 +9,8 @@ from evenkeel.core.networking.addresses import parsed_address, parsed_range
 from evenkeel.core.networking.vip_networks import ANYWHERE, VipNetworks
 from evenkeel.core.resources.model import Subnet
 
-Address = IPv4Address | IPv6Address
-Net = IPv4Network | IPv6Network
+IPAddress = IPv4Address | IPv6Address
+IPNetwork = IPv4Network | IPv6Network
 
 
 SUBNETS_TRIED = 16
@@ -22,7 +22,7 @@ def choose_subnets(
     project_id: ProjectId | None,
     subnet_id: str | None,
     network_id: str | None,
-    wanted: Address | None,
+    wanted: IPAddress | None,
     permitted: VipNetworks = ANYWHERE,
 ) -> list[Subnet]:
     """Return the subnets to allocate a VIP's address from, best first; at least one.
@@ -73,7 +73,7 @@ def check_subnet_network(subnet: Subnet, network_id: str | None) -> None:
 
 
 def _network_subnets(
-    visible: list[Subnet], network_id: str, wanted: Address | None, permitted: VipNetworks
+    visible: list[Subnet], network_id: str, wanted: IPAddress | None, permitted: VipNetworks
 ) -> list[Subnet]:
     subnets = [subnet for subnet in visible if subnet.network_id == network_id]
     if not subnets:
@@ -116,7 +116,7 @@ def duplicate_subnet() -> Invalid:
     )
 
 
-def parse_requested_address(address: str, field: str = "vip_address") -> Address:
+def parse_requested_address(address: str, field: str = "vip_address") -> IPAddress:
     """Parse an IP address from a request. Raises :class:`Invalid`, naming ``field``, if it is none."""
     try:
         return parsed_address(address)
@@ -126,7 +126,7 @@ def parse_requested_address(address: str, field: str = "vip_address") -> Address
         ) from error
 
 
-def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -> None:
+def check_address(wanted: IPAddress, subnet: Subnet, field: str = "vip_address") -> None:
     """Raise :class:`Invalid`, naming ``field``, if a VIP of the subnet cannot have that address: it is
     outside the subnet, the gateway's, or reserved by the operator or by the IP standards.
     """
@@ -148,7 +148,7 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
     raise Invalid(f"Invalid input for field/attribute {field}. Value: '{wanted}'. The address {problem}.", code=code)
 
 
-def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
+def check_range(wanted: IPAddress, subnet: Subnet, field: str) -> None:
     """Raise :class:`Invalid`, naming ``field``, for an address outside the subnet's allocation range, because
     it may belong to an existing host.
     """
@@ -162,7 +162,7 @@ def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
     )
 
 
-def reserved_addresses(network: Net) -> tuple[Address, ...]:
+def reserved_addresses(network: IPNetwork) -> tuple[IPAddress, ...]:
     """Return the addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
     if network.version == 4:
         return (network.network_address, network.broadcast_address)

@@ -33,7 +33,7 @@ from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.ports import NetworkObjectKind
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
-    Address,
+    IPAddress,
     check_address,
     check_range,
     check_subnets,
@@ -126,12 +126,12 @@ class BuiltinNetwork:
         additional: Sequence[WantedVip],
         any_address: bool,
         permitted: VipNetworks,
-    ) -> list[tuple[Subnet, Address | None]]:
+    ) -> list[tuple[Subnet, IPAddress | None]]:
         """Return (subnet, requested address; None: any) of each additional VIP, in order. Raises
         :class:`Invalid` or :class:`NotFound` if one cannot be allocated, or if the VIPs' subnets are the
         same or of different networks.
         """
-        found: list[tuple[Subnet, Address | None]] = []
+        found: list[tuple[Subnet, IPAddress | None]] = []
         for each in additional:
             wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
             (subnet,) = await self._find_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
@@ -219,7 +219,7 @@ class BuiltinNetwork:
         project_id: ProjectId | None,
         subnet_id: str | None,
         network_id: str | None,
-        wanted: Address | None,
+        wanted: IPAddress | None,
         permitted: VipNetworks,
     ) -> list[Subnet]:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
@@ -232,13 +232,13 @@ class BuiltinNetwork:
         return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
 
 
-def _check_requested_address(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:
+def _check_requested_address(wanted: IPAddress, subnet: Subnet, field: str, *, any_address: bool) -> None:
     check_address(wanted, subnet, field)
     if not any_address:
         check_range(wanted, subnet, field)
 
 
-def _vip_plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
+def _vip_plan(subnet: Subnet, wanted: IPAddress | None, port_id: str) -> VipPlan:
     return VipPlan(
         subnet_id=subnet.id,
         network_id=subnet.network_id,

@@ -19,16 +19,16 @@ log = structlog.get_logger(__name__)
 
 EXCHANGE = "neutron"
 REPORTS, PLUGIN = "q-reports-plugin", "q-plugin"
-FORWARDING = "q-agent-notifier-l2population-update"
+FORWARDING_TOPIC = "q-agent-notifier-l2population-update"
 """Topic on which Neutron sends forwarding entries to all agents."""
-CONTEXT: Mapping[str, Any] = {"is_admin": True, "roles": ["admin"]}
+REQUEST_CONTEXT: Mapping[str, Any] = {"is_admin": True, "roles": ["admin"]}
 """Request context of each call: Neutron does not authenticate agents and accepts the roles that they send."""
-FAILURES = (oslo_messaging.MessagingException, OSError)
+MESSAGING_ERRORS = (oslo_messaging.MessagingException, OSError)
 """Errors of the message bus, of its connections, and errors that Neutron returns for a call."""
 
 
 class NeutronBus:
-    """Client of Neutron's message bus, for one thread; calls block. Methods raise :data:`FAILURES`, also when
+    """Client of Neutron's message bus, for one thread; calls block. Methods raise :data:`MESSAGING_ERRORS`, also when
     a call times out.
     """
 
@@ -51,7 +51,7 @@ class NeutronBus:
 
     def report_state(self, state: Mapping[str, Any]) -> str:
         """Send an agent's state to Neutron, and return Neutron's reply: ``new``, ``alive`` or ``revived``.
-        Raises :data:`FAILURES`.
+        Raises :data:`MESSAGING_ERRORS`.
         """
         # Neutron parses exactly this format: UTC with microseconds and without a zone.
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
@@ -59,14 +59,14 @@ class NeutronBus:
 
     def sync_tunnel(self, kind: str, address: str, host: str) -> int:
         """Register a tunnel end point, so that hosts build tunnels to it. ``kind``: type of tunnel, such as
-        ``vxlan``. Returns the number of end points in Neutron's reply. Raises :data:`FAILURES`.
+        ``vxlan``. Returns the number of end points in Neutron's reply. Raises :data:`MESSAGING_ERRORS`.
         """
         answer = self._call(PLUGIN, "tunnel_sync", tunnel_ip=address, tunnel_type=kind, host=host)
         return len(answer.get("tunnels", ())) if isinstance(answer, dict) else 0
 
     def port_is_bound(self, port_id: str, agent_id: str) -> bool:
         """Return whether Neutron has bound the port to this agent's host; False also for a port that Neutron
-        does not have, or if Neutron replies with an error. Raises :data:`FAILURES` of the bus.
+        does not have, or if Neutron replies with an error. Raises :data:`MESSAGING_ERRORS` of the bus.
         """
         here = {"device": port_id, "agent_id": agent_id, "host": self._settings.host}
         try:
@@ -79,16 +79,16 @@ class NeutronBus:
 
     def report_port_up(self, port_id: str, agent_id: str) -> None:
         """Report the port to Neutron as up: Neutron sets it ACTIVE and sends its location to the hosts.
-        Raises :data:`FAILURES`.
+        Raises :data:`MESSAGING_ERRORS`.
         """
         self._call(PLUGIN, "update_device_up", device=port_id, agent_id=agent_id, host=self._settings.host)
 
     def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
         """Start to receive forwarding updates, and return. ``on_networks`` is called with the ids of the
-        networks in each update, from a thread of oslo.messaging. Raises :data:`FAILURES`.
+        networks in each update, from a thread of oslo.messaging. Raises :data:`MESSAGING_ERRORS`.
         """
-        target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING, server=self._settings.host)
-        endpoints = [_Forwarding(on_networks)]
+        target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING_TOPIC, server=self._settings.host)
+        endpoints = [_ForwardingEndpoint(on_networks)]
         server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
         server.start()
         self._server = server  # a server that did not start cannot be stopped
@@ -103,10 +103,10 @@ class NeutronBus:
         target = oslo_messaging.Target(exchange=EXCHANGE, topic=topic, version="1.0")
         # Without `retry`, oslo.messaging tries to send forever, and the thread would never return.
         client = oslo_messaging.get_rpc_client(self._transport, target, timeout=self._settings.timeout_seconds, retry=1)
-        return client.call(dict(CONTEXT), method, **arguments)
+        return client.call(dict(REQUEST_CONTEXT), method, **arguments)
 
 
-class _Forwarding:
+class _ForwardingEndpoint:
     """RPC endpoint for Neutron's ``l2population`` notifications to agents."""
 
     target = oslo_messaging.Target(version="1.4")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from evenkeel.core.ports import Attachable
-from evenkeel.neutron_agent.bus import FAILURES, NeutronBus
+from evenkeel.neutron_agent.bus import MESSAGING_ERRORS, NeutronBus
 from evenkeel.neutron_agent.settings import OVS_AGENT, AgentFacts, NeutronAgentSettings
 from evenkeel.neutron_agent.states import agent_id, agent_states, tunnel_end_points
 
@@ -103,7 +103,7 @@ class NeutronAgent:
         try:
             work()
             return True
-        except FAILURES as error:
+        except MESSAGING_ERRORS as error:
             log.warning("Neutron's message bus does not answer; trying again", error=f"{type(error).__name__}: {error}")
         except Exception as error:  # the thread must go on; what devices or Neutron answered is unexpected
             log.warning("report to Neutron failed; trying again", error=repr(error)[:ERROR_CHARACTERS])
@@ -140,13 +140,13 @@ class NeutronAgent:
 
     def _report_if_bound(self, port_id: str, own_id: str) -> bool:
         """Report the port as up if Neutron has bound it here; returns whether that was done. Raises
-        :data:`FAILURES` of the bus; other errors are logged, so that one port does not delay the others.
+        :data:`MESSAGING_ERRORS` of the bus; other errors are logged, so that one port does not delay the others.
         """
         try:
             if not self._bus.port_is_bound(port_id, own_id):
                 return False
             self._bus.report_port_up(port_id, own_id)
-        except FAILURES:
+        except MESSAGING_ERRORS:
             raise
         except Exception as error:  # whatever went wrong at Neutron is raised here by its name
             log.warning("port not up; trying again", port=port_id, error=repr(error)[:ERROR_CHARACTERS])

@@ -6,16 +6,16 @@ from typing import Any
 from evenkeel.core.devices.device import Attachments
 from evenkeel.neutron_agent.settings import LB_AGENT, AgentFacts, NeutronAgentSettings
 
-BINARY = "evenkeel-agent"
+AGENT_BINARY = "evenkeel-agent"
 NO_TOPIC = "N/A"
 """Topic in the reports: Neutron sends no messages to these agents by topic."""
 
-State = Mapping[str, Any]
+AgentState = Mapping[str, Any]
 
 
 def agent_states(
     settings: NeutronAgentSettings, facts: AgentFacts, found: Attachments, *, started: bool
-) -> tuple[State, ...]:
+) -> tuple[AgentState, ...]:
     """Return one state report for each configured agent type, as Neutron's RPC takes it; ``started`` marks
     the first reports of this process.
 
@@ -35,7 +35,7 @@ def agent_states(
         configurations |= {"tunneling_ip": found.end_points[0], "tunneling_ips": list(found.end_points)}
     return tuple(
         {
-            "binary": BINARY,
+            "binary": AGENT_BINARY,
             "host": settings.host,
             "topic": NO_TOPIC,
             "agent_type": agent_type,

@@ -6,6 +6,6 @@ the private key that belongs to the public key it was sealed for, and only for i
 authenticate its sender; the protection of the message bus does.
 """
 
-from evenkeel.sealing.boxes import BOX_BYTES_MAX, BoxContext, KeyPair, SealingError, seal
+from evenkeel.sealing.boxes import BOX_BYTES_MAX, BoxContext, BoxKeyPair, SealingError, seal_certificate_content
 
-__all__ = ["BOX_BYTES_MAX", "BoxContext", "KeyPair", "SealingError", "seal"]
+__all__ = ["BOX_BYTES_MAX", "BoxContext", "BoxKeyPair", "SealingError", "seal_certificate_content"]

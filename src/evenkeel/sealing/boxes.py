@@ -54,13 +54,13 @@ class _BoxContent(Wire):
     revocation_list: str = ""
 
 
-class KeyPair:
+class BoxKeyPair:
     """The X25519 key pair of one agent process, kept in memory only."""
 
     def __init__(self) -> None:
         self._private_key = X25519PrivateKey.generate()
         self.public_key = self._private_key.public_key().public_bytes_raw()
-        """The public key, 32 bytes, for :func:`seal`."""
+        """The public key, 32 bytes, for :func:`seal_certificate_content`."""
 
     def open(self, box: bytes, purpose: BoxContext) -> CertificateContent:
         """Return the content of a box. Raises :class:`SealingError` if the box is larger than
@@ -70,7 +70,7 @@ class KeyPair:
         if len(box) > BOX_BYTES_MAX:
             raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
         try:
-            inside = _decoder.decode(_SUITE.decrypt(box, self._private_key, purpose.info()))
+            inside = _content_decoder.decode(_SUITE.decrypt(box, self._private_key, purpose.info()))
         except (
             InvalidTag,
             ValueError,
@@ -88,14 +88,14 @@ class KeyPair:
         )
 
 
-def seal(content: CertificateContent, public_key: bytes, purpose: BoxContext) -> bytes:
+def seal_certificate_content(content: CertificateContent, public_key: bytes, purpose: BoxContext) -> bytes:
     """Seal a box that only the holder of the private key of ``public_key`` (32 bytes) can open, for this
     purpose only; return the box. Raises :class:`SealingError` if the public key is invalid, or the content
     is larger than :data:`BOX_BYTES_MAX` or not the one that the purpose names.
     """
     if content.sha256 != purpose.sha256:
         raise SealingError(f"content {content.sha256} is not {purpose.sha256}")
-    inside = _encoder.encode(
+    inside = _content_encoder.encode(
         _BoxContent(
             kind=content.kind,
             certificates=content.certificates,
@@ -124,5 +124,5 @@ def _decode_private_key(kind: type, text: Any) -> PrivateKey:
     raise ValueError("not the text of a private key")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_encode_private_key)
-_decoder = msgspec.json.Decoder(_BoxContent, dec_hook=_decode_private_key)
+_content_encoder = msgspec.json.Encoder(enc_hook=_encode_private_key)
+_content_decoder = msgspec.json.Decoder(_BoxContent, dec_hook=_decode_private_key)

@@ -22,11 +22,11 @@ log = structlog.get_logger(__name__)
 QUEUE_SPANS = 4096
 BATCH_SPANS = 512
 SEND_EVERY_MILLISECONDS = 2000
-SEND_SECONDS = 5.0
+EXPORT_TIMEOUT_SECONDS = 5.0
 """Time-out in seconds for one batch of spans, including repetitions."""
 CLOSE_SECONDS = 3.0
 """Time-out in seconds for the last spans when the process stops."""
-LIMITS = SpanLimits(
+SPAN_LIMITS = SpanLimits(
     max_span_attributes=32, max_span_attribute_length=256, max_events=8, max_links=32, max_link_attributes=8
 )
 
@@ -88,10 +88,10 @@ class TraceExport:
                 }
             ),
             id_generator=ChangeIdGenerator(),
-            span_limits=LIMITS,
+            span_limits=SPAN_LIMITS,
             shutdown_on_exit=False,
         )
-        exporter = OTLPSpanExporter(endpoint=endpoint, timeout=SEND_SECONDS)
+        exporter = OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_TIMEOUT_SECONDS)
         self._provider.add_span_processor(
             BatchSpanProcessor(
                 CountingExporter(exporter, endpoint),

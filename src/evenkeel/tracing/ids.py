@@ -28,7 +28,7 @@ class FirstSpanIds(NamedTuple):
     span_id: int
 
 
-next_ids: ContextVar[FirstSpanIds | None] = ContextVar("next_trace_ids", default=None)
+next_span_ids: ContextVar[FirstSpanIds | None] = ContextVar("next_trace_ids", default=None)
 """Ids for the next span to be started; None: random ids."""
 
 
@@ -67,19 +67,19 @@ def format_traceparent(context: SpanContext) -> str:
 
 
 class ChangeIdGenerator(IdGenerator):
-    """Generator of ids of spans and traces: those in :data:`next_ids` if they are set, else random ones."""
+    """Generator of ids of spans and traces: those in :data:`next_span_ids` if they are set, else random ones."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()
 
     def generate_span_id(self) -> int:
         """Return the id for a new span."""
-        ids = next_ids.get()
+        ids = next_span_ids.get()
         return self._random.generate_span_id() if ids is None else ids.span_id
 
     def generate_trace_id(self) -> int:
         """Return the trace id for a new span."""
-        ids = next_ids.get()
+        ids = next_span_ids.get()
         return self._random.generate_trace_id() if ids is None else ids.trace_id
 
 

@@ -23,18 +23,18 @@ from evenkeel.tracing.ids import (
     TraceShareSampler,
     first_span_ids,
     format_traceparent,
-    next_ids,
+    next_span_ids,
     parse_traceparent,
     remote_span_context,
 )
 
 STEPS_MAX = 200
 """Maximum number of steps of a deferred span that are stored until its changes are known."""
-REQUEST_ID = "evenkeel.request_id"
-LOAD_BALANCER = "evenkeel.load_balancer.id"
+REQUEST_ID_ATTRIBUTE = "evenkeel.request_id"
+LOAD_BALANCER_ATTRIBUTE = "evenkeel.load_balancer.id"
 
 
-class OpenSpan:
+class RecordedSpan:
     """A span that OpenTelemetry records, in the form of :class:`evenkeel.core.kit.tracing.Span`."""
 
     __slots__ = ("_span",)
@@ -82,7 +82,7 @@ class _PendingStep:
         self.failed = reason
 
 
-class OpenDeferredSpan:
+class RecordedDeferredSpan:
     """A deferred span: when its changes are known, spans of OpenTelemetry are started, with the steps that
     ended until then.
     """
@@ -110,7 +110,11 @@ class OpenDeferredSpan:
         for change_id, ids in kept[:REQUEST_IDS_MAX]:
             # The steps are in the trace of the first change only, so the spans in the other traces link to it.
             links = [Link(span.get_span_context()) for span in self._spans[:1]]
-            attributes = {REQUEST_ID: PREFIX + change_id, LOAD_BALANCER: changes[change_id], **self._attributes}
+            attributes = {
+                REQUEST_ID_ATTRIBUTE: PREFIX + change_id,
+                LOAD_BALANCER_ATTRIBUTE: changes[change_id],
+                **self._attributes,
+            }
             parent = trace.set_span_in_context(trace.NonRecordingSpan(remote_span_context(ids)), Context())
             self._spans.append(
                 self._tracer.start_span(
@@ -167,7 +171,7 @@ class OpenDeferredSpan:
             span.end()
 
 
-_deferred: ContextVar[OpenDeferredSpan | None] = ContextVar("traced_work", default=None)
+_current_deferred_span: ContextVar[RecordedDeferredSpan | None] = ContextVar("traced_work", default=None)
 
 
 class OpenTelemetryTracer:
@@ -185,7 +189,7 @@ class OpenTelemetryTracer:
     ) -> Iterator[Span]:
         linked = parse_traceparent(client) if client else None
         links = [] if linked is None else [Link(linked)]
-        named = {REQUEST_ID: PREFIX + change_id, **attributes}
+        named = {REQUEST_ID_ATTRIBUTE: PREFIX + change_id, **attributes}
         with self._current_span(self._root_span(change_id, name, named, links)) as span:
             yield span
 
@@ -193,7 +197,7 @@ class OpenTelemetryTracer:
         current = trace.get_current_span()
         if current.is_recording():
             links = [Link(current.get_span_context())]
-            self._root_span(change_id, "change", {REQUEST_ID: PREFIX + change_id}, links).end()
+            self._root_span(change_id, "change", {REQUEST_ID_ATTRIBUTE: PREFIX + change_id}, links).end()
 
     def span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False
@@ -201,13 +205,13 @@ class OpenTelemetryTracer:
         kind = SpanKind.CLIENT if remote else SpanKind.INTERNAL
         if trace.get_current_span().is_recording():
             return self._current_span(self._tracer.start_span(name, kind=kind, attributes=attributes))
-        work = _deferred.get()
+        work = _current_deferred_span.get()
         return NOTHING if work is None or work.known else work.step(name, kind, attributes)
 
     @contextmanager
     def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> Iterator[DeferredSpan]:
-        work = OpenDeferredSpan(self._tracer, self._share, name, attributes)
-        token = _deferred.set(work)
+        work = RecordedDeferredSpan(self._tracer, self._share, name, attributes)
+        token = _current_deferred_span.set(work)
         try:
             yield work
         except BaseException as error:
@@ -217,7 +221,7 @@ class OpenTelemetryTracer:
             work.end()
         finally:
             work.known = True  # for tasks that outlive it
-            _deferred.reset(token)
+            _current_deferred_span.reset(token)
 
     def origin(self) -> Origin | None:
         current = trace.get_current_span()
@@ -247,12 +251,12 @@ class OpenTelemetryTracer:
         return {HEADER: format_traceparent(current.get_span_context())} if current.is_recording() else {}
 
     def _root_span(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
-        token = next_ids.set(first_span_ids(change_id))
+        token = next_span_ids.set(first_span_ids(change_id))
         try:
             # In an empty context, so that the request begins a trace of its own inside any other span.
             return self._tracer.start_span(name, Context(), SpanKind.SERVER, attributes=attributes, links=links)
         finally:
-            next_ids.reset(token)
+            next_span_ids.reset(token)
 
     def _start_child_span(self, parent: SpanContext, name: str, kind: SpanKind, attributes: Attributes) -> trace.Span:
         inside = trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())
@@ -264,7 +268,7 @@ class OpenTelemetryTracer:
         marks the span as failed.
         """
         token = contexts.attach(trace.set_span_in_context(span))
-        opened = OpenSpan(span)
+        opened = RecordedSpan(span)
         try:
             yield opened
         except BaseException as error:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from evenkeel.cli.client import ClientError
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
-from evenkeel.demo.device_kinds.haproxy import PROCESS
+from evenkeel.demo.device_kinds.haproxy import DAEMON_PROCESS
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, acting
 from tests.waiting import eventually
@@ -28,7 +28,7 @@ class Faults:
     async def all(self) -> None:
         """Every process once."""
         victim = await self._acting_agent_dies()
-        await self._dies(PROCESS)
+        await self._dies(DAEMON_PROCESS)
         for number in range(1, len(self._cluster.controllers) + 1):
             await self._dies(controller_name(number))
         for name in sorted(self._cluster.processes):

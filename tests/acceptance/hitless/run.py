@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenkeel.cli.client import API_PATH
-from evenkeel.demo.addresses import VipPlace, choose_place, is_free
+from evenkeel.demo.addresses import VipAddress, choose_vip_address, is_free
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.traffic import Traffic
@@ -114,7 +114,7 @@ class Run:
         self._requests = requests
         self._renewals = renewals
         self._https_requests = https_requests
-        self._place = choose_place(random.Random())
+        self._place = choose_vip_address(random.Random())
         self._ports = _ports(self._place)
         self._traffic: dict[str, list[Traffic]] = {}
         self._began = time.monotonic()
@@ -231,7 +231,7 @@ class Run:
                 known = failed
 
 
-def _ports(place: VipPlace) -> Ports:
+def _ports(place: VipAddress) -> Ports:
     """Free ones of the VIP."""
     others = (port for port in range(place.port + 1, 65_536) if is_free(place.address, port))
     return Ports(http=place.port, tcp=next(others), https=next(others), spare=next(others))

@@ -20,8 +20,8 @@ from evenkeel.api.common.references import (
     ReferenceReader,
     ReferencingObjectChange,
 )
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.core.devices.capabilities import ALL_CAPABILITIES, Capabilities
 from evenkeel.core.kit.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable
@@ -298,7 +298,9 @@ async def test_references_to_barbican(store: SqlStore, sink: Sink, tmp_path: Pat
     with served() as barbican:
         file = tmp_path / "evenkeel.ini"
         file.write_text(BARBICAN.format(url=barbican.url))
-        opened = open_key_manager(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+        opened = open_key_manager(
+            load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
+        )
         mine, foreign = (barbican.secret(project, LEAF.pkcs12(INTERMEDIATE)) for project in (PROJECT, OTHER))
         missing = f"{barbican.url}/v1/secrets/{uuid.uuid4()}"
         async with client_of(store, sink, opened.key_manager, Capabilities()) as api:

@@ -11,8 +11,8 @@ import pytest
 
 from evenkeel.cli.config_import.f5_options import F5_OPTIONS
 from evenkeel.cmd import agent
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS, CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers import controller_parts
 from tests.cli.conftest import Run
 
@@ -85,7 +85,7 @@ def test_the_files_are_taken_by_the_controller_and_the_agent(
     assert ran.code == 1
     assert ran.err == "problem: service_provider F5Networks: the provider that tenants name is Test here\n"
     new = tmp_path / "new"
-    theirs = load("evenkeel-agent", ["--config-file", str(new / "agent.ini")], groups=AGENT)
+    theirs = load_configuration("evenkeel-agent", ["--config-file", str(new / "agent.ini")], groups=AGENT_OPTION_GROUPS)
     settings = agent.agent_settings(theirs)
     assert (settings.environment, settings.group_number, settings.host) == ("Test", 1, "net-1")
     assert (settings.resync_interval_seconds, settings.report_interval_seconds) == (500.0, 30.0)
@@ -96,7 +96,9 @@ def test_the_files_are_taken_by_the_controller_and_the_agent(
     assert agent.open_device(theirs).facts.endpoints == ("192.0.2.7:443", "192.0.2.8:443")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # WebOb imports the standard library's cgi
-        ours = load("evenkeel-controller", ["--config-file", str(new / "controller.ini")], groups=CONTROLLER)
+        ours = load_configuration(
+            "evenkeel-controller", ["--config-file", str(new / "controller.ini")], groups=CONTROLLER_OPTION_GROUPS
+        )
     assert [controller_parts.parse_environment(item).name for item in ours.environments] == ["Test"]
     assert (ours.default_provider, ours.identity.kind, ours.network.driver) == ("Test", "keystone", "neutron")
     assert (ours.quotas.default_load_balancer_quota, ours.quotas.default_pool_quota) == (20, -1)
@@ -205,7 +207,7 @@ def test_attachment_of_devices_to_networks_is_kept(evenkeel: Run, tmp_path: Path
     assert ran.code == 1 and ran.err == "problem: host: not set: name the agent's host in agent.ini\n"
     text = written.read_text().replace("# transport_url =", "transport_url = amqp://mq/v")
     written.write_text(text.replace("# host =", "host = h"))
-    section = load("agent", ["--config-file", str(written)], groups=AGENT).bigip
+    section = load_configuration("agent", ["--config-file", str(written)], groups=AGENT_OPTION_GROUPS).bigip
     assert not section.f5_global_routed_mode and section.max_namespaces_per_tenant == 2
     assert section.f5_external_physical_mappings == ["physnet1:1.1:True", "physnet2:1.2:False"]
     assert (section.advertised_tunnel_types, section.f5_vtep_selfip_name) == (["vxlan"], "vtep")

@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from evenkeel.cli import main as cli
-from evenkeel.cmd.configuration.commands import COMMANDS, NAMES
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.commands import COMMANDS, PROCESS_NAMES
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample_configuration
 from tests.cmd.apiserver import Certificates
@@ -41,14 +41,14 @@ def logs_as_before() -> Iterator[None]:
     structlog.configure(**before)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROCESS_NAMES)
 def test_a_sample_with_all_its_defaults_is_accepted_and_is_the_one_in_the_documentation(name: str, file: Path) -> None:
     text = sample_configuration(name)
     assert (SAMPLES / f"{name}.ini.sample").read_text() == text, "run scripts/generate_options_reference.py"
     set_to_defaults = re.sub(r"^#(\w+ = .+)$", r"\1", text, flags=re.MULTILINE)
     assert set_to_defaults.count("\n#") < text.count("\n#")
     file.write_text(set_to_defaults)
-    conf = load("test", ["--config-file", str(file)], groups=PROCESSES[name].groups)
+    conf = load_configuration("test", ["--config-file", str(file)], groups=PROCESSES[name].groups)
     for section, options in PROCESSES[name].groups.items():
         for option in options:
             value = (conf[section] if section else conf)[option.dest]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
 from evenkeel.cmd.configuration.ini_files import IniFile
 from evenkeel.cmd.configuration.known_options import known_options
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.option_groups import OptionGroups
-from evenkeel.cmd.configuration.refusal import PRINTED_MAX, refusal_lines
-from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.refusal import PRINTED_PROBLEMS_MAX, refusal_lines
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS, CONTROLLER_OPTION_GROUPS
 from evenkeel.config.problems import ConfigurationRefused
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -23,10 +23,10 @@ ROOT = Path(__file__).parent.parent.parent.parent
 LIBRARIES = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 
 
-def read(folder: Path, text: str, groups: OptionGroups = AGENT, *more: str) -> cfg.ConfigOpts:
+def read(folder: Path, text: str, groups: OptionGroups = AGENT_OPTION_GROUPS, *more: str) -> cfg.ConfigOpts:
     file = folder / "some.ini"
     file.write_text(text)
-    return load("test", ["--config-file", str(file), *more], groups=groups)
+    return load_configuration("test", ["--config-file", str(file), *more], groups=groups)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_unknown_option_is_refused_with_the_most_similar_one(tmp_path: Path, tex
     assert str(refusal.value) == f"{tmp_path}/some.ini:{line}: {told}"
 
 
-@pytest.mark.parametrize("groups", [CONTROLLER, AGENT, HAPROXYD])
+@pytest.mark.parametrize("groups", [CONTROLLER_OPTION_GROUPS, AGENT_OPTION_GROUPS, HAPROXYD_OPTION_GROUPS])
 def test_every_process_refuses_it(tmp_path: Path, groups: OptionGroups) -> None:
     with pytest.raises(ValueError, match=r"\[DEFAULT\] debig: no such option, did you mean debug\?"):
         read(tmp_path, "[DEFAULT]\ndebig = true\n", groups)
@@ -72,7 +72,7 @@ def test_processes_may_share_a_file(tmp_path: Path) -> None:
         "[bigip]\nsave_interval = 1\n[BigIP]\nretry_time = 2\n[haproxy]\nprefix = p\n[noop]\n[api]\n[neutron]\n"
         "operation_timeout = 30\n"
     )
-    for groups in (CONTROLLER, AGENT, HAPROXYD):
+    for groups in (CONTROLLER_OPTION_GROUPS, AGENT_OPTION_GROUPS, HAPROXYD_OPTION_GROUPS):
         read(tmp_path, text, groups)
 
 
@@ -83,7 +83,7 @@ def test_the_file_that_has_it_is_named_and_directories_are_read(tmp_path: Path) 
     (folder / "20.conf").write_text("[DEFAULT]\nhots = h\n")
     (folder / "notes.txt").write_text("[DEFAULT]\nwhatever = h\n")
     with pytest.raises(ValueError) as refusal:
-        read(tmp_path, "[DEFAULT]\n", AGENT, "--config-dir", str(folder))
+        read(tmp_path, "[DEFAULT]\n", AGENT_OPTION_GROUPS, "--config-dir", str(folder))
     assert str(refusal.value) == f"{folder}/20.conf:2: [DEFAULT] hots: no such option, did you mean host?"
 
 
@@ -93,13 +93,13 @@ def test_values_are_substituted_as_ever(tmp_path: Path) -> None:
 
 
 def test_several_are_reported_at_once_but_not_all_of_very_many(tmp_path: Path) -> None:
-    options = "\n".join(f"x{number} = 1" for number in range(PRINTED_MAX + 2))
+    options = "\n".join(f"x{number} = 1" for number in range(PRINTED_PROBLEMS_MAX + 2))
     with pytest.raises(ConfigurationRefused) as refusal:
         read(tmp_path, f"[DEFAULT]\n{options}\n")
-    assert len(refusal.value.problems) == PRINTED_MAX + 2
+    assert len(refusal.value.problems) == PRINTED_PROBLEMS_MAX + 2
     lines = refusal_lines("test", refusal.value.problems)
-    assert lines[0] == f"test: configuration refused, {PRINTED_MAX + 2} problems:"
-    assert len(lines) == 1 + PRINTED_MAX + 1 and lines[-1] == "  and 2 more"
+    assert lines[0] == f"test: configuration refused, {PRINTED_PROBLEMS_MAX + 2} problems:"
+    assert len(lines) == 1 + PRINTED_PROBLEMS_MAX + 1 and lines[-1] == "  and 2 more"
 
 
 def test_former_names_are_read_and_no_others(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ KEYSTONE = (
 
 
 @LIBRARIES
-@pytest.mark.parametrize("groups", [CONTROLLER, AGENT])
+@pytest.mark.parametrize("groups", [CONTROLLER_OPTION_GROUPS, AGENT_OPTION_GROUPS])
 def test_options_of_libraries_are_known(tmp_path: Path, groups: OptionGroups) -> None:
     text = (
         f"{KEYSTONE}[oslo_policy]\npolicy_file = f\n[cache]\nbackend = dogpile.cache.null\n"
@@ -147,25 +147,25 @@ def test_options_of_libraries_are_known(tmp_path: Path, groups: OptionGroups) ->
 )
 def test_slips_in_sections_of_libraries_are_found(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        read(tmp_path, text, CONTROLLER)
+        read(tmp_path, text, CONTROLLER_OPTION_GROUPS)
 
 
 @LIBRARIES
 def test_a_login_may_be_in_a_section_of_its_own(tmp_path: Path) -> None:
     text = "[keystone_authtoken]\nauth_section = login\n[login]\nauth_type = password\nusername = u\n"
-    read(tmp_path, text, CONTROLLER)
+    read(tmp_path, text, CONTROLLER_OPTION_GROUPS)
     with pytest.raises(ValueError, match=r"\[login\] usernam: .* username\?"):
-        read(tmp_path, f"{text}usernam = u\n", CONTROLLER)
+        read(tmp_path, f"{text}usernam = u\n", CONTROLLER_OPTION_GROUPS)
 
 
 @LIBRARIES
 def test_one_login_may_serve_both(tmp_path: Path) -> None:
     text = f"{KEYSTONE}[neutron]\nauth_section = keystone_authtoken\nregion_name = r\n"
-    read(tmp_path, text, CONTROLLER)
+    read(tmp_path, text, CONTROLLER_OPTION_GROUPS)
 
 
 def test_a_login_that_nobody_knows_is_left_to_who_opens_it(tmp_path: Path) -> None:
-    read(tmp_path, "[neutron]\nauth_type = telepathy\nwavelength = 3\n", CONTROLLER)
+    read(tmp_path, "[neutron]\nauth_type = telepathy\nwavelength = 3\n", CONTROLLER_OPTION_GROUPS)
 
 
 def test_sections_that_state_where_else_options_are_may_hold_anything() -> None:
@@ -209,5 +209,5 @@ def ini_blocks() -> list[tuple[str, str]]:
 @LIBRARIES
 @pytest.mark.parametrize("block", [pytest.param(text, id=name) for name, text in ini_blocks()])
 def test_ini_blocks_of_the_documentation_are_read(tmp_path: Path, block: str) -> None:
-    for groups in (CONTROLLER, AGENT, HAPROXYD):
+    for groups in (CONTROLLER_OPTION_GROUPS, AGENT_OPTION_GROUPS, HAPROXYD_OPTION_GROUPS):
         read(tmp_path, block, groups)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg, types
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.processes import PROCESSES, process_options
-from evenkeel.cmd.configuration.refusal import PRINTED_MAX, refusal_lines
+from evenkeel.cmd.configuration.refusal import PRINTED_PROBLEMS_MAX, refusal_lines
 from evenkeel.config.problems import ConfigurationRefused
 
 LINE_MAX = 400
@@ -43,7 +43,7 @@ CASES = [
 def refused(process: str, file: Path) -> list[str]:
     """What a start says."""
     with pytest.raises(ConfigurationRefused) as refusal:
-        load("test", ["--config-file", str(file)], groups=PROCESSES[process].groups)
+        load_configuration("test", ["--config-file", str(file)], groups=PROCESSES[process].groups)
     return list(refusal.value.problems)
 
 
@@ -80,7 +80,7 @@ def test_all_wrong_values_at_once_fit_a_screen(tmp_path: Path, process: str) -> 
     problems = refused(process, file)
     assert len(problems) == sum(len(options) for options in wrong.values())
     screen = refusal_lines("evenkeel", problems)
-    assert len(screen) <= PRINTED_MAX + 2
+    assert len(screen) <= PRINTED_PROBLEMS_MAX + 2
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_refusal_of_a_value_with_a_dollar_explains_how_to_write_one(tmp_path: Pa
     file.write_text(f"[DEFAULT]\n{option}\n")
     options = [cfg.URIOpt("url", help="Where."), cfg.StrOpt("password", secret=True, help="Whose.")]
     with pytest.raises(ConfigurationRefused) as refusal:
-        load("some", ["--config-file", str(file)], groups={None: options})
+        load_configuration("some", ["--config-file", str(file)], groups={None: options})
     assert ("write $$ for a $" in str(refusal.value)) == hinted
     assert "pa$word" not in str(refusal.value) or option.startswith("url")

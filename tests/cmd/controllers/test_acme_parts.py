@@ -26,7 +26,9 @@ def opened_keys(folder: Path) -> OpenedKeyManager:
 def conf_of(folder: Path, *lines: str) -> cfg.ConfigOpts:
     file = folder / "acme.ini"
     file.write_text("\n".join(["[acme]", *lines, ""]))
-    return loading.load("controller", ["--config-file", str(file)], groups={"acme": acme_options.ACME})
+    return loading.load_configuration(
+        "controller", ["--config-file", str(file)], groups={"acme": acme_options.ACME_OPTIONS}
+    )
 
 
 def test_without_a_directory_url_nothing_is_opened(tmp_path: Path) -> None:

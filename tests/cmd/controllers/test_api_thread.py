@@ -6,7 +6,7 @@ import threading
 import pytest
 import structlog
 
-from evenkeel.cmd.controllers.api_thread import MOVED_AT_ONCE, ThreadedChangeSink, run_beside
+from evenkeel.cmd.controllers.api_thread import CONCURRENT_FAILOVERS_MAX, ThreadedChangeSink, run_in_own_thread
 from evenkeel.core.control.writes import Change
 from tests.waiting import eventually
 
@@ -19,7 +19,7 @@ async def test_a_loop_that_is_held_up_holds_up_no_other() -> None:
         assert go_on.wait(60)  # as if a request were long to build
         await stop.wait()
 
-    beside = asyncio.create_task(run_beside(main, name="x"))
+    beside = asyncio.create_task(run_in_own_thread(main, name="x"))
     await eventually(held.is_set)
     for _ in range(100):
         await asyncio.sleep(0.001)
@@ -37,7 +37,7 @@ async def test_error_of_the_api_thread_is_raised_and_its_logs_name_the_process()
         raise ValueError("no such file")
 
     with structlog.contextvars.bound_contextvars(process="controller"), pytest.raises(ValueError, match="no such file"):
-        await run_beside(main, name="x")
+        await run_in_own_thread(main, name="x")
     assert contexts == [{"process": "controller"}]
 
 
@@ -73,5 +73,5 @@ async def test_changes_are_reported_in_the_controllers_loop_and_failovers_some_a
         with pytest.raises(RuntimeError, match="no agent"):
             await sink.change_accepted(change)
 
-    await run_beside(main, name="x")
-    assert slow.loops == {asyncio.get_running_loop()} and slow.most == MOVED_AT_ONCE
+    await run_in_own_thread(main, name="x")
+    assert slow.loops == {asyncio.get_running_loop()} and slow.most == CONCURRENT_FAILOVERS_MAX

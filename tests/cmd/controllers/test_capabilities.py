@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from evenkeel.cmd.controllers import capabilities
-from evenkeel.cmd.controllers.capabilities import GROUP, load_capabilities
+from evenkeel.cmd.controllers.capabilities import ENTRY_POINT_GROUP, load_capabilities
 from evenkeel.core.devices.capabilities import ALL_CAPABILITIES, OPTIONS
 from evenkeel.core.resources.model import POOL_PROTOCOLS_OF_LISTENER
 
@@ -48,9 +48,9 @@ def test_tables_hold_only_what_the_api_knows(driver: str) -> None:
 
 def test_one_that_cannot_be_loaded_is_reported_and_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
-        EntryPoint(name="broken", value="evenkeel.nowhere:CAPABILITIES", group=GROUP),
-        EntryPoint(name="other", value="evenkeel.core.devices.capabilities:OPTIONS", group=GROUP),
-        EntryPoint(name="good", value="evenkeel.core.devices.capabilities:ALL_CAPABILITIES", group=GROUP),
+        EntryPoint(name="broken", value="evenkeel.nowhere:CAPABILITIES", group=ENTRY_POINT_GROUP),
+        EntryPoint(name="other", value="evenkeel.core.devices.capabilities:OPTIONS", group=ENTRY_POINT_GROUP),
+        EntryPoint(name="good", value="evenkeel.core.devices.capabilities:ALL_CAPABILITIES", group=ENTRY_POINT_GROUP),
     ]
 
     def known(**_: Any) -> list[EntryPoint]:

@@ -9,8 +9,8 @@ import pytest
 import trustme
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.own_certificates import tls_servers
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, server_certificate_expiry
 from tests.api.stack import Stack
@@ -60,7 +60,7 @@ async def _is_told_and_renewed(url: str, port: int, folder: Path) -> None:
 def conf_of(folder: Path, text: str) -> cfg.ConfigOpts:
     file = folder / "controller.ini"
     file.write_text(text)
-    return load("controller", ["--config-file", str(file)], groups=CONTROLLER)
+    return load_configuration("controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT
-from evenkeel.cmd.options.device_drivers import declared_options, driver_entry, installed_drivers
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS
+from evenkeel.cmd.options.device_drivers import declared_options, driver_entry_point, installed_drivers
 
 
 @pytest.fixture
@@ -38,9 +38,13 @@ def test_ours_are_installed() -> None:
 
 def test_a_driver_that_is_not_installed_is_reported_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^device_driver: 'bigpi' is not one of \['bigip', 'haproxy', 'noop'"):
-        driver_entry("bigpi")
+        driver_entry_point("bigpi")
     with pytest.raises(ValueError, match=r"^device_driver: 'bigpi' is not one of"):
-        load("agent", agent_ini(tmp_path, "[DEFAULT]\ndevice_driver = bigpi\n[bigpi]\nx = 1\n"), groups=AGENT)
+        load_configuration(
+            "agent",
+            agent_ini(tmp_path, "[DEFAULT]\ndevice_driver = bigpi\n[bigpi]\nx = 1\n"),
+            groups=AGENT_OPTION_GROUPS,
+        )
 
 
 @pytest.mark.parametrize(
@@ -60,5 +64,9 @@ def test_a_driver_that_cannot_be_used_is_refused_where_it_is_configured_only(
 ) -> None:
     install(site, name, text)
     with pytest.raises(ValueError, match=f"^device_driver: {told}"):
-        load("agent", agent_ini(site, f"[DEFAULT]\ndevice_driver = {name}\n"), groups=AGENT)
-    load("agent", agent_ini(site, f"[DEFAULT]\ndevice_driver = noop\n[{name}]\nanything = 1\n"), groups=AGENT)
+        load_configuration("agent", agent_ini(site, f"[DEFAULT]\ndevice_driver = {name}\n"), groups=AGENT_OPTION_GROUPS)
+    load_configuration(
+        "agent",
+        agent_ini(site, f"[DEFAULT]\ndevice_driver = noop\n[{name}]\nanything = 1\n"),
+        groups=AGENT_OPTION_GROUPS,
+    )

@@ -7,8 +7,8 @@ import pytest
 from oslo_config import cfg
 from structlog.testing import capture_logs
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.key_managers.acme_references import AcmeReferences
 from evenkeel.key_managers.directory import DirectoryKeyManager
@@ -19,7 +19,7 @@ BARBICAN = ("key_manager = barbican", "[barbican]", "auth_type = none", "endpoin
 def configured(tmp_path: Path, *lines: str) -> cfg.ConfigOpts:
     file = tmp_path / "evenkeel.ini"
     file.write_text("\n".join(["[certificates]", *lines]))
-    return load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER)
+    return load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
 
 
 def test_without_options_there_is_none(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from oslo_config import cfg
 
 from evenkeel.cmd.options.notification_options import (
-    NOTIFICATIONS,
+    NOTIFICATION_OPTIONS,
     SECTION,
     notification_settings,
     notifications_enabled,
@@ -18,7 +18,7 @@ OWN_BUS = "amqp://guest:guest@own:5672/"
 
 def configured(own: str = OWN_BUS, /, **options: Any) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
-    conf.register_opts(NOTIFICATIONS, SECTION)
+    conf.register_opts(NOTIFICATION_OPTIONS, SECTION)
     conf.register_opt(cfg.StrOpt("transport_url", default=own))
     conf([])
     for name, value in options.items():

@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.agent import agent_settings, driver_options
 from evenkeel.cmd.configuration import loading
-from evenkeel.cmd.configuration.sections import AGENT
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS
 from evenkeel.cmd.controllers.controller_parts import open_controller_bus, parse_environment
 from evenkeel.cmd.options import identity_options, limit_options, quota_options
 from evenkeel.core.resources.capacity import parse_policy
@@ -29,7 +29,7 @@ def test_the_options_page_is_made_from_the_code() -> None:
 def load(tmp_path: Path, text: str) -> cfg.ConfigOpts:
     file = tmp_path / "agent.ini"
     file.write_text(text)
-    return loading.load("agent", ["--config-file", str(file)], groups=AGENT)
+    return loading.load_configuration("agent", ["--config-file", str(file)], groups=AGENT_OPTION_GROUPS)
 
 
 def test_an_agent_without_a_host_is_refused_by_name(tmp_path: Path) -> None:
@@ -79,7 +79,9 @@ def test_users_of_agents_need_rabbitmq(tmp_path: Path) -> None:
 def test_limits_of_a_load_balancer_are_read(tmp_path: Path) -> None:
     file = tmp_path / "controller.ini"
     file.write_text("[limits]\nmembers_per_load_balancer = 7\n")
-    conf = loading.load("controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMITS})
+    conf = loading.load_configuration(
+        "controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMIT_OPTIONS}
+    )
     assert limit_options.load_balancer_limits(conf) == LoadBalancerLimits(member=7)
 
 
@@ -104,19 +106,21 @@ def test_a_malformed_environment_is_refused(item: str) -> None:
 def loaded(tmp_path: Path, text: str, group: str, found: Sequence[cfg.Opt]) -> cfg.ConfigOpts:
     file = tmp_path / "controller.ini"
     file.write_text(text)
-    return loading.load("controller", ["--config-file", str(file)], groups={group: found})
+    return loading.load_configuration("controller", ["--config-file", str(file)], groups={group: found})
 
 
 def test_tenants_are_limited_unless_an_operator_decides_otherwise(tmp_path: Path) -> None:
-    quotas = quota_options.default_quotas(loaded(tmp_path, "", "quotas", quota_options.QUOTAS))
+    quotas = quota_options.default_quotas(loaded(tmp_path, "", "quotas", quota_options.QUOTA_OPTIONS))
     assert quotas.limited_kinds() == frozenset(TITLES)
     assert (quotas.loadbalancer, quotas.member) == (100, 10_000)
     unlimited = "[quotas]\ndefault_member_quota = -1\n"
     assert (
         "member"
-        not in quota_options.default_quotas(loaded(tmp_path, unlimited, "quotas", quota_options.QUOTAS)).limited_kinds()
+        not in quota_options.default_quotas(
+            loaded(tmp_path, unlimited, "quotas", quota_options.QUOTA_OPTIONS)
+        ).limited_kinds()
     )
-    conf = loaded(tmp_path, "", "api", identity_options.API)
+    conf = loaded(tmp_path, "", "api", identity_options.API_AUTHENTICATION_OPTIONS)
     assert (conf.api.rate_limit, conf.api.rate_limit_burst) == (50.0, 200)
 
 

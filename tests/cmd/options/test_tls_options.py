@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.tls_options import tls_rules
 from evenkeel.core.tls.tls import DEFAULT_CIPHERS, TLS13_CIPHERS, UNRESTRICTED_TLS, TlsRules
 
@@ -13,7 +13,9 @@ from evenkeel.core.tls.tls import DEFAULT_CIPHERS, TLS13_CIPHERS, UNRESTRICTED_T
 def rules_of(tmp_path: Path, *lines: str) -> TlsRules:
     file = tmp_path / "evenkeel.ini"
     file.write_text("\n".join(["[api_settings]", *lines]))
-    return tls_rules(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+    return tls_rules(
+        load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
+    )
 
 
 def test_the_rules_are_those_of_the_options(tmp_path: Path) -> None:

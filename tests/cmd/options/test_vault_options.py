@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("hvac")
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.key_managers.vault import VaultKeyManager
 
@@ -17,7 +17,9 @@ ROLE = ("vault_url = https://vault:8200", "approle_role_id = r")
 def opened(tmp_path: Path, *lines: str) -> OpenedKeyManager:
     file = tmp_path / "evenkeel.ini"
     file.write_text("\n".join(["[certificates]", "key_manager = vault", "[vault]", *lines]))
-    return open_key_manager(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+    return open_key_manager(
+        load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
-from evenkeel.cmd.process.logs import FOLD_SECONDS, FOLDED_MAX, RepeatedEvents
+from evenkeel.cmd.process.logs import FOLD_SECONDS, FOLDED_EVENTS_MAX, RepeatedEvents
 
 SAYING = """
 import logging
@@ -16,10 +16,10 @@ import sys
 import warnings
 import structlog
 from oslo_config import cfg
-from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.cmd.options.logging_options import LOGGING_OPTIONS
 from evenkeel.cmd.process.logs import set_up_logs
 conf = cfg.ConfigOpts()
-conf.register_opts(LOGGING)
+conf.register_opts(LOGGING_OPTIONS)
 conf([], default_config_files=[])
 conf.set_override("log_format", sys.argv[1])
 set_up_logs(conf, name="test")
@@ -108,7 +108,7 @@ def test_tracebacks_are_folded_by_their_error() -> None:
 
 def test_not_everything_that_ever_was_is_remembered() -> None:
     log = Log()
-    for number in range(FOLDED_MAX + 1):
+    for number in range(FOLDED_EVENTS_MAX + 1):
         assert log.takes("warning", event="e", reason="x" * number) == 0
     assert log.takes("warning", event="e", reason="") == 0, "the oldest one is forgotten"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS
 from evenkeel.cmd.process.metrics_endpoint import MetricsEndpoint
 from evenkeel.haproxyd.api.tls import make_certificates
 from tests.services.process import free_port
@@ -16,7 +16,7 @@ from tests.services.process import free_port
 def endpoint(folder: Path, **options: object) -> MetricsEndpoint:
     file = folder / "agent.ini"
     file.write_text("\n".join(["[metrics]", *(f"{name} = {value}" for name, value in options.items())]))
-    return MetricsEndpoint(load("test", ["--config-file", str(file)], groups=AGENT))
+    return MetricsEndpoint(load_configuration("test", ["--config-file", str(file)], groups=AGENT_OPTION_GROUPS))
 
 
 async def connects(port: int) -> bool:
@@ -70,4 +70,4 @@ async def test_https_is_turned_on_by_a_restart_only(tmp_path: Path) -> None:
     changed = tmp_path / "changed.ini"
     changed.write_text(f"[metrics]\nssl_cert_file = {files.certificate}\nssl_key_file = {files.key}\n")
     with pytest.raises(ValueError, match="restart"):
-        made.reload(load("test", ["--config-file", str(changed)], groups=AGENT))
+        made.reload(load_configuration("test", ["--config-file", str(changed)], groups=AGENT_OPTION_GROUPS))

@@ -7,9 +7,9 @@ from oslo_config import cfg
 from structlog.testing import capture_logs
 
 from evenkeel.cmd.agent import open_device, reload_actions
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import AGENT
-from evenkeel.cmd.process.reloading import Reloading, ignore_hangup
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import AGENT_OPTION_GROUPS
+from evenkeel.cmd.process.reloading import OptionReloader, ignore_hangup
 from evenkeel.devices.bigip.driver import BigIpGroup
 from tests.waiting import eventually
 
@@ -22,8 +22,8 @@ class Reloaded:
         self.file.write_text(TEXT)
         self.taken: list[bool] = []
         arguments = ["--config-file", str(self.file)]
-        conf = load("test", arguments, groups=AGENT)
-        self.reloading = Reloading("test", arguments, AGENT, conf, {("debug",): self._take})
+        conf = load_configuration("test", arguments, groups=AGENT_OPTION_GROUPS)
+        self.reloading = OptionReloader("test", arguments, AGENT_OPTION_GROUPS, conf, {("debug",): self._take})
 
     def _take(self, conf: cfg.ConfigOpts) -> None:
         if conf.host == "refused":
@@ -89,10 +89,10 @@ async def test_an_agent_takes_its_devices_credentials_from_the_file_again(tmp_pa
         f"icontrol_password_file = {password}\n"
     )
     arguments = ["--config-file", str(file)]
-    conf = load("test", arguments, groups=AGENT)
+    conf = load_configuration("test", arguments, groups=AGENT_OPTION_GROUPS)
     device = open_device(conf)
     assert isinstance(device, BigIpGroup)
-    reloading = Reloading("test", arguments, AGENT, conf, reload_actions(conf, device))
+    reloading = OptionReloader("test", arguments, AGENT_OPTION_GROUPS, conf, reload_actions(conf, device))
     password.write_text("second")
     with capture_logs() as logs:
         reloading.reload()
@@ -111,7 +111,7 @@ def test_changed_file_is_taken_without_a_signal_and_a_bad_one_when_it_is_good_ag
     authority = tmp_path / "ca.pem"
     authority.write_text("one")
     process.file.write_text(f"{TEXT}ca_file = {authority}\n")
-    conf = load("test", ["--config-file", str(process.file)], groups=AGENT)
+    conf = load_configuration("test", ["--config-file", str(process.file)], groups=AGENT_OPTION_GROUPS)
     taken: list[str] = []
 
     def take(changed: cfg.ConfigOpts) -> None:
@@ -120,7 +120,7 @@ def test_changed_file_is_taken_without_a_signal_and_a_bad_one_when_it_is_good_ag
             raise ValueError("bigip.ca_file: bad")
         taken.append(content)
 
-    reloading = Reloading("test", [], AGENT, conf, {("bigip.ca_file",): take})
+    reloading = OptionReloader("test", [], AGENT_OPTION_GROUPS, conf, {("bigip.ca_file",): take})
     with capture_logs() as logs:
         for content in ("bad", "bad", "three", "three"):
             if authority.read_text() != content:

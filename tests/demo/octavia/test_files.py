@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from evenkeel.demo.__main__ import main, octavia_environment
-from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.octavia import installation, mariadb
 from evenkeel.demo.octavia.files import OctaviaFiles
-from evenkeel.demo.processes import Process, ProcessFailed
+from evenkeel.demo.processes import DemoProcess, ProcessFailed
 from tests.services.octavia import VERSION
 
 
@@ -24,12 +24,12 @@ def test_demo_behind_octavia_without_mariadb_is_refused_with_the_package_to_inst
 
 
 def test_lock_of_the_demos_octavia_pins_the_version_that_the_tests_run() -> None:
-    assert f"octavia=={VERSION} " in installation.LOCK.read_text()
+    assert f"octavia=={VERSION} " in installation.LOCK_FILE.read_text()
 
 
 def test_environment_of_octavia_is_installed_again_when_the_lock_has_changed(tmp_path: Path) -> None:
     assert not installation.is_installed(tmp_path)
-    (tmp_path / "evenkeel-octavia").write_bytes(installation.LOCK.read_bytes())
+    (tmp_path / "evenkeel-octavia").write_bytes(installation.LOCK_FILE.read_bytes())
     assert installation.is_installed(tmp_path)
     (tmp_path / "evenkeel-octavia").write_text("another")
     assert not installation.is_installed(tmp_path)
@@ -40,7 +40,7 @@ def test_environment_of_octavia_that_is_named_is_used_as_it_is(tmp_path: Path) -
 
 
 def test_installation_without_a_lock_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "LOCK", Path("/nowhere/octavia.txt"))
+    monkeypatch.setattr(installation, "LOCK_FILE", Path("/nowhere/octavia.txt"))
     with pytest.raises(ProcessFailed, match="needs a checkout"):
         installation.install_octavia(Path("/nowhere/venv"))
 
@@ -59,10 +59,10 @@ def test_files_of_octavia_name_provider_environment_and_controllers(tmp_path: Pa
 
 @pytest.mark.parametrize(("address", "second"), [("127.0.7.10", "127.0.7.11"), ("127.0.0.1", None)])
 def test_second_address_is_beside_the_first_where_more_than_one_can_be_bound(address: str, second: str | None) -> None:
-    assert VipPlace(cidr="127.0.7.0/24", address=address, port=1).second_address == second
+    assert VipAddress(cidr="127.0.7.0/24", address=address, port=1).second_address == second
 
 
 async def test_program_that_fails_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
-    program = Process("tool", ["sh", "-c", "echo no such table; exit 3"], log=tmp_path / "log")
+    program = DemoProcess("tool", ["sh", "-c", "echo no such table; exit 3"], log=tmp_path / "log")
     with pytest.raises(ProcessFailed, match=r"exit code 3.*failed\n.*\nno such table"):
         await program.run(timeout_seconds=60.0)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.core.kit.errors import (
     CertificateNotFound,
@@ -39,7 +39,9 @@ def barbican() -> Iterator[Barbican]:
 def opened(tmp_path: Path, *lines: str) -> OpenedKeyManager:
     file = tmp_path / "evenkeel.ini"
     file.write_text("\n".join(["[certificates]", "key_manager = barbican", "[barbican]", *lines]))
-    return open_key_manager(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+    return open_key_manager(
+        load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
+    )
 
 
 def login(url: str, password: str = "secret") -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import openstack
 import pytest
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.core.kit.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.kit.ids import ProjectId
@@ -99,7 +99,9 @@ def cloud() -> Iterator[Cloud]:
 def manager(cloud: Cloud, tmp_path: Path) -> Iterator[KeyManager]:
     file = tmp_path / "evenkeel.ini"
     file.write_text(CONFIGURATION.format(url=cloud.keystone.url))
-    opened = open_key_manager(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+    opened = open_key_manager(
+        load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
+    )
     assert opened.key_manager is not None
     yield opened.key_manager
     opened.close()

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("hvac")
 
 from evenkeel.acme_client.key_pairs import KeyPairs
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.controller.acme.keys import AcmeKeys
 from evenkeel.core.kit.errors import Conflict, Invalid, KeyManagerUnavailable, NotFound, PrivateKeyMismatch
@@ -65,7 +65,9 @@ def open_with(vault: Vault, folder: Path, **options: object) -> OpenedKeyManager
     lines = [f"{name} = {value}" for name, value in (vault.options() | options).items()]
     file = folder / "evenkeel.ini"
     file.write_text("\n".join(["[certificates]", "key_manager = vault", "[vault]", *lines]))
-    return open_key_manager(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+    return open_key_manager(
+        load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
+    )
 
 
 def new(content: bytes = LEAF.pem + INTERMEDIATE.pem + LEAF.key_pem(), **fields: object) -> NewCertificate:

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("hvac")
 
-from evenkeel.cmd.configuration.loading import load
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load_configuration
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.core.kit.errors import (
     CaCertificateUnreadable,
@@ -69,7 +69,7 @@ def opened(tmp_path: Path) -> Iterator[Opener]:
         file = tmp_path / "evenkeel.ini"
         lines = [f"{name} = {value}" for name, value in options.items()]
         file.write_text("\n".join(["[certificates]", "key_manager = vault", "[vault]", *lines]))
-        conf = load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER)
+        conf = load_configuration("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER_OPTION_GROUPS)
         managers.append(open_key_manager(conf))
         return managers[-1]
 

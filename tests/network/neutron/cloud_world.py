@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from emulator_tests.wired_site import WiredSite
 from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.api.app import create_app
-from evenkeel.cmd.agent import MovedNetworks
+from evenkeel.cmd.agent import MovedNetworksCallback
 from evenkeel.core.ports import Device
 from evenkeel.network.neutron.client import NeutronClient
 from evenkeel.network.neutron.driver import NeutronNetwork
@@ -63,7 +63,7 @@ class CloudWorld(PairWorld):
         """A physical network without tags, of which Neutron can have one network only."""
         self.clients: list[Client] = []
         self.reporting: dict[str, NeutronAgent] = {}
-        self._moved: dict[str, MovedNetworks] = {}
+        self._moved: dict[str, MovedNetworksCallback] = {}
 
     def new_network(self, client: NeutronClient | None = None) -> NeutronNetwork:
         """Neutron, as a controller has it."""
@@ -84,7 +84,7 @@ class CloudWorld(PairWorld):
             report_interval_seconds=3.0,
         )
         facts = AgentFacts(environment=ENVIRONMENT, group_number=1, device_driver="bigip")
-        moved = self._moved[host] = MovedNetworks()
+        moved = self._moved[host] = MovedNetworksCallback()
         reporting = self.reporting[host] = NeutronAgent(settings, facts, device, moved)
         return notify_after_changes(device, reporting.report_when_bound)
 

@@ -156,7 +156,7 @@ async def test_ports_of_killed_controllers_and_agents_are_used_or_go(
         stack.callback(client.dead.set)
         monkeypatch.setattr(port_releases, "LATE_SECONDS", LATE_SECONDS)
         with monkeypatch.context() as patch:  # so that its claims are due after some seconds
-            patch.setattr(driver, "GRACE_SECONDS", DEAD_SECONDS - 2 * TIMEOUT_SECONDS)
+            patch.setattr(driver, "CLAIM_GRACE_SECONDS", DEAD_SECONDS - 2 * TIMEOUT_SECONDS)
             world.network = world.new_network(client)
         stack.callback(world.network.close)
         await world.start(controllers=1, agents=2)

@@ -13,7 +13,7 @@ from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cmd.options.extras import missing_packages, pip_install
 from evenkeel.config.problems import problem_texts
 
-FILES = {"controller": "controller.ini", "agent": "agent.ini"}
+WRITTEN_FILE_BY_PROCESS = {"controller": "controller.ini", "agent": "agent.ini"}
 """Written files by process."""
 _OPTION_PATTERN = re.compile(r"(?:\S+:\d+: )?(?:\[[^\]]*\] )?([\w.]+): ")
 """Beginning of a problem of the check: position and section, where it has them, then the option's name."""
@@ -41,7 +41,11 @@ def written_file_refusals(folder: Path, problems: Sequence[str]) -> Sequence[str
     # Some problems begin with several names.
     named = (name for problem in problems for name in problem.partition(":")[0].split(", "))
     decided = {name.rpartition(".")[2] for name in named}
-    found = [problem for process, file in FILES.items() for problem in _process_refusals(process, folder / file)]
+    found = [
+        problem
+        for process, file in WRITTEN_FILE_BY_PROCESS.items()
+        for problem in _process_refusals(process, folder / file)
+    ]
     options = [(_OPTION_PATTERN.match(problem), problem) for problem in found]
     return [problem for match, problem in options if match is None or match[1].rpartition(".")[2] not in decided]
 
@@ -60,8 +64,8 @@ def _process_refusals(process: str, file: Path) -> Sequence[str]:
     if missing_packages(process):
         needed = pip_install(process)
         return [f"{file.name}: not checked: {needed}, then evenkeel config check {process} --config-file {file}"]
-    from evenkeel.cmd.configuration.commands import check_parts
-    from evenkeel.cmd.configuration.loading import file_arguments, load
+    from evenkeel.cmd.configuration.commands import check_process_configuration
+    from evenkeel.cmd.configuration.loading import file_arguments, load_configuration
     from evenkeel.cmd.configuration.processes import PROCESSES
     from evenkeel.cmd.configuration.refusal import located_problems
 
@@ -69,8 +73,10 @@ def _process_refusals(process: str, file: Path) -> Sequence[str]:
     with structlog.testing.capture_logs(), _library_logs_disabled():
         conf = None
         try:
-            conf = load(PROCESSES[process].command, file_arguments([file]), groups=PROCESSES[process].groups)
-            asyncio.run(check_parts(process, conf))
+            conf = load_configuration(
+                PROCESSES[process].command, file_arguments([file]), groups=PROCESSES[process].groups
+            )
+            asyncio.run(check_process_configuration(process, conf))
         except ValueError as error:
             return problem_texts(error) if conf is None else located_problems(conf, error)
     return ()

@@ -19,9 +19,9 @@ from evenkeel.cmd.options.extras import missing_packages, pip_install
 if TYPE_CHECKING:
     from oslo_config import cfg
 
-NAMES = ("controller", "agent", "haproxyd")
+PROCESS_NAMES = ("controller", "agent", "haproxyd")
 """Processes; their extras have the same names."""
-NOT_ACCEPTED = 1
+EXIT_CODE_NOT_ACCEPTED = 1
 """Exit code of ``check`` for a refused configuration."""
 
 
@@ -30,7 +30,7 @@ class _ProcessCommand(Command):
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("process", choices=NAMES, help="The process that reads the configuration.")
+        parser.add_argument("process", choices=PROCESS_NAMES, help="The process that reads the configuration.")
         return parser
 
     def run(self, parsed_args: Namespace) -> int:
@@ -61,12 +61,12 @@ class _FilesCommand(_ProcessCommand):
 
     def read_configuration(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
         """Read the configuration files. Raises :class:`ValueError` with all problems."""
-        from evenkeel.cmd.configuration.loading import file_arguments, load
+        from evenkeel.cmd.configuration.loading import file_arguments, load_configuration
         from evenkeel.cmd.configuration.processes import PROCESSES
 
         files = parsed_args.config_file or [f"/etc/evenkeel/{parsed_args.process}.ini"]
         process = PROCESSES[parsed_args.process]
-        return load(process.command, file_arguments(files), groups=process.groups)
+        return load_configuration(process.command, file_arguments(files), groups=process.groups)
 
 
 class CheckConfig(_FilesCommand):
@@ -81,10 +81,10 @@ class CheckConfig(_FilesCommand):
         conf = None
         try:
             conf = self.read_configuration(parsed_args)
-            asyncio.run(check_parts(parsed_args.process, conf))
+            asyncio.run(check_process_configuration(parsed_args.process, conf))
         except ValueError as error:
             print_refusal(command, error, conf)
-            return NOT_ACCEPTED
+            return EXIT_CODE_NOT_ACCEPTED
         print(f"{command}: configuration accepted")
         return 0
 
@@ -107,7 +107,7 @@ class ShowConfig(_FilesCommand, Lister):
             conf = self.read_configuration(parsed_args)
         except ValueError as error:
             print_refusal("evenkeel", error)
-            sys.exit(NOT_ACCEPTED)
+            sys.exit(EXIT_CODE_NOT_ACCEPTED)
         rows = effective_options(parsed_args.process, conf)
         return columns, [row[: len(columns)] for row in rows if parsed_args.all or not row.is_default]
 
@@ -128,7 +128,7 @@ COMMANDS: dict[str, type[Command]] = {
 }
 
 
-async def check_parts(name: str, conf: "cfg.ConfigOpts") -> None:
+async def check_process_configuration(name: str, conf: "cfg.ConfigOpts") -> None:
     """Open and close the parts of the process ``name``. Raises :class:`ValueError` with all problems."""
     from evenkeel.cmd.configuration.processes import PROCESSES
 

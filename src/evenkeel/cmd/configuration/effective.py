@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT, effective_file
-from evenkeel.cmd.configuration.loading import read_files
+from evenkeel.cmd.configuration.ini_files import DEFAULT_SECTION, effective_file
+from evenkeel.cmd.configuration.loading import read_configuration_files
 from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.shown_values import shown_value
@@ -27,9 +27,9 @@ class EffectiveOption(NamedTuple):
 
 def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[EffectiveOption]:
     """Yield all options of the process ``name`` with their values and origins."""
-    files = read_files(conf)
+    files = read_configuration_files(conf)
     for each in option_values(conf, PROCESSES[name].groups):
-        section, dest = each.section or DEFAULT, each.option.dest
+        section, dest = each.section or DEFAULT_SECTION, each.option.dest
         file = effective_file(files, section, dest)
         location = conf.get_location(dest, each.section)
         set_here = file is not None and location is not None and location.location is cfg.Locations.user

@@ -6,11 +6,11 @@ changes of all tenants on its host wait.
 
 from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.options import haproxyd_options, metrics_options, tracing_options
-from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.cmd.options.logging_options import LOGGING_OPTIONS
 
-HAPROXYD: OptionGroups = {
-    None: LOGGING,
-    "haproxyd": haproxyd_options.HAPROXYD,
-    "metrics": metrics_options.METRICS,
-    "tracing": tracing_options.TRACING,
+HAPROXYD_OPTION_GROUPS: OptionGroups = {
+    None: LOGGING_OPTIONS,
+    "haproxyd": haproxyd_options.HAPROXYD_OPTIONS,
+    "metrics": metrics_options.METRICS_OPTIONS,
+    "tracing": tracing_options.TRACING_OPTIONS,
 }

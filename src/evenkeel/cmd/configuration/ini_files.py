@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from evenkeel.core.kit.values import Value
 
-DEFAULT = "DEFAULT"
+DEFAULT_SECTION = "DEFAULT"
 
 _OPTION_PATTERN = re.compile(r"(?:(?P<section>[\w:-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
 """Pattern of the first option in a problem: ``option: …``, ``section.option: …`` or ``option, option: …``."""
@@ -33,8 +33,8 @@ class IniFile(Value):
 
 
 def section_key(section: str) -> str:
-    """Return the section's name as oslo.config compares it: in lower case, except for ``DEFAULT``."""
-    return section if section == DEFAULT else section.lower()
+    """Return the section's name as oslo.config compares it: in lower case, except for ``DEFAULT_SECTION``."""
+    return section if section == DEFAULT_SECTION else section.lower()
 
 
 def read_ini(path: Path) -> IniFile:
@@ -50,7 +50,7 @@ def _option_lines(texts: Sequence[str]) -> dict[tuple[str, str], int]:
     Continuations are indented; comments begin with ``#`` or ``;``.
     """
     found: dict[tuple[str, str], int] = {}
-    section = DEFAULT
+    section = DEFAULT_SECTION
     for number, text in enumerate(texts, start=1):
         if text.startswith("["):
             section = section_key(text.rstrip()[1:-1])

@@ -9,34 +9,34 @@ from importlib.metadata import entry_points
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
-from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, section_key
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
+from evenkeel.cmd.configuration.ini_files import DEFAULT_SECTION, IniFile, section_key
 from evenkeel.cmd.configuration.unknown_options import KnownOptions, unknown_problems
 from evenkeel.cmd.options.named_sections import named_options
 
-OF_LIBRARIES = {
+LIBRARY_ENTRY_POINTS = {
     "oslo_policy": "oslo.policy",
     "keystone_authtoken": "keystonemiddleware.auth_token",
     "cache": "oslo.cache",  # where keystonemiddleware keeps tokens
 }
 """Entry point of the group ``oslo.config.opts`` that lists the options of a section."""
-LOGINS = ("keystone_authtoken", "neutron", "barbican")
+LOGIN_SECTIONS = ("keystone_authtoken", "neutron", "barbican")
 """Sections with keystoneauth's credentials for Keystone."""
 
-Groups = Mapping[str | None, Sequence[cfg.Opt] | None]
-Written = Mapping[str, Mapping[str, str]]
+OptionsBySection = Mapping[str | None, Sequence[cfg.Opt] | None]
+WrittenValues = Mapping[str, Mapping[str, str]]
 
 
-def find_unknown_options(groups: Groups, files: Sequence[IniFile]) -> Iterator[str]:
+def find_unknown_options(groups: OptionsBySection, files: Sequence[IniFile]) -> Iterator[str]:
     """Yield a problem for each option in the files that nothing reads. ``groups``: as in
     :func:`known_options`.
     """
     # Other options are loaded only if a file has any, because their modules take long.
-    if any(unknown_problems(files, _names_by_section([groups], set()))):
+    if any(unknown_problems(files, _option_names_by_section([groups], set()))):
         yield from unknown_problems(files, known_options(groups, files))
 
 
-def known_options(groups: Groups, files: Sequence[IniFile]) -> KnownOptions:
+def known_options(groups: OptionsBySection, files: Sequence[IniFile]) -> KnownOptions:
     """Return the allowed options by section.
 
     ``groups``: options by section of this process and of device drivers; None instead of options allows any.
@@ -45,25 +45,27 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> KnownOptions:
 
     written = _effective_values(files)
     # oslo.config reads more options from the sources that these sections name
-    anything = {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
+    anything = {
+        section_key(name.strip()) for name in written.get(DEFAULT_SECTION, {}).get("config_source", "").split(",")
+    }
     named: dict[str | None, Sequence[cfg.Opt] | None] = {}
     named.update(named_options(written))
-    of_processes = (sections.CONTROLLER, sections.AGENT, HAPROXYD, named)
-    return _names_by_section((*of_processes, groups, *_library_groups(written)), anything)
+    of_processes = (sections.CONTROLLER_OPTION_GROUPS, sections.AGENT_OPTION_GROUPS, HAPROXYD_OPTION_GROUPS, named)
+    return _option_names_by_section((*of_processes, groups, *_library_groups(written)), anything)
 
 
-def _names_by_section(all_groups: Iterable[Groups], anything: set[str]) -> KnownOptions:
+def _option_names_by_section(all_groups: Iterable[OptionsBySection], anything: set[str]) -> KnownOptions:
     """Return the names of all options by section, former names included. ``anything``: sections in which any
     option is allowed.
     """
-    known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
+    known: dict[str, set[str]] = {DEFAULT_SECTION: {"config_source"}}
     anything = set(anything)
     for declared in all_groups:
         for group, options in declared.items():
             if options is None:
-                anything.add(group or DEFAULT)
+                anything.add(group or DEFAULT_SECTION)
             else:
-                _add_options(known, group or DEFAULT, options)
+                _add_options(known, group or DEFAULT_SECTION, options)
     return {name: None if name in anything else frozenset(known.get(name, ())) for name in {*known, *anything} if name}
 
 
@@ -76,7 +78,7 @@ def _add_options(known: dict[str, set[str]], group: str, options: Iterable[cfg.O
             known.setdefault(section_key(former.group or group), set()).add(former.name or option.dest)
 
 
-def _effective_values(files: Sequence[IniFile]) -> Written:
+def _effective_values(files: Sequence[IniFile]) -> WrittenValues:
     """Return ``{section: {option: value}}``; of several values of an option the last one counts."""
     found: dict[str, dict[str, str]] = {}
     for file in files:
@@ -85,19 +87,19 @@ def _effective_values(files: Sequence[IniFile]) -> Written:
     return found
 
 
-def _library_groups(written: Written) -> Iterator[Groups]:
+def _library_groups(written: WrittenValues) -> Iterator[OptionsBySection]:
     """Yield ``{section: options}`` of libraries for those of their sections that files contain; None in place
     of options that are not known.
     """
-    for section in OF_LIBRARIES.keys() & written.keys():
+    for section in LIBRARY_ENTRY_POINTS.keys() & written.keys():
         yield {section: _options_of_library(section)}
-    for section in LOGINS:
+    for section in LOGIN_SECTIONS:
         if section in written:
             yield _login_groups(section, written)
 
 
 def _options_of_library(section: str) -> Sequence[cfg.Opt] | None:
-    for entry in entry_points(group="oslo.config.opts", name=OF_LIBRARIES[section]):
+    for entry in entry_points(group="oslo.config.opts", name=LIBRARY_ENTRY_POINTS[section]):
         try:
             listed = entry.load()()
         except ImportError:
@@ -106,7 +108,7 @@ def _options_of_library(section: str) -> Sequence[cfg.Opt] | None:
     return None
 
 
-def _login_groups(section: str, written: Written) -> Groups:
+def _login_groups(section: str, written: WrittenValues) -> OptionsBySection:
     """Return keystoneauth's options for the section, and for the section that its ``auth_section`` names;
     None in place of options that are not known.
     """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, effective_file, read_ini, section_key
+from evenkeel.cmd.configuration.ini_files import DEFAULT_SECTION, IniFile, effective_file, read_ini, section_key
 from evenkeel.cmd.configuration.known_options import find_unknown_options
 from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.relations import relation_problems
@@ -16,7 +16,9 @@ from evenkeel.config.problems import Problems
 from evenkeel.config.values import allowed_rule
 
 
-def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, description: str = "") -> cfg.ConfigOpts:
+def load_configuration(
+    name: str, arguments: Sequence[str], *, groups: OptionGroups, description: str = ""
+) -> cfg.ConfigOpts:
     """Read and check the ``--config-file``s of the process ``name``; returns the configuration.
 
     ``description``: the process's purpose, as shown by ``--help``. ``groups``: its options by section.
@@ -29,7 +31,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
         conf.register_opts(options, group=group)
     try:
         conf(list(arguments), project="evenkeel", prog=name, description=description, default_config_files=None)
-        files = read_files(conf)
+        files = read_configuration_files(conf)
     except cfg.ConfigFilesNotFoundError as error:
         raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
     except cfg.ConfigFileParseError as error:
@@ -51,7 +53,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
             known[section] = options
     with Problems() as problems:
         problems.found += find_unknown_options(known, files)
-        problems.found += _wrong_values(conf, known, files)
+        problems.found += _invalid_value_problems(conf, known, files)
         # Relations compare values, so all of them have to be valid.
         if not problems.found:
             problems.found += relation_problems(conf, files)
@@ -59,11 +61,11 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups, descripti
 
 
 def file_arguments(files: Iterable[object]) -> list[str]:
-    """Return the arguments of :func:`load` that name these files."""
+    """Return the arguments of :func:`load_configuration` that name these files."""
     return [word for file in files for word in ("--config-file", str(file))]
 
 
-def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
+def read_configuration_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
     """Read the ini files of a configuration again, in oslo.config's order; the last file that contains an
     option determines its value.
     """
@@ -84,7 +86,7 @@ def _driver_sections(
     configured = {conf.device_driver} if "device_driver" in conf else set()
     found: dict[str, Sequence[cfg.Opt] | None] = {driver: declared_options(driver) for driver in configured}
     others = {section_key(section) for file in files for section in file.sections}
-    others -= {DEFAULT, *groups, *configured}
+    others -= {DEFAULT_SECTION, *groups, *configured}
     # Only if there is a section that may be a driver's, because looking through all installed packages takes long.
     for driver in sorted(installed_drivers() & others if others else ()):
         try:
@@ -102,7 +104,7 @@ def _syntax_error_text(error: cfg.ConfigFileParseError) -> str:
     return f"{error.config_file}: cannot be read as an ini file"
 
 
-def _wrong_values(
+def _invalid_value_problems(
     conf: cfg.ConfigOpts, known: Mapping[str | None, Sequence[cfg.Opt] | None], files: Sequence[IniFile]
 ) -> Iterator[str]:
     """Yield a problem for each option with an invalid value, by reading every option once. Values of secrets are not
@@ -113,10 +115,10 @@ def _wrong_values(
             try:
                 getattr(conf[group] if group else conf, option.dest)
             except (cfg.Error, ValueError) as error:
-                yield _wrong_value(group or DEFAULT, option, error, files)
+                yield _invalid_value_problem(group or DEFAULT_SECTION, option, error, files)
 
 
-def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequence[IniFile]) -> str:
+def _invalid_value_problem(section: str, option: cfg.Opt, error: Exception, files: Sequence[IniFile]) -> str:
     file = effective_file(files, section, option.dest)
     place = f"{file.option_position(section, option.dest)}: " if file else ""
     what = "a value that is not allowed"

@@ -12,9 +12,9 @@ def most_similar(name: str, names: Iterable[str]) -> str:
 
 def name_suggestion(name: str, names: Iterable[str]) -> str:
     """Return the end of an error message that suggests the most similar name; empty if none is similar."""
-    return did_you_mean(most_similar(name, names))
+    return suggestion_text(most_similar(name, names))
 
 
-def did_you_mean(nearest: str) -> str:
+def suggestion_text(nearest: str) -> str:
     """Return the question whether ``nearest`` is meant, as the end of a sentence; empty for an empty name."""
     return f", did you mean {nearest}?" if nearest else ""

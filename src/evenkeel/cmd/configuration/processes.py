@@ -7,7 +7,7 @@ from typing import NamedTuple
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration import sections
-from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD
+from evenkeel.cmd.configuration.haproxyd_sections import HAPROXYD_OPTION_GROUPS
 from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.options.device_drivers import declared_options, installed_drivers
 
@@ -31,10 +31,10 @@ class ConfiguredProcess(NamedTuple):
 
 PROCESSES = {
     "controller": ConfiguredProcess(
-        "evenkeel-controller", "evenkeel.cmd.controllers.controller_parts", sections.CONTROLLER
+        "evenkeel-controller", "evenkeel.cmd.controllers.controller_parts", sections.CONTROLLER_OPTION_GROUPS
     ),
-    "agent": ConfiguredProcess("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT),
-    "haproxyd": ConfiguredProcess("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", HAPROXYD),
+    "agent": ConfiguredProcess("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT_OPTION_GROUPS),
+    "haproxyd": ConfiguredProcess("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", HAPROXYD_OPTION_GROUPS),
 }
 
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.ini_files import DEFAULT
+from evenkeel.cmd.configuration.ini_files import DEFAULT_SECTION
 from evenkeel.cmd.configuration.processes import PROCESSES, process_options
 from evenkeel.config.values import allowed_values, type_words
 
-HEAD = """# Configuration of {command}: every option with its default. Made by 'evenkeel config sample {name}'.
+FILE_HEAD = """# Configuration of {command}: every option with its default. Made by 'evenkeel config sample {name}'.
 # Remove the '#' before an option to set it. '{check}' checks a file.
 """
-WIDTH = 118
+LINE_CHARACTERS = 118
 
 
 def sample_configuration(name: str) -> str:
@@ -20,9 +20,9 @@ def sample_configuration(name: str) -> str:
     comment. Raises :class:`ValueError` for a device driver that cannot be loaded.
     """
     check = f"evenkeel config check {name} --config-file FILE"
-    parts = [HEAD.format(command=PROCESSES[name].command, name=name, check=check)]
+    parts = [FILE_HEAD.format(command=PROCESSES[name].command, name=name, check=check)]
     for section, options in process_options(name):
-        parts.append(f"\n[{section or DEFAULT}]\n")
+        parts.append(f"\n[{section or DEFAULT_SECTION}]\n")
         parts += [text for option in options for text in _option_lines(option)]
     return "".join(parts)
 
@@ -31,7 +31,7 @@ def _option_lines(option: cfg.Opt) -> Iterator[str]:
     allowed = allowed_values(option)
     kind = f"{type_words(option)}: {allowed}" if allowed and allowed != "true, false" else type_words(option)
     yield "\n"
-    for line in (*textwrap.wrap(option.help or "", WIDTH), f"({kind})"):
+    for line in (*textwrap.wrap(option.help or "", LINE_CHARACTERS), f"({kind})"):
         yield f"# {line}\n"
     yield f"#{option.name} ={_default_text(option.default)}\n"
 

@@ -19,28 +19,28 @@ from evenkeel.cmd.options import (
 )
 from evenkeel.config.addresses import ADDRESSES
 
-CONTROLLER: OptionGroups = {
-    None: options.COMMON + options.CONTROLLER,
-    "database": options.DATABASE,
-    "api": options.API + identity_options.API + ADDRESSES,
-    "api_settings": tls_options.API_SETTINGS,
-    "identity": identity_options.IDENTITY,
-    "network": network_options.NETWORK,
-    "neutron": network_options.NEUTRON,
-    notification_options.SECTION: notification_options.NOTIFICATIONS,
-    "certificates": key_manager_options.CERTIFICATES,
-    "barbican": key_manager_options.BARBICAN,
-    "vault": vault_options.VAULT,
-    acme_options.SECTION: acme_options.ACME,
-    "quotas": quota_options.QUOTAS,
-    "limits": limit_options.LIMITS,
-    "series": series_options.SERIES,
-    "metrics": metrics_options.CONTROLLER_METRICS,
-    "tracing": tracing_options.TRACING,
+CONTROLLER_OPTION_GROUPS: OptionGroups = {
+    None: options.COMMON_OPTIONS + options.CONTROLLER_OPTIONS,
+    "database": options.DATABASE_OPTIONS,
+    "api": options.API_OPTIONS + identity_options.API_AUTHENTICATION_OPTIONS + ADDRESSES,
+    "api_settings": tls_options.API_TLS_OPTIONS,
+    "identity": identity_options.IDENTITY_OPTIONS,
+    "network": network_options.NETWORK_OPTIONS,
+    "neutron": network_options.NEUTRON_OPTIONS,
+    notification_options.SECTION: notification_options.NOTIFICATION_OPTIONS,
+    "certificates": key_manager_options.CERTIFICATE_OPTIONS,
+    "barbican": key_manager_options.BARBICAN_OPTIONS,
+    "vault": vault_options.VAULT_OPTIONS,
+    acme_options.SECTION: acme_options.ACME_OPTIONS,
+    "quotas": quota_options.QUOTA_OPTIONS,
+    "limits": limit_options.LIMIT_OPTIONS,
+    "series": series_options.SERIES_OPTIONS,
+    "metrics": metrics_options.CONTROLLER_METRICS_OPTIONS,
+    "tracing": tracing_options.TRACING_OPTIONS,
 }
-AGENT: OptionGroups = {
-    None: options.COMMON + options.AGENT,
-    neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT,
-    "metrics": metrics_options.METRICS,
-    "tracing": tracing_options.TRACING,
+AGENT_OPTION_GROUPS: OptionGroups = {
+    None: options.COMMON_OPTIONS + options.AGENT_OPTIONS,
+    neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT_OPTIONS,
+    "metrics": metrics_options.METRICS_OPTIONS,
+    "tracing": tracing_options.TRACING_OPTIONS,
 }

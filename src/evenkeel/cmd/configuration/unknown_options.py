@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.cmd.configuration.ini_files import IniFile, section_key
-from evenkeel.cmd.configuration.nearest import did_you_mean, most_similar
+from evenkeel.cmd.configuration.nearest import most_similar, suggestion_text
 
 KnownOptions = Mapping[str, frozenset[str] | None]
 """Allowed options by section, normalized by :func:`section_key`; None: any."""
@@ -22,12 +22,12 @@ def _file_problems(file: IniFile, known: KnownOptions) -> Iterator[str]:
         key = section_key(section)
         if key not in known:
             like = _similar_section(section, options, known)
-            yield f"{file.option_position(section)}: [{section}]: no such section{did_you_mean(like)}"
+            yield f"{file.option_position(section)}: [{section}]: no such section{suggestion_text(like)}"
             continue
         allowed = known[key]
         for option in options if allowed is not None else ():
             if option not in (allowed or ()):
-                meant = did_you_mean(_similar_option(key, option, known))
+                meant = suggestion_text(_similar_option(key, option, known))
                 yield f"{file.option_position(section, option)}: [{section}] {option}: no such option{meant}"
 
 

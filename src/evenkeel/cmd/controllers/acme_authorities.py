@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from evenkeel.cmd.controllers.private_files import read_private_file
-from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY, SECTION, authority_name, authority_sections
+from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY_OPTIONS, SECTION, authority_name, authority_sections
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.secret_files import decode_base64_secret
 from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
@@ -79,7 +79,7 @@ def _authority_options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
             projects=[],
         )
     for section in authority_sections(conf.list_all_sections()):
-        values = {option.dest: conf[section][option.dest] for option in NAMED_AUTHORITY}
+        values = {option.dest: conf[section][option.dest] for option in NAMED_AUTHORITY_OPTIONS}
         yield AuthorityOptions(section, authority_name(section), **values)
 
 

@@ -14,7 +14,7 @@ from evenkeel.controller.acme import AcmeDependencies, AcmeSettings, ConfiguredA
 from evenkeel.core.devices.capabilities import Capabilities
 
 
-class OpenedAcme(NamedTuple):
+class AcmeComponents(NamedTuple):
     """The parts of this process for certificates by ACME; ``parts`` and ``requests`` are None if no authority
     is configured.
     """
@@ -24,10 +24,10 @@ class OpenedAcme(NamedTuple):
     close: Callable[[], None]
 
 
-NO_ACME = OpenedAcme(None, None, close=lambda: None)
+NO_ACME = AcmeComponents(None, None, close=lambda: None)
 
 
-def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mapping[str, Capabilities]) -> OpenedAcme:
+def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mapping[str, Capabilities]) -> AcmeComponents:
     """Open the parts for certificates by ACME; sends no request yet. Raises :class:`ValueError` naming the
     option, also if a library is not installed.
     """
@@ -91,4 +91,4 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         for zone in opened_zones:
             zone.close()
 
-    return OpenedAcme(parts, requests, close)
+    return AcmeComponents(parts, requests, close)

@@ -25,7 +25,7 @@ from evenkeel.core.networking.addresses import is_loopback
 log = structlog.get_logger(__name__)
 
 
-class Admission(NamedTuple):
+class RequestAdmission(NamedTuple):
     """Decides whether a request is admitted: authentication, authorization, rate limit, allowed origins of pages."""
 
     identity: Authenticator
@@ -34,7 +34,7 @@ class Admission(NamedTuple):
     origins: OriginRule
 
 
-def open_admission(conf: cfg.ConfigOpts) -> Admission:
+def open_admission(conf: cfg.ConfigOpts) -> RequestAdmission:
     """Open the parts that admit requests, and check the API's TLS options. Raises :class:`ValueError` naming
     the options.
     """
@@ -44,7 +44,7 @@ def open_admission(conf: cfg.ConfigOpts) -> Admission:
         identity = problems.collect_from(lambda: open_identity(conf))
         policy = problems.collect_from(lambda: open_policy(conf))
         origins = problems.collect_from(lambda: OriginRule(conf.api.trusted_origins))
-    return Admission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst), origins)
+    return RequestAdmission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst), origins)
 
 
 def open_identity(conf: cfg.ConfigOpts) -> Authenticator:

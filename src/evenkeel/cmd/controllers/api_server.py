@@ -10,7 +10,7 @@ from oslo_config import cfg
 from evenkeel.api.app import Application, create_app
 from evenkeel.cmd.controllers.api_thread import ThreadedChangeSink
 from evenkeel.cmd.controllers.capabilities import load_capabilities
-from evenkeel.cmd.controllers.controller_parts import ControllerParts
+from evenkeel.cmd.controllers.controller_parts import ControllerDependencies
 from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import Server, configured_server
 from evenkeel.cmd.options.key_manager_options import open_key_manager
@@ -19,7 +19,7 @@ from evenkeel.cmd.options.network_options import open_network
 from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.process.endpoint import api_url, write_endpoint_file
 from evenkeel.cmd.process.logs import set_log_level
-from evenkeel.cmd.process.reloading import Action
+from evenkeel.cmd.process.reloading import ReloadAction
 from evenkeel.cmd.process.runtime import tune_collector
 from evenkeel.cmd.process.service_manager import EventLoopWatchdog
 from evenkeel.controller.service import Controller
@@ -41,7 +41,7 @@ class ApiServer:
     def __init__(
         self,
         conf: cfg.ConfigOpts,
-        parts: ControllerParts,
+        parts: ControllerDependencies,
         context: ProcessContext,
         controller: Controller,
         watchdog: EventLoopWatchdog,
@@ -132,7 +132,7 @@ class ApiServer:
         finally:
             ending.cancel()
 
-    def reload_actions(self) -> Mapping[tuple[str, ...], Action]:
+    def reload_actions(self) -> Mapping[tuple[str, ...], ReloadAction]:
         """Return the API server's actions at SIGHUP, by the options that they apply. They are thread-safe."""
         return {LOG_OPTIONS: self._apply_debug, API_CERTIFICATE_OPTIONS: self._apply_certificate}
 

@@ -18,13 +18,13 @@ from evenkeel.core.control.shards import ShardOwner
 from evenkeel.core.control.writes import Change
 from evenkeel.core.protocol.inquiries import Inquiry
 
-Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+RunUntilStopped = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the given event is set."""
-MOVED_AT_ONCE = 4
+CONCURRENT_FAILOVERS_MAX = 4
 """Number of failovers handled at a time, so that database connections remain for agents."""
 
 
-async def run_beside(main: Main, *, name: str) -> None:
+async def run_in_own_thread(main: RunUntilStopped, *, name: str) -> None:
     """Run ``main`` in a thread named ``name`` with an event loop of its own, and wait for its end; on
     cancellation set its event and wait. Raises the error of ``main``.
     """
@@ -73,14 +73,14 @@ class ThreadedChangeSink:
     def __init__(self, sink: ChangeSink) -> None:
         self._sink = sink
         self._loop = asyncio.get_running_loop()
-        self._turns = asyncio.Semaphore(MOVED_AT_ONCE)
+        self._turns = asyncio.Semaphore(CONCURRENT_FAILOVERS_MAX)
 
     async def change_accepted(self, change: Change) -> None:
         """Notify the driver of an accepted change."""
         await self._run_in_controller(self._sink.change_accepted(change))
 
     async def failover_requested(self, change: Change) -> None:
-        """Notify the driver of a requested failover; at most :data:`MOVED_AT_ONCE` at a time."""
+        """Notify the driver of a requested failover; at most :data:`CONCURRENT_FAILOVERS_MAX` at a time."""
         await self._run_in_controller(self._fail_over_in_turn(change))
 
     async def send_inquiry(self, owner: ShardOwner, inquiry: Inquiry) -> None:

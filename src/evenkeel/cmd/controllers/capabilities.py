@@ -8,7 +8,7 @@ from evenkeel.core.devices.capabilities import Capabilities
 
 log = structlog.get_logger(__name__)
 
-GROUP = "evenkeel.capabilities"
+ENTRY_POINT_GROUP = "evenkeel.capabilities"
 
 
 def load_capabilities() -> dict[str, Capabilities]:
@@ -18,7 +18,7 @@ def load_capabilities() -> dict[str, Capabilities]:
     accepts everything for its environments, and its agents refuse unsupported features later.
     """
     found: dict[str, Capabilities] = {}
-    for entry in entry_points(group=GROUP):
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
             table = entry.load()
         except Exception as error:

@@ -11,8 +11,8 @@ from oslo_config import cfg
 from evenkeel.bus.access import ControllerAccess, impersonation_refusal
 from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd.configuration.nearest import name_suggestion
-from evenkeel.cmd.controllers.acme_parts import OpenedAcme, open_acme
-from evenkeel.cmd.controllers.admission import Admission, check_exposure, open_admission
+from evenkeel.cmd.controllers.acme_parts import AcmeComponents, open_acme
+from evenkeel.cmd.controllers.admission import RequestAdmission, check_exposure, open_admission
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.cmd.controllers.serving import api_path_prefix, api_proxies
 from evenkeel.cmd.options import limit_options, quota_options
@@ -38,15 +38,15 @@ from evenkeel.store.sql_store import SqlStore, open_store
 log = structlog.get_logger(__name__)
 
 
-class ControllerParts(NamedTuple):
+class ControllerDependencies(NamedTuple):
     """The parts of a controller, opened and not yet connected. ``end_traces`` ends the export of traces."""
 
     environments: list[Environment]
-    admission: Admission
+    admission: RequestAdmission
     addresses: AddressRules
     tls: TlsRules
     keys: OpenedKeyManager
-    acme: OpenedAcme
+    acme: AcmeComponents
     store: SqlStore
     network: OpenedNetwork
     bus: Bus
@@ -68,7 +68,7 @@ class ControllerParts(NamedTuple):
         await self.store.close()
 
 
-async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> ControllerParts:
+async def open_controller_dependencies(conf: cfg.ConfigOpts, *, worker: bool = False) -> ControllerDependencies:
     """Open all parts from the options, without connecting to other hosts; the port of metrics is bound.
     Raises :class:`ValueError` with all problems, after it closed what was opened.
 
@@ -112,14 +112,14 @@ async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> Controlle
     with problems:
         pass  # raises what was found
     assert network is not None  # noqa: S101  # else there was a problem
-    return ControllerParts(
+    return ControllerDependencies(
         environments, admission, addresses, tls, keys, acme, store, network, bus, notifications, metrics, end_traces
     )
 
 
 async def check_configuration(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by opening and closing all parts. Raises :class:`ValueError` with all problems."""
-    await (await open_parts(conf)).close()
+    await (await open_controller_dependencies(conf)).close()
 
 
 def _open_store(conf: cfg.ConfigOpts) -> SqlStore:

@@ -11,18 +11,18 @@ from oslo_config import cfg
 from prometheus_client import REGISTRY
 
 import evenkeel
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.api_server import ApiServer
-from evenkeel.cmd.controllers.api_thread import run_beside
-from evenkeel.cmd.controllers.controller_parts import ControllerParts, open_parts
-from evenkeel.cmd.controllers.own_certificates import CertificateEndReader
+from evenkeel.cmd.controllers.api_thread import run_in_own_thread
+from evenkeel.cmd.controllers.controller_parts import ControllerDependencies, open_controller_dependencies
+from evenkeel.cmd.controllers.own_certificates import CertificateExpiryReader
 from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.serving import run_serving
 from evenkeel.cmd.options.notification_options import notification_settings
 from evenkeel.cmd.options.series_options import traffic_settings
 from evenkeel.cmd.process.endpoint import api_socket, api_url_for_other_hosts
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
-from evenkeel.cmd.process.reloading import Action, Reloading
+from evenkeel.cmd.process.reloading import OptionReloader, ReloadAction
 from evenkeel.cmd.process.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, handle_stop_signals, new_id, start_bus
 from evenkeel.cmd.process.service_manager import EventLoopWatchdog, ServiceManager
 from evenkeel.controller.notifications import Notifications
@@ -46,14 +46,16 @@ def run_controller(
     read again at each SIGHUP. ``context``: of a worker; None: a process of its own. Raises
     :class:`ValueError` for options that cannot be used.
     """
-    run_serving(run(command, arguments, conf, context))
+    run_serving(run_process(command, arguments, conf, context))
 
 
-async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None) -> None:
+async def run_process(
+    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None
+) -> None:
     """Create all parts and serve until stopped; a worker stops, too, when its parent is gone. Raises
     :class:`ValueError` for options that cannot be used.
     """
-    parts = await open_parts(conf, worker=context is not None)
+    parts = await open_controller_dependencies(conf, worker=context is not None)
     try:
         context = context or ProcessContext(api_socket(conf), ServiceManager(health_file=conf.health_file))
     except ValueError:
@@ -61,8 +63,8 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, cont
         raise
     stop = asyncio.Event()
     handle_stop_signals(stop.set)
-    reloading = partial(Reloading, command, arguments, CONTROLLER, conf)
-    serving = asyncio.create_task(serve(conf, parts, context, reloading))
+    reloading = partial(OptionReloader, command, arguments, CONTROLLER_OPTION_GROUPS, conf)
+    serving = asyncio.create_task(serve_until_cancelled(conf, parts, context, reloading))
     stopped = asyncio.create_task(stop.wait())
     # a worker without its parent would keep the port that the next one wants
     orphaned = asyncio.create_task(context.parent.answer_requests() if context.parent else stop.wait())
@@ -81,11 +83,11 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, cont
         await parts.close()
 
 
-async def serve(
+async def serve_until_cancelled(
     conf: cfg.ConfigOpts,
-    parts: ControllerParts,
+    parts: ControllerDependencies,
     context: ProcessContext,
-    reloading: Callable[[Mapping[tuple[str, ...], Action]], Reloading],
+    reloading: Callable[[Mapping[tuple[str, ...], ReloadAction]], OptionReloader],
 ) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled. ``reloading`` creates
     the part that applies changed options. Raises :class:`ValueError` for options that cannot be used.
@@ -107,10 +109,10 @@ async def serve(
         await expose_metrics(conf, parts, context, ending)
         api = ApiServer(conf, parts, context, controller, watchdog)
         reloading({**api.reload_actions(), METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}).listen()
-        await run_beside(api.run, name="api")
+        await run_in_own_thread(api.run, name="api")
 
 
-def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, context: ProcessContext) -> Controller:
+def open_controller(conf: cfg.ConfigOpts, parts: ControllerDependencies, context: ProcessContext) -> Controller:
     """Create the controller from its opened parts; it is not started yet."""
     store, network = parts.store, parts.network
     return Controller(
@@ -122,7 +124,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, context: Proce
         key_manager=parts.keys.key_manager,
         acme=parts.acme.parts,
         notifications=open_notifier(conf, parts),
-        certificates=CertificateEndReader(conf, socket.gethostname()),
+        certificates=CertificateExpiryReader(conf, socket.gethostname()),
         presence=Presence(
             store.scheduling,
             id_=new_id(),
@@ -134,7 +136,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, context: Proce
     )
 
 
-def open_notifier(conf: cfg.ConfigOpts, parts: ControllerParts) -> Notifications | None:
+def open_notifier(conf: cfg.ConfigOpts, parts: ControllerDependencies) -> Notifications | None:
     """Create the part that sends notifications; None if they are off."""
     if parts.notifications is None:
         return None
@@ -143,7 +145,7 @@ def open_notifier(conf: cfg.ConfigOpts, parts: ControllerParts) -> Notifications
 
 
 async def expose_metrics(
-    conf: cfg.ConfigOpts, parts: ControllerParts, context: ProcessContext, ending: AsyncExitStack
+    conf: cfg.ConfigOpts, parts: ControllerDependencies, context: ProcessContext, ending: AsyncExitStack
 ) -> None:
     """Serve the metrics of this process and of the database, or send them to the parent, which serves them.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from oslo_config import cfg
 
 from evenkeel.cmd.controllers.private_files import read_private_file
-from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE, RFC2136, check_zone_section, zone_sections
+from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE_OPTIONS, RFC2136, check_zone_section, zone_sections
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.controller.acme import ConfiguredZone
 from evenkeel.core.kit.ids import ProjectId
@@ -20,7 +20,7 @@ from evenkeel.core.tls.certificates import Secret
 if TYPE_CHECKING:
     from evenkeel.acme_client import DnsResolver, Rfc2136Zone, TsigKey
 
-ALGORITHMS = ("hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
+TSIG_ALGORITHMS = ("hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
 _KEY_PATTERN = re.compile(
     r'key\s+"?(?P<name>[A-Za-z0-9._-]{1,253})"?\s*\{'
     r'(?=[^}]*\balgorithm\s+"?(?P<algorithm>[A-Za-z0-9.-]+)"?\s*;)'
@@ -122,8 +122,8 @@ def read_tsig_key(options: ZoneOptions) -> "TsigKey":
             f'{about}: {file}: key "NAME" {{ algorithm hmac-sha256; secret "…"; }}; is allowed (tsig-keygen writes it)'
         )
     algorithm, secret = found["algorithm"].lower().rstrip("."), "".join(found["secret"].split())
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"{about}: {file}: algorithm {algorithm}: {', '.join(ALGORITHMS)} are allowed")
+    if algorithm not in TSIG_ALGORITHMS:
+        raise ValueError(f"{about}: {file}: algorithm {algorithm}: {', '.join(TSIG_ALGORITHMS)} are allowed")
     if not decode_base64_secret(secret.encode("ascii")):
         raise ValueError(f"{about}: {file}: the secret should be base64")
     return TsigKey(found["name"], algorithm, Secret(secret.encode("ascii")))
@@ -132,7 +132,7 @@ def read_tsig_key(options: ZoneOptions) -> "TsigKey":
 def _zone_options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
     for section in zone_sections(conf.list_all_sections()):
         check_zone_section(section)
-        values = {option.dest: conf[section][option.dest] for option in DNS_ZONE}
+        values = {option.dest: conf[section][option.dest] for option in DNS_ZONE_OPTIONS}
         yield ZoneOptions(section, **{**values, "zone": values["zone"].lower().rstrip(".")})
 
 

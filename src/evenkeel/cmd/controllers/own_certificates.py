@@ -14,9 +14,9 @@ from evenkeel.core.tls.own_certificates import EXPIRY_CHECK_SECONDS, OwnCertific
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_expiry, server_certificate_expiry
 from evenkeel.store.engine.database import host_and_port_of_url
 
-FILES = ("api", "metrics")
+CERTIFICATE_FILE_SECTIONS = ("api", "metrics")
 """Sections with the option ``ssl_cert_file``."""
-SERVERS = {
+SERVER_NAME_BY_URL_OPTION = {
     ("keystone_authtoken", "auth_url"): "Keystone",
     ("keystone_authtoken", "www_authenticate_uri"): "Keystone",
     ("neutron", "auth_url"): "Keystone",
@@ -39,7 +39,7 @@ class TlsServer(NamedTuple):
     request: bytes = b""
 
 
-class CertificateEndReader:
+class CertificateExpiryReader:
     """Reads the end dates of the certificates in use. Unreadable files, and servers that are unreachable or
     show no certificate, are left out.
 
@@ -48,7 +48,7 @@ class CertificateEndReader:
 
     def __init__(self, conf: cfg.ConfigOpts, host: str, now_seconds: Callable[[], float] = time.monotonic) -> None:
         named = f"controller {host}, {{}}.ssl_cert_file"
-        self._files = [(named.format(section), conf[section].ssl_cert_file) for section in FILES]
+        self._files = [(named.format(section), conf[section].ssl_cert_file) for section in CERTIFICATE_FILE_SECTIONS]
         self._peers = tuple(tls_servers(conf))
         self._now_seconds = now_seconds
         self._of_peers: tuple[OwnCertificate, ...] = ()
@@ -63,16 +63,18 @@ class CertificateEndReader:
             # Set before the connections are made, so that servers that fail are not tried more often.
             self._due_at = now + EXPIRY_CHECK_SECONDS
             looks = (server_certificate_expiry(peer.host, peer.port, request=peer.request) for peer in self._peers)
-            self._of_peers = _certificates_with_known_end(
+            self._of_peers = _certificates_with_known_expiry(
                 zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True)
             )
         return (
-            *_certificates_with_known_end((name, file_certificate_expiry(path)) for name, path in self._files if path),
+            *_certificates_with_known_expiry(
+                (name, file_certificate_expiry(path)) for name, path in self._files if path
+            ),
             *self._of_peers,
         )
 
 
-def _certificates_with_known_end(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
+def _certificates_with_known_expiry(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
     return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
 
 
@@ -87,7 +89,7 @@ def tls_servers(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
     if (server := host_and_port_of_url(conf.database.connection)) is not None:
         yield TlsServer(f"database {server[0]}:{server[1]}", *server, POSTGRESQL_TLS)
     urls = {}
-    for (section, option), name in SERVERS.items():
+    for (section, option), name in SERVER_NAME_BY_URL_OPTION.items():
         url = URL(str(_option_value(conf, section, option) or ""))
         if url.scheme == "https" and url.host and url.port:
             # By host and port: several options may name the same server, whose certificate is then listed once.

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.section_names import NAME_RULE, section_name, sections_of_kind
+from evenkeel.cmd.options.section_names import NAME_RULE_TEXT, section_name, sections_of_kind
 
 SECTION = "acme"
-PREFIX = f"{SECTION}:"
+SECTION_PREFIX = f"{SECTION}:"
 
-_AUTHORITY = [
+_AUTHORITY_OPTIONS = [
     cfg.StrOpt("contact", default="", help="E-mail address of the account at the authority; empty: none."),
     cfg.StrOpt(
         "ssl_ca_crt_file",
@@ -34,14 +34,14 @@ _AUTHORITY = [
         "those that its directory states, and without any nothing is looked at.",
     ),
 ]
-ACME = [
+ACME_OPTIONS = [
     cfg.StrOpt(
         "directory_url",
         default="",
         help="ACME directory of the default certificate authority, https://…; empty: there is none. With it, "
         "controllers agree to the authority's terms of service. Sections [acme:NAME] name further authorities.",
     ),
-    *_AUTHORITY,
+    *_AUTHORITY_OPTIONS,
     cfg.ListOpt(
         "name_servers",
         default=[],
@@ -72,14 +72,14 @@ ACME = [
         "certificates_per_project", default=100, min=1, help="Maximum number of requested certificates of a project."
     ),
 ]
-NAMED_AUTHORITY = [
+NAMED_AUTHORITY_OPTIONS = [
     cfg.StrOpt(
         "directory_url",
         default="",
         help="ACME directory of this certificate authority, https://…. With it, controllers agree to the authority's "
         "terms of service.",
     ),
-    *_AUTHORITY,
+    *_AUTHORITY_OPTIONS,
     cfg.ListOpt(
         "projects",
         default=[],
@@ -92,14 +92,16 @@ NAMED_AUTHORITY = [
 
 def authority_sections(sections: Iterable[str]) -> list[str]:
     """Return the names of those ``sections`` that configure named authorities, in lower case."""
-    return sections_of_kind(PREFIX, sections)
+    return sections_of_kind(SECTION_PREFIX, sections)
 
 
 def authority_name(section: str) -> str:
     """Return the name of the authority that a section ``[acme:NAME]`` configures. Raises :class:`ValueError` for a name
     that is not allowed.
     """
-    name = section_name(section, PREFIX)
+    name = section_name(section, SECTION_PREFIX)
     if name is None or name == "default":
-        raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}, and not default, which is [acme]")
+        raise ValueError(
+            f"{section}: the name after {SECTION_PREFIX} should be {NAME_RULE_TEXT}, and not default, which is [acme]"
+        )
     return name

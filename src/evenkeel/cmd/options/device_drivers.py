@@ -10,17 +10,17 @@ from importlib.metadata import EntryPoint, entry_points
 
 from oslo_config import cfg
 
-GROUP = "evenkeel.devices"
+ENTRY_POINT_GROUP = "evenkeel.devices"
 
 
 def installed_drivers() -> set[str]:
     """Return the names of all installed drivers; none of them is loaded."""
-    return {entry.name for entry in entry_points(group=GROUP)}
+    return {entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)}
 
 
-def driver_entry(name: str) -> EntryPoint:
+def driver_entry_point(name: str) -> EntryPoint:
     """Return the entry point of a driver. Raises :class:`ValueError` if no driver of that name is installed."""
-    for entry in entry_points(group=GROUP, name=name):
+    for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
         return entry
     raise ValueError(f"device_driver: {name!r} is not one of {sorted(installed_drivers())}")
 
@@ -29,7 +29,7 @@ def declared_options(name: str) -> Sequence[cfg.Opt]:
     """Load a driver's module and return its options; empty if it declares none. Raises :class:`ValueError` if
     there is no such driver, or if it cannot be loaded.
     """
-    module = driver_entry(name).module
+    module = driver_entry_point(name).module
     try:
         declared = getattr(import_module(module), "OPTIONS", ())
     except Exception as error:

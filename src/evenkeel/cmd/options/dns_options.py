@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.section_names import NAME_RULE, section_name, sections_of_kind
+from evenkeel.cmd.options.section_names import NAME_RULE_TEXT, section_name, sections_of_kind
 
-PREFIX = "dns:"
+SECTION_PREFIX = "dns:"
 RFC2136 = "rfc2136"
 DESIGNATE = "designate"
 
-DNS_ZONE = [
+DNS_ZONE_OPTIONS = [
     cfg.StrOpt("zone", default="", help="Name of the zone, such as example.org."),
     cfg.ListOpt(
         "projects",
@@ -64,10 +64,10 @@ DNS_ZONE = [
 
 def zone_sections(sections: Iterable[str]) -> list[str]:
     """Return the names of those ``sections`` that configure DNS zones, in lower case."""
-    return sections_of_kind(PREFIX, sections)
+    return sections_of_kind(SECTION_PREFIX, sections)
 
 
 def check_zone_section(section: str) -> None:
     """Raise :class:`ValueError` unless the section has a valid name."""
-    if section_name(section, PREFIX) is None:
-        raise ValueError(f"{section}: the name after {PREFIX} should be {NAME_RULE}")
+    if section_name(section, SECTION_PREFIX) is None:
+        raise ValueError(f"{section}: the name after {SECTION_PREFIX} should be {NAME_RULE_TEXT}")

@@ -14,14 +14,14 @@ from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.settings import OLD_WORKERS_LISTED_MAX, RUN_DIR_CHARS_MAX, THREAD_MIB, DaemonSettings
 from evenkeel.serving.accepting import SPARE_FILES
 
-_DAEMON = DaemonSettings(name="", state_dir=Path(), run_dir=Path())
-_HTTP = HttpSettings(certificate=Path(), key=Path(), credentials_file=Path())
+_DAEMON_OPTIONS = DaemonSettings(name="", state_dir=Path(), run_dir=Path())
+_HTTP_OPTIONS = HttpSettings(certificate=Path(), key=Path(), credentials_file=Path())
 """Source of the options' default values."""
 
-HAPROXYD = [
+HAPROXYD_OPTIONS = [
     cfg.StrOpt("name", help="Name of this daemon, unique in its device group; else the host's name."),
-    cfg.StrOpt("bind_host", default=_HTTP.host, help="Address to listen on."),
-    cfg.PortOpt("bind_port", default=_HTTP.port, help="Port to listen on; 0 takes a free one."),
+    cfg.StrOpt("bind_host", default=_HTTP_OPTIONS.host, help="Address to listen on."),
+    cfg.PortOpt("bind_port", default=_HTTP_OPTIONS.port, help="Port to listen on; 0 takes a free one."),
     cfg.StrOpt(
         "tls_certificate",
         default="/etc/evenkeel/haproxyd/server.pem",
@@ -35,11 +35,13 @@ HAPROXYD = [
         "changed.",
     ),
     cfg.StrOpt("endpoint_file", help="Write the URL to this file once the daemon answers."),
-    cfg.IntOpt("max_body_bytes", default=_HTTP.body_bytes_max, min=65536, help="Largest accepted request body, bytes."),
+    cfg.IntOpt(
+        "max_body_bytes", default=_HTTP_OPTIONS.body_bytes_max, min=65536, help="Largest accepted request body, bytes."
+    ),
     *connection_options(
-        connections_max=_HTTP.connections_max,
-        per_address_max=_HTTP.connections_per_address_max,
-        header_seconds=_HTTP.header_seconds,
+        connections_max=_HTTP_OPTIONS.connections_max,
+        per_address_max=_HTTP_OPTIONS.connections_per_address_max,
+        header_seconds=_HTTP_OPTIONS.header_seconds,
         spare_files=SPARE_FILES,
     ),
     cfg.StrOpt("state_dir", default="/var/lib/evenkeel-haproxyd", help="Configurations, epochs and counters."),
@@ -67,18 +69,18 @@ HAPROXYD = [
     ),
     cfg.IntOpt(
         "worker_uid_count",
-        default=_DAEMON.worker_uid_count,
+        default=_DAEMON_OPTIONS.worker_uid_count,
         min=1,
         help="Number of such ids; each tenant takes one.",
     ),
     cfg.IntOpt(
         "memory_max",
-        default=_DAEMON.memory_max_mib,
+        default=_DAEMON_OPTIONS.memory_max_mib,
         min=256,
         help="MiB of address space (with HAProxy 3.0 and newer: of data) of one process of HAProxy, from its next "
         f"start on, and {THREAD_MIB} more for each thread after the first. Without maxconn, it limits connections too.",
     ),
-    cfg.IntOpt("threads", default=_DAEMON.threads, min=1, max=64, help="Threads of each partition's HAProxy."),
+    cfg.IntOpt("threads", default=_DAEMON_OPTIONS.threads, min=1, max=64, help="Threads of each partition's HAProxy."),
     cfg.IntOpt(
         "maxconn",
         min=1,
@@ -87,13 +89,13 @@ HAPROXYD = [
     ),
     cfg.IntOpt(
         "hard_stop_after",
-        default=_DAEMON.hard_stop_after_seconds,
+        default=_DAEMON_OPTIONS.hard_stop_after_seconds,
         min=0,
         help="Seconds that connections may outlast their configuration; 0: no limit.",
     ),
     cfg.IntOpt(
         "worker_max_reloads",
-        default=_DAEMON.worker_max_reloads,
+        default=_DAEMON_OPTIONS.worker_max_reloads,
         min=1,
         max=OLD_WORKERS_LISTED_MAX,
         help="Workers that one project may keep for connections of earlier configurations. Beyond that, the one with "
@@ -101,7 +103,7 @@ HAPROXYD = [
     ),
     cfg.IntOpt(
         "old_workers_memory_max",
-        default=_DAEMON.old_workers_memory_max_mib,
+        default=_DAEMON_OPTIONS.old_workers_memory_max_mib,
         min=0,
         help="MiB of memory of workers of earlier configurations, of all projects together. Beyond that, of the "
         "project that takes most, the one with the fewest connections is ended. 0: a quarter of the host's "
@@ -121,7 +123,7 @@ HAPROXYD = [
     ),
     cfg.PortOpt(
         "peers_port_first",
-        default=_DAEMON.peers_port_first,
+        default=_DAEMON_OPTIONS.peers_port_first,
         help="First port for that; each partition takes one.",
     ),
     cfg.ListOpt(
@@ -131,23 +133,23 @@ HAPROXYD = [
     ),
     cfg.StrOpt(
         "nftables_table",
-        default=_DAEMON.nftables_table,
+        default=_DAEMON_OPTIONS.nftables_table,
         help="Name of the nftables table (family inet) of forwarded traffic; each daemon of a host needs its own.",
     ),
     cfg.BoolOpt(
         "kernel_direct_return",
-        default=_DAEMON.kernel_direct_return,
+        default=_DAEMON_OPTIONS.kernel_direct_return,
         help="Members to which the kernel forwards see the clients' addresses; this host must be their gateway.",
     ),
     cfg.FloatOpt(
         "kernel_drain",
-        default=_DAEMON.kernel_drain_seconds,
+        default=_DAEMON_OPTIONS.kernel_drain_seconds,
         min=0,
         max=86_400,
         help="Seconds for which connections of a removed member go on, where the kernel forwards TCP.",
     ),
     *ADDRESSES,
-    cfg.PortOpt("peers_port_last", default=_DAEMON.peers_port_last, help="Last port for that."),
+    cfg.PortOpt("peers_port_last", default=_DAEMON_OPTIONS.peers_port_last, help="Last port for that."),
 ]
 
 

@@ -4,19 +4,21 @@ own groups, ``[oslo_policy]`` and ``[keystone_authtoken]``.
 
 from oslo_config import cfg
 
-KINDS = {
+AUTHENTICATION_KINDS = {
     "none": "every caller is admin; on loopback only",
     "password_file": "HTTP basic authentication with password_file",
     "trusted_headers": "a gateway's X-User-Id, X-Project-Id, X-Roles, from loopback or with a client certificate",
     "keystone": "Keystone v3 tokens, see [keystone_authtoken]",
 }
 
-IDENTITY = [
+IDENTITY_OPTIONS = [
     cfg.StrOpt(
         "kind",
         default="none",
-        choices=list(KINDS),
-        help="Authentication. " + "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items()) + ".",
+        choices=list(AUTHENTICATION_KINDS),
+        help="Authentication. "
+        + "; ".join(f"{name}: {meaning}" for name, meaning in AUTHENTICATION_KINDS.items())
+        + ".",
     ),
     cfg.StrOpt(
         "password_file",
@@ -31,7 +33,7 @@ IDENTITY = [
     ),
 ]
 
-API = [
+API_AUTHENTICATION_OPTIONS = [
     cfg.StrOpt("ssl_cert_file", help="Serve HTTPS with this certificate (PEM, with its chain)."),
     cfg.StrOpt("ssl_key_file", help="Its private key (PEM)."),
     cfg.StrOpt(
@@ -50,4 +52,4 @@ API = [
         "max_page_items", default=1000, min=1, max=10_000, help="Default and maximum of a list request's limit."
     ),
 ]
-"""Options added to the group of :data:`evenkeel.cmd.options.options.API`."""
+"""Options added to the group of :data:`evenkeel.cmd.options.options.API_AUTHENTICATION_OPTIONS`."""

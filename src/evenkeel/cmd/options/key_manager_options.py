@@ -18,7 +18,7 @@ from evenkeel.cmd.options.vault_options import open_vault
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
 
-CERTIFICATES = [
+CERTIFICATE_OPTIONS = [
     cfg.StrOpt(
         "key_manager",
         default="none",
@@ -44,7 +44,7 @@ CERTIFICATES = [
     ),
 ]
 
-BARBICAN = [
+BARBICAN_OPTIONS = [
     cfg.FloatOpt(
         "operation_timeout",
         default=20.0,
@@ -53,7 +53,7 @@ BARBICAN = [
         help="Time-out of reading a whole certificate from Barbican and Keystone, seconds.",
     ),
 ]
-_GROUP = "barbican"
+_BARBICAN_SECTION = "barbican"
 ADAPTERS_MAX = 1000
 """Maximum number of cached logins, one for each project."""
 
@@ -125,24 +125,24 @@ def _adapter_by_project(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
     """Return a function from a project to keystoneauth's adapter, logged in for that project; nothing is sent
     yet. Raises :class:`ValueError` for credentials or TLS options that cannot be used.
     """
-    register_keystone_options(conf, _GROUP)
-    is_scoped = _is_scoped(conf)
+    register_keystone_options(conf, _BARBICAN_SECTION)
+    is_scoped = _is_project_scoped(conf)
 
     # An adapter holds the token of its project's login, which would otherwise be requested for each read.
     @lru_cache(maxsize=ADAPTERS_MAX)
     def project_adapter(project_id: ProjectId) -> Any:
         scope = {"project_id": project_id} if is_scoped else {}
-        adapter = keystone_adapter(conf, _GROUP, timeout_seconds=conf.barbican.operation_timeout, **scope)
+        adapter = keystone_adapter(conf, _BARBICAN_SECTION, timeout_seconds=conf.barbican.operation_timeout, **scope)
         adapter.service_type = adapter.service_type or "key-manager"
         return adapter
 
     # Created once now, so that wrong options are reported at the start.
     project_adapter(ProjectId("none"))
-    check_tls(conf, _GROUP, "Barbican")
+    check_tls(conf, _BARBICAN_SECTION, "Barbican")
     return project_adapter
 
 
-def _is_scoped(conf: cfg.ConfigOpts) -> bool:
+def _is_project_scoped(conf: cfg.ConfigOpts) -> bool:
     """Whether a login of the configured type is for a project; registers the type's options. Raises
     :class:`ValueError` if the type is not set or unknown, or if a project is set.
     """
@@ -150,10 +150,10 @@ def _is_scoped(conf: cfg.ConfigOpts) -> bool:
 
     kind = conf.barbican.auth_type
     if not kind:  # one of another section would not be for the project of each read
-        raise auth_type_missing(_GROUP)
+        raise auth_type_missing(_BARBICAN_SECTION)
     try:
         options = loading.get_plugin_loader(kind).get_options()
-        conf.register_opts(loading.get_auth_plugin_conf_options(kind), group=_GROUP)
+        conf.register_opts(loading.get_auth_plugin_conf_options(kind), group=_BARBICAN_SECTION)
         for name in ("project_id", "project_name"):
             if getattr(conf.barbican, name, None):  # not every kind of login has it
                 raise ValueError(f"barbican.{name}: is not allowed: each read is logged in for the project it is for")

@@ -4,17 +4,17 @@ from oslo_config import cfg
 
 from evenkeel.core.resources.limits import PLURALS_OF_LIMITED_KINDS, LoadBalancerLimits
 
-_DEFAULTS = LoadBalancerLimits()
+_DEFAULT_LIMITS = LoadBalancerLimits()
 
 
 def _option_name(kind: str) -> str:
     return f"{PLURALS_OF_LIMITED_KINDS[kind].lower().replace(' ', '_')}_per_load_balancer"
 
 
-LIMITS = [
+LIMIT_OPTIONS = [
     cfg.IntOpt(
         _option_name(kind),
-        default=getattr(_DEFAULTS, kind),
+        default=getattr(_DEFAULT_LIMITS, kind),
         min=1,
         help=f"Maximum number of {called} of a load balancer.",
     )

@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-LOGGING = [
+LOGGING_OPTIONS = [
     cfg.StrOpt(
         "health_file",
         default="",

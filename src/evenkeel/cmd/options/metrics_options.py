@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-METRICS = [
+METRICS_OPTIONS = [
     cfg.HostAddressOpt(
         "bind_host",
         default="127.0.0.1",
@@ -17,8 +17,8 @@ METRICS = [
     ),
 ]
 
-CONTROLLER_METRICS = [
-    *METRICS,
+CONTROLLER_METRICS_OPTIONS = [
+    *METRICS_OPTIONS,
     cfg.IntOpt(
         "load_balancers_max",
         default=0,

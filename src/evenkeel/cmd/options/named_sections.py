@@ -12,7 +12,7 @@ def named_options(sections: Iterable[str]) -> Mapping[str | None, Sequence[cfg.O
     written = tuple(sections)
     found: dict[str | None, Sequence[cfg.Opt]] = {}
     for section in acme_options.authority_sections(written):
-        found[section] = acme_options.NAMED_AUTHORITY
+        found[section] = acme_options.NAMED_AUTHORITY_OPTIONS
     for section in dns_options.zone_sections(written):
-        found[section] = dns_options.DNS_ZONE
+        found[section] = dns_options.DNS_ZONE_OPTIONS
     return found

@@ -14,7 +14,7 @@ from evenkeel.cmd.options.keystone_login import check_tls, keystone_adapter, reg
 from evenkeel.core.ports import Network, Store
 from evenkeel.network.builtin import BuiltinNetwork
 
-NETWORK = [
+NETWORK_OPTIONS = [
     cfg.StrOpt(
         "driver",
         default="builtin",
@@ -23,7 +23,7 @@ NETWORK = [
     ),
 ]
 
-NEUTRON = [
+NEUTRON_OPTIONS = [
     cfg.FloatOpt(
         "operation_timeout",
         default=20.0,
@@ -49,7 +49,7 @@ NEUTRON = [
     ),
 ]
 
-_GROUP = "neutron"
+_NEUTRON_SECTION = "neutron"
 INTERFACES = ("internal", "public")
 """Default of ``valid_interfaces``: the endpoints of Neutron in the service catalogue."""
 
@@ -77,9 +77,9 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
             f"network.driver: neutron needs {error.name}, which is not installed: {pip_install('neutron')}"
         ) from error
     timeout_seconds = conf.neutron.operation_timeout
-    register_keystone_options(conf, _GROUP)
-    adapter = keystone_adapter(conf, _GROUP, timeout_seconds=timeout_seconds)
-    check_tls(conf, _GROUP, "Neutron")
+    register_keystone_options(conf, _NEUTRON_SECTION)
+    adapter = keystone_adapter(conf, _NEUTRON_SECTION, timeout_seconds=timeout_seconds)
+    check_tls(conf, _NEUTRON_SECTION, "Neutron")
     client = NeutronClient(
         adapter.session,
         endpoint=adapter.endpoint_override,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SECTION = "neutron_agent"
 AGENT_TYPES = ("Loadbalancerv2 agent", "Open vSwitch agent")
 
-NEUTRON_AGENT = [
+NEUTRON_AGENT_OPTIONS = [
     cfg.StrOpt(
         "transport_url",
         default="",

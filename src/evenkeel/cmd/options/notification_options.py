@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SECTION = "notifications"
 
-NOTIFICATIONS = [
+NOTIFICATION_OPTIONS = [
     cfg.ListOpt(
         "shapes",
         default=[],

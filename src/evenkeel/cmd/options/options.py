@@ -4,16 +4,16 @@ F5's names.
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.logging_options import LOGGING
+from evenkeel.cmd.options.logging_options import LOGGING_OPTIONS
 from evenkeel.config.connections import connection_options
 from evenkeel.core.resources.capacity import Metric
 from evenkeel.serving.accepting import SPARE_FILES
 from evenkeel.serving.http_limits import HttpLimits
 
-_HTTP = HttpLimits()
+_HTTP_OPTIONS = HttpLimits()
 
-COMMON = [
-    *LOGGING,
+COMMON_OPTIONS = [
+    *LOGGING_OPTIONS,
     cfg.StrOpt(
         "transport_url",
         default="embedded:///var/lib/evenkeel/bus.db",
@@ -31,7 +31,7 @@ COMMON = [
     ),
 ]
 
-CONTROLLER = [
+CONTROLLER_OPTIONS = [
     cfg.IntOpt(
         "workers",
         default=1,
@@ -103,7 +103,7 @@ CONTROLLER = [
     ),
 ]
 
-DATABASE = [
+DATABASE_OPTIONS = [
     cfg.StrOpt(
         "connection",
         default="sqlite:////var/lib/evenkeel/evenkeel.db",
@@ -119,7 +119,7 @@ DATABASE = [
     cfg.IntOpt("events_kept", default=10_000, min=100, max=1_000_000, help="Number of newest events kept."),
 ]
 
-API = [
+API_OPTIONS = [
     cfg.StrOpt("bind_host", default="127.0.0.1", help="Address to listen on."),
     cfg.PortOpt("bind_port", default=9876, help="Port to listen on; 0 takes a free one."),
     cfg.StrOpt("endpoint_file", help="Write the URL to this file once the API answers."),
@@ -144,14 +144,14 @@ API = [
     cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest accepted request body, bytes."),
     cfg.IntOpt(
         "max_header_bytes",
-        default=_HTTP.header_bytes_max,
+        default=_HTTP_OPTIONS.header_bytes_max,
         min=4096,
-        help=f"Largest accepted request header, bytes; at most {_HTTP.headers_max} lines.",
+        help=f"Largest accepted request header, bytes; at most {_HTTP_OPTIONS.headers_max} lines.",
     ),
     *connection_options(
         connections_max=1000,
         per_address_max=100,
-        header_seconds=_HTTP.header_seconds,
+        header_seconds=_HTTP_OPTIONS.header_seconds,
         spare_files=SPARE_FILES,
         exempt=", unless it is one of proxies",
     ),
@@ -175,7 +175,7 @@ API = [
     ),
 ]
 
-AGENT = [
+AGENT_OPTIONS = [
     cfg.StrOpt("host", help="Name of this host, unique among the agents of the environment and group."),
     cfg.StrOpt("agent_id", help="Stable id of the agent; default: derived from environment, group and host."),
     cfg.StrOpt("environment_prefix", default="Project", help="The environment the agent belongs to."),

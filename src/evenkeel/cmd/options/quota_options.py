@@ -4,7 +4,7 @@ from oslo_config import cfg
 
 from evenkeel.core.resources.quota import MAX_QUOTA, UNLIMITED, Quotas
 
-_OPTIONS = {
+_OPTION_BY_KIND = {
     "loadbalancer": ("default_load_balancer_quota", "load balancers", 100),
     "listener": ("default_listener_quota", "listeners", 1000),
     "pool": ("default_pool_quota", "pools", 1000),
@@ -17,7 +17,7 @@ _OPTIONS = {
 database nor devices.
 """
 
-QUOTAS = [
+QUOTA_OPTIONS = [
     cfg.IntOpt(
         name,
         default=default,
@@ -25,10 +25,10 @@ QUOTAS = [
         max=MAX_QUOTA,
         help=f"Default quota of {called}; -1: no limit.",
     )
-    for name, called, default in _OPTIONS.values()
+    for name, called, default in _OPTION_BY_KIND.values()
 ]
 
 
 def default_quotas(conf: cfg.ConfigOpts) -> Quotas:
     """Read the quotas of ``[quotas]``, which must be the same on all controllers."""
-    return Quotas(**{name: conf.quotas[option] for name, (option, *_) in _OPTIONS.items()})
+    return Quotas(**{name: conf.quotas[option] for name, (option, *_) in _OPTION_BY_KIND.items()})

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-NAME_RULE = "1 to 32 letters, digits and '-'"
+NAME_RULE_TEXT = "1 to 32 letters, digits and '-'"
 _NAME_PATTERN = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 
 
@@ -13,6 +13,8 @@ def sections_of_kind(prefix: str, sections: Iterable[str]) -> list[str]:
 
 
 def section_name(section: str, prefix: str) -> str | None:
-    """Return the part of the section after ``prefix``; None if it breaks :data:`NAME_RULE` or has another prefix."""
+    """Return the part of the section after ``prefix``; None if it breaks :data:`NAME_RULE_TEXT` or has another
+    prefix.
+    """
     name = section.removeprefix(prefix)
     return name if section.startswith(prefix) and _NAME_PATTERN.fullmatch(name) else None

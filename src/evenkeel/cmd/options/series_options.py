@@ -4,7 +4,7 @@ from oslo_config import cfg
 
 from evenkeel.controller.settings import TrafficSettings
 
-SERIES = [
+SERIES_OPTIONS = [
     cfg.FloatOpt("interval", default=60.0, min=5.0, max=3600.0, help="Seconds between two points of a series."),
     cfg.IntOpt(
         "points",

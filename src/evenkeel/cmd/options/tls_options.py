@@ -4,7 +4,7 @@ from oslo_config import cfg
 
 from evenkeel.core.tls.tls import NEWEST_TLS_VERSION, TLS_VERSIONS, TlsRules
 
-API_SETTINGS = [
+API_TLS_OPTIONS = [
     cfg.StrOpt(
         "minimum_tls_version",
         choices=TLS_VERSIONS,

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from evenkeel.cmd.options.extras import pip_install
 from evenkeel.core.kit.tracing import NoTracer, use_tracer
 
-TRACING = [
+TRACING_OPTIONS = [
     cfg.StrOpt(
         "endpoint",
         default="",

@@ -14,7 +14,7 @@ from evenkeel.core.tls.certificates import Secret
 if TYPE_CHECKING:
     from evenkeel.key_managers.vault import VaultCertificates, VaultKeyManager, VaultLogin
 
-VAULT = [
+VAULT_OPTIONS = [
     cfg.StrOpt("vault_url", help="URL of Vault's API: https://, or http:// for a Vault Agent on this host."),
     cfg.StrOpt(
         "auth_method",
@@ -46,7 +46,7 @@ VAULT = [
         help="Time-out of reading a certificate, including the login, seconds.",
     ),
 ]
-NEEDED = {
+REQUIRED_OPTIONS = {
     "approle": ("approle_role_id",),
     "jwt": ("token_role", "token_file"),
     "kubernetes": ("token_role", "token_file"),
@@ -111,7 +111,7 @@ def _check_options(options: Any) -> None:
     url = urlsplit(options.vault_url or "")
     if not url.hostname or not (url.scheme == "https" or (url.scheme == "http" and is_loopback(url.hostname))):
         raise ValueError("vault.vault_url: https://HOST:PORT is needed; http:// is for an agent on this machine only")
-    for name in NEEDED[options.auth_method]:
+    for name in REQUIRED_OPTIONS[options.auth_method]:
         if not options[name]:
             raise ValueError(f"vault.{name}: not set, and auth_method is {options.auth_method}")
     for name in ("kv_mountpoint", "kv_path", "auth_path"):

@@ -21,14 +21,14 @@ from evenkeel.cmd.process.descriptor_exhaustion import shorten_exhaustion_event
 FOLD_SECONDS: Final = 60.0
 
 
-FOLDED_MAX: Final = 1000
+FOLDED_EVENTS_MAX: Final = 1000
 """Maximum number of remembered events; above it the oldest are dropped."""
 
 
-REASONS = ("error", "reason", "address")
+REASON_FIELDS = ("error", "reason", "address")
 
 
-LEVELS = frozenset({"warning", "error", "critical", "exception"})
+LOG_LEVELS = frozenset({"warning", "error", "critical", "exception"})
 """Levels of events that are folded."""
 
 
@@ -41,7 +41,7 @@ them.
 _NUMBERS_PATTERN = re.compile(r"\d[\d.]*")
 
 
-Event = MutableMapping[str, Any]
+LogEvent = MutableMapping[str, Any]
 
 
 class RepeatedEvents:
@@ -53,12 +53,12 @@ class RepeatedEvents:
         self._clock = clock
         self._seen: OrderedDict[tuple[str, ...], tuple[float, int]] = OrderedDict()
 
-    def __call__(self, logger: Any, method: str, event: Event) -> Event:
+    def __call__(self, logger: Any, method: str, event: LogEvent) -> LogEvent:
         """Return the event; ``repeated`` is added with the number of equal events dropped since the last
         logged one, if there were any. Raises :class:`structlog.DropEvent` for a warning or error equal to
         one logged less than :data:`FOLD_SECONDS` ago.
         """
-        if event.get("level", method) not in LEVELS:
+        if event.get("level", method) not in LOG_LEVELS:
             return event
         key, now = _event_identity(event), self._clock()
         # An event that was never seen counts as logged a minute ago, so it is logged now.
@@ -69,7 +69,7 @@ class RepeatedEvents:
         # Removed first, so that it becomes the newest: move_to_end() would fail if another thread dropped it meanwhile.
         self._seen.pop(key, None)
         self._seen[key] = now, 0
-        while len(self._seen) > FOLDED_MAX:
+        while len(self._seen) > FOLDED_EVENTS_MAX:
             self._seen.popitem(last=False)
         if dropped:
             event["repeated"] = dropped
@@ -80,7 +80,7 @@ def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...]:
     """Return an event's identity for folding: the event and its reasons and exception, or, without any, all fields but
     the time. Texts that differ only in numbers have one identity.
     """
-    why = [str(event[name]) for name in REASONS if event.get(name)]
+    why = [str(event[name]) for name in REASON_FIELDS if event.get(name)]
     # exc_info is the exception, or True for the one that is being handled.
     if error := event.get("exc_info"):
         error = error if isinstance(error, BaseException) else sys.exc_info()[1]
@@ -90,7 +90,7 @@ def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(event.get("event")), *(_NUMBERS_PATTERN.sub("#", text) for text in why))
 
 
-def escape_controls(logger: Any, method: str, event: Event) -> Event:
+def escape_controls(logger: Any, method: str, event: LogEvent) -> LogEvent:
     """Structlog processor: escapes control characters, except line feeds, in the event's texts (tenants'
     values in reasons, devices' errors), and returns the event.
     """
@@ -154,7 +154,7 @@ def _repetition_filter(repeated: RepeatedEvents) -> Callable[[logging.LogRecord]
     """Return a filter that drops repeated records of libraries, because their formatter cannot drop records."""
 
     def is_new(record: logging.LogRecord) -> bool:
-        event: Event = {"event": record.name, "level": record.levelname.lower(), "reason": record.getMessage()}
+        event: LogEvent = {"event": record.name, "level": record.levelname.lower(), "reason": record.getMessage()}
         try:
             repeated(None, record.levelname.lower(), event)
         except structlog.DropEvent:

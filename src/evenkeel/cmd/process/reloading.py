@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.option_groups import OptionGroups
 from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.refusal import located_problems
@@ -26,7 +26,7 @@ WATCH_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
 
-Action = Callable[[cfg.ConfigOpts], None]
+ReloadAction = Callable[[cfg.ConfigOpts], None]
 """Applies the new values of some options. Raises :class:`ValueError` naming an invalid one; then nothing changes."""
 
 
@@ -51,9 +51,9 @@ def ignore_hangup() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
-class Reloading:
+class OptionReloader:
     """Reloads the configuration of a process at SIGHUP, and files that options name when they change.
-    ``command``, ``arguments`` and ``groups``: as for :func:`load`. ``actions``: by the names of options
+    ``command``, ``arguments`` and ``groups``: as for :func:`load_configuration`. ``actions``: by the names of options
     (``section.option`` or ``option``), the function that applies them, called at each reload; it raises
     :class:`ValueError` for values that cannot be used.
     """
@@ -64,7 +64,7 @@ class Reloading:
         arguments: Sequence[str],
         groups: OptionGroups,
         conf: cfg.ConfigOpts,
-        actions: Mapping[tuple[str, ...], Action],
+        actions: Mapping[tuple[str, ...], ReloadAction],
     ) -> None:
         self._command = command
         self._arguments = arguments
@@ -110,7 +110,7 @@ class Reloading:
         logged; the options of a failed action keep their values.
         """
         try:
-            conf = load(self._command, self._arguments, groups=self._groups)
+            conf = load_configuration(self._command, self._arguments, groups=self._groups)
         except ValueError as error:
             log.error("configuration not reloaded", reason=str(error))
             return False

@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 HEALTH_SECONDS = 15.0
 """Age of the health file from which the process counts as hanging."""
-BEATS_PER_TIMEOUT = 3
+KEEP_ALIVES_PER_TIMEOUT = 3
 """Notifications per watchdog time-out, so that one of them may be lost or late."""
 
 
@@ -103,7 +103,7 @@ class ServiceManager:
             else:
                 self._send_notification("WATCHDOG=1")
                 self._touch_health_file()
-            await asyncio.sleep(seconds / BEATS_PER_TIMEOUT)
+            await asyncio.sleep(seconds / KEEP_ALIVES_PER_TIMEOUT)
 
     def _touch_health_file(self) -> None:
         if self._health_file is None:

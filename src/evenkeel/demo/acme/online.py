@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evenkeel.demo.acme.name_server import NameServer
-from evenkeel.demo.acme.server import AcmeServer, dns_proof_method, http_proof_method
+from evenkeel.demo.acme.server import AcmeServer, dns_challenge_method, http_challenge_method
 from evenkeel.demo.acme.zone_server import ZoneServer
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.configuration import Sections
@@ -13,7 +13,7 @@ PROJECT = "default"
 KEY_FILE = "zone.key"
 
 
-class OnlineAuthority:
+class AcmeDemoAuthority:
     """Runs an ACME server of ``authority`` and a name server; both know ``name`` with its address.
 
     ``directory``: where the TSIG key is written; ``root_file``: file with the authority's certificate.
@@ -40,7 +40,7 @@ class OnlineAuthority:
         if not self._zone:
             self._names = NameServer(known)
             place = await self._names.start()
-            return self._start_server(AcmeServer(self._authority, http_proof_method(self._addresses)), place)
+            return self._start_server(AcmeServer(self._authority, http_challenge_method(self._addresses)), place)
         self._names = zone = ZoneServer(self._zone, known)
         place = await zone.start()
         options = {
@@ -50,7 +50,10 @@ class OnlineAuthority:
             "name_servers": place,
             "tsig_key_file": zone.write_key(self._key_file),
         }
-        return {**self._start_server(AcmeServer(self._authority, dns_proof_method(place)), place), "dns:demo": options}
+        return {
+            **self._start_server(AcmeServer(self._authority, dns_challenge_method(place)), place),
+            "dns:demo": options,
+        }
 
     def _start_server(self, server: AcmeServer, name_server: str) -> Sections:
         self._server = server

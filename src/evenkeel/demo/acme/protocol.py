@@ -42,7 +42,7 @@ class AcmeProblem(Exception):
 
 
 @dataclass
-class Proof:
+class AuthorizationState:
     """An ACME authorization for one name, with its only challenge. ``problem``: JSON object with the reason
     why the name is not proven; None: there is none.
     """
@@ -58,7 +58,7 @@ class OrderState:
     """An ACME order of the account with the URL ``account``. ``certificate``: PEM, empty until it is issued."""
 
     account: str
-    proofs: tuple[Proof, ...]
+    proofs: tuple[AuthorizationState, ...]
     certificate: str = ""
 
     @property
@@ -86,7 +86,7 @@ class _Request(NamedTuple):
     payload: Any
 
 
-class ProofMethod(NamedTuple):
+class AcmeChallengeCheck(NamedTuple):
     """A method by which an ACME server checks that a client controls a name.
 
     ``kind``: its name in RFC 8555; ``answers``: returns, for a name and a token, the answers found there, or
@@ -98,18 +98,18 @@ class ProofMethod(NamedTuple):
     expected: Callable[[str], str]
 
 
-def http_01_method(fetch: Callable[[str, str], str]) -> ProofMethod:
+def http_01_challenge(fetch: Callable[[str, str], str]) -> AcmeChallengeCheck:
     """Return the method http-01. ``fetch``: returns, for a name and a path, the body found there by HTTP, or
     raises OSError.
     """
-    return ProofMethod(
+    return AcmeChallengeCheck(
         "http-01", lambda name, token: [fetch(name, f"/.well-known/acme-challenge/{token}").strip()], lambda text: text
     )
 
 
-def dns_01_method(texts: Callable[[str], Collection[str]]) -> ProofMethod:
+def dns_01_challenge(texts: Callable[[str], Collection[str]]) -> AcmeChallengeCheck:
     """Return the method dns-01. ``texts``: returns the TXT records of a name, or raises OSError."""
-    return ProofMethod(
+    return AcmeChallengeCheck(
         "dns-01",
         lambda name, _: texts(f"_acme-challenge.{name}"),
         lambda text: b64encode(hashlib.sha256(text.encode()).digest()).decode(),
@@ -122,7 +122,7 @@ class AcmeProtocol:
     """
 
     def __init__(
-        self, root: str, *, method: ProofMethod, sign: Callable[[x509.CertificateSigningRequest], str]
+        self, root: str, *, method: AcmeChallengeCheck, sign: Callable[[x509.CertificateSigningRequest], str]
     ) -> None:
         self._root = root
         self._method = method
@@ -168,7 +168,7 @@ class AcmeProtocol:
             return self._order_response(200, number, order)
         if kind == "certificate" and order.certificate:
             return Response(200, order.certificate.encode(), (("Content-Type", "application/pem-certificate-chain"),))
-        place, proof = _find_proof(order, numbers)
+        place, proof = _find_authorization(order, numbers)
         url = f"{self._root}/challenge/{number}/{place}"
         if kind == "authorization":
             identifier = {"type": "dns", "value": proof.name}
@@ -214,7 +214,9 @@ class AcmeProtocol:
             raise AcmeProblem("malformed", "identifiers: a list of names is needed") from error
         if not 1 <= len(names) <= NAMES_MAX:
             raise AcmeProblem("malformed", f"identifiers: 1 to {NAMES_MAX} names are possible")
-        order = OrderState(request.account, tuple(Proof(name, secrets.token_urlsafe(32)) for name in names))
+        order = OrderState(
+            request.account, tuple(AuthorizationState(name, secrets.token_urlsafe(32)) for name in names)
+        )
         self._orders.append(order)
         number = len(self._orders) - 1
         return self._order_response(201, number, order)
@@ -243,7 +245,7 @@ class AcmeProtocol:
             body["error"] = problem
         return _json_response(status, body, (("Location", f"{self._root}/order/{number}"),))
 
-    def _validate_proof(self, proof: Proof, key: JWK) -> None:
+    def _validate_proof(self, proof: AuthorizationState, key: JWK) -> None:
         expected = self._method.expected(f"{proof.token}.{b64encode(key.thumbprint()).decode()}")
         try:
             found = self._method.answers(proof.name, proof.token)
@@ -255,7 +257,7 @@ class AcmeProtocol:
                 proof.problem = AcmeProblem("unauthorized", f"{proof.name} answers {shown}", 403).document
         proof.status = INVALID if proof.problem else VALID
 
-    def _challenge_document(self, proof: Proof, url: str) -> dict[str, Any]:
+    def _challenge_document(self, proof: AuthorizationState, url: str) -> dict[str, Any]:
         error = {"error": proof.problem} if proof.problem else {}
         return {"type": self._method.kind, "url": url, "token": proof.token, "status": proof.status, **error}
 
@@ -272,7 +274,7 @@ class AcmeProtocol:
         return self._sign(request)
 
 
-def _find_proof(order: OrderState, numbers: list[str]) -> tuple[int, Proof]:
+def _find_authorization(order: OrderState, numbers: list[str]) -> tuple[int, AuthorizationState]:
     place = int(numbers[1]) if len(numbers) == 2 and numbers[1].isdecimal() else -1
     if not 0 <= place < len(order.proofs):
         raise _unknown_object()

@@ -13,7 +13,7 @@ import dns.message
 import dns.query
 import dns.rdatatype
 
-from evenkeel.demo.acme.protocol import AcmeProtocol, ProofMethod, dns_01_method, http_01_method
+from evenkeel.demo.acme.protocol import AcmeChallengeCheck, AcmeProtocol, dns_01_challenge, http_01_challenge
 from evenkeel.demo.authority import CertificateAuthority
 
 HTTP_PORT = 80
@@ -36,7 +36,7 @@ class _Server(ThreadingTCPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _RequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
     server: _Server
@@ -66,8 +66,8 @@ class AcmeServer:
     proven.
     """
 
-    def __init__(self, authority: CertificateAuthority, method: ProofMethod) -> None:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+    def __init__(self, authority: CertificateAuthority, method: AcmeChallengeCheck) -> None:
+        self._server = _Server(("127.0.0.1", 0), _RequestHandler)
         self._server.socket = authority.server_context("127.0.0.1").wrap_socket(
             # The handshake is made by the thread of the connection.
             self._server.socket,
@@ -97,7 +97,7 @@ class AcmeServer:
         self._server.server_close()
 
 
-def http_proof_method(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> ProofMethod:
+def http_challenge_method(addresses: Mapping[str, str], *, port: int = HTTP_PORT) -> AcmeChallengeCheck:
     """Return the method http-01, which connects to ``port`` of the addresses by name; other names cannot be
     proven.
     """
@@ -117,10 +117,10 @@ def http_proof_method(addresses: Mapping[str, str], *, port: int = HTTP_PORT) ->
         finally:
             connection.close()
 
-    return http_01_method(fetch)
+    return http_01_challenge(fetch)
 
 
-def dns_proof_method(name_server: str) -> ProofMethod:
+def dns_challenge_method(name_server: str) -> AcmeChallengeCheck:
     """Return the method dns-01. ``name_server``: ``address:port`` of the server that knows all names."""
     host, _, port = name_server.rpartition(":")
 
@@ -136,4 +136,4 @@ def dns_proof_method(name_server: str) -> ProofMethod:
             for rdata in rrset
         ]
 
-    return dns_01_method(texts)
+    return dns_01_challenge(texts)

@@ -10,9 +10,9 @@ from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import ProcessFailed
 from evenkeel.demo.workspace import Workspace
 
-NAMES = ("bigip-1", "bigip-2")
-USER = "admin"
-PROCESS = "devices"
+DEVICE_NAMES = ("bigip-1", "bigip-2")
+DEVICE_USER = "admin"
+EMULATOR_PROCESS = "devices"
 SAVE_PATH = "/tm/sys/config"
 
 
@@ -24,7 +24,9 @@ class BigipDevices:
     driver = "bigip"
     create_writes_promised = 10
 
-    def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self, workshop: Workspace, *, names: Sequence[str] = DEVICE_NAMES, arguments: Sequence[str] = ()
+    ) -> None:
         self.names = tuple(names)
         self._workshop = workshop
         self._arguments = tuple(arguments)
@@ -44,16 +46,16 @@ class BigipDevices:
         :class:`ProcessFailed`.
         """
         state = self._workshop.directory / "devices"
-        arguments = ["--state-dir", str(state), "--user", f"{USER}:{self._password}", "--ha", self._ha_type]
+        arguments = ["--state-dir", str(state), "--user", f"{DEVICE_USER}:{self._password}", "--ha", self._ha_type]
         for name in self.names:
             arguments += ["--device", f"{name}@127.0.0.1:{self._known_port(name)}"]
         announced = state / "endpoints.json"
         # The file of an earlier start would end the wait before the devices listen.
         announced.unlink(missing_ok=True)
-        process = self._workshop.get_process(PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
+        process = self._workshop.get_process(EMULATOR_PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
         await self._workshop.run(process, announced.exists, "devices to listen")
         self._emulator = Emulator.from_announcement(
-            json.loads(announced.read_text()), user=USER, password=self._password
+            json.loads(announced.read_text()), user=DEVICE_USER, password=self._password
         )
 
     @property
@@ -80,7 +82,7 @@ class BigipDevices:
         return {
             "bigip": {
                 "icontrol_hostname": [device.address for device in self.emulator.devices],
-                "icontrol_username": USER,
+                "icontrol_username": DEVICE_USER,
                 "icontrol_password_file": self._password_file,
                 "f5_ha_type": self._ha_type,
                 "ca_file": self.emulator.ca_file,

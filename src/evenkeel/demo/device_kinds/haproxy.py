@@ -20,12 +20,12 @@ from evenkeel.demo.workspace import Workspace, written_file_condition
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 
-NAMES = ("haproxy-1",)
-PROCESS = "devices"
-READER = "demo"
+DAEMON_NAMES = ("haproxy-1",)
+DAEMON_PROCESS = "devices"
+DEMO_AGENT_NAME = "demo"
 """The agent's name under which the cluster itself reads from the daemon."""
 ADDRESS = "127.0.0.1"
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker's alone
+SHARED_MEMORY_DIR = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker's alone
 
 
 class HaproxyDevices:
@@ -38,17 +38,19 @@ class HaproxyDevices:
     driver = "haproxy"
     create_writes_promised = 2
 
-    def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, options: Sections | None = None) -> None:
+    def __init__(
+        self, workshop: Workspace, *, names: Sequence[str] = DAEMON_NAMES, options: Sections | None = None
+    ) -> None:
         if len(names) != 1:
             raise ValueError(f"device_names: {', '.join(names)}: one HAProxy fits on a machine, see {__name__}")
         self.names = tuple(names)
         self._workshop = workshop
         self._options = options or {}
         self._directory = workshop.directory / "devices"
-        self._certificates = CertificateFiles(folder=workshop.directory / "etc" / PROCESS)
+        self._certificates = CertificateFiles(folder=workshop.directory / "etc" / DAEMON_PROCESS)
         # the same when the demo is started again there, and no other demo's
         self.table = f"evenkeel_{hashlib.sha256(str(self._directory.resolve()).encode()).hexdigest()[:16]}"
-        self._credentials = workshop.directory / "etc" / f"{PROCESS}-credentials"
+        self._credentials = workshop.directory / "etc" / f"{DAEMON_PROCESS}-credentials"
         self._passwords: dict[str, str] = {}
         self._lock = threading.Lock()
         self._sockets: Path | None = None
@@ -68,16 +70,16 @@ class HaproxyDevices:
 
     def kill_daemon(self) -> None:
         """Kill the daemon (SIGKILL) without its HAProxys."""
-        self._workshop.processes[PROCESS].kill()
+        self._workshop.processes[DAEMON_PROCESS].kill()
 
     def cut_off(self) -> None:
         """Cut the device off from all agents; HAProxy continues."""
         # A frozen daemon answers no agent, and HAProxy does not need it to serve clients.
-        self._workshop.processes[PROCESS].send(signal.SIGSTOP)
+        self._workshop.processes[DAEMON_PROCESS].send(signal.SIGSTOP)
 
     def reconnect(self) -> None:
         """Undo :meth:`cut_off`, so that agents reach the device again."""
-        self._workshop.processes[PROCESS].send(signal.SIGCONT)
+        self._workshop.processes[DAEMON_PROCESS].send(signal.SIGCONT)
 
     # -- starting
 
@@ -87,30 +89,30 @@ class HaproxyDevices:
         """
         if self._guard is None:
             await asyncio.to_thread(self._prepare_directory)
-        file = self._workshop.announcement_path(f"{PROCESS}.url")
+        file = self._workshop.announcement_path(f"{DAEMON_PROCESS}.url")
         process = self._workshop.create_process(
-            PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._daemon_sections(file), self._options)
+            DAEMON_PROCESS, leftovers.DAEMON_MODULE, merge_sections(self._daemon_sections(file), self._options)
         )
         await self._workshop.run(process, written_file_condition(file), "its URL")
         self._daemon = DaemonProbe(
             name=self.names[0],
             url=file.read_text().strip(),
             ca_file=str(self._certificates.authority),
-            user=READER,
-            password=self._agent_password(READER),
+            user=DEMO_AGENT_NAME,
+            password=self._agent_password(DEMO_AGENT_NAME),
         )
         if problem := (await asyncio.to_thread(self._daemon.read_versions)).problem:
             raise process.failure(problem)
 
     def _prepare_directory(self) -> None:
         # paths of sockets must be short, and a test's directory may be long; in memory, because keys lie there too
-        memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+        memory = SHARED_MEMORY_DIR if SHARED_MEMORY_DIR.is_dir() else None
         self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-", dir=memory))
         log = self._workshop.directory / "logs" / "guard.log"
         self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], table=self.table, log=log)
         self._guard.start()  # before any process that it has to stop
         make_certificates(self._certificates.folder, [ADDRESS])
-        self._agent_password(READER)
+        self._agent_password(DEMO_AGENT_NAME)
 
     def _daemon_sections(self, endpoint_file: Path) -> Sections:
         port = self._daemon.url.rpartition(":")[2] if self._daemon else 0
@@ -148,7 +150,7 @@ class HaproxyDevices:
 
     def experiment_hints(self) -> list[str]:
         """Return hints: how to kill the daemon, and to read the partitions' configuration."""
-        pid = self._workshop.processes[PROCESS].pid
+        pid = self._workshop.processes[DAEMON_PROCESS].pid
         return [
             f"kill -9 {pid} is the end of HAProxy's daemon; HAProxy goes on",
             f"cat {self._directory}/partitions/*/conf/haproxy.cfg",

@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 
 DAEMON_MODULE = "evenkeel.cmd.haproxyd"
-REMOVE_TABLE = "evenkeel.haproxyd.layer4.remove_table"
-PATIENCE_SECONDS = 3.0
+REMOVE_TABLE_MODULE = "evenkeel.haproxyd.layer4.remove_table"
+TERMINATION_SECONDS = 3.0
 LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
-QUIET_LOOKS = 3
+QUIET_SCANS = 3
 """Number of consecutive scans that must find no process, because a terminating daemon may still start an HAProxy after
 a scan.
 """
@@ -38,7 +38,7 @@ def main() -> int:
     gone = end_leftovers(directory)
     # others than root have none
     if table and os.geteuid() == 0:
-        gone = subprocess.run([sys.executable, "-m", REMOVE_TABLE, table], check=False).returncode == 0 and gone  # noqa: S603
+        gone = subprocess.run([sys.executable, "-m", REMOVE_TABLE_MODULE, table], check=False).returncode == 0 and gone  # noqa: S603
     for path in removed:
         shutil.rmtree(path, ignore_errors=True)
     return 0 if gone else 1
@@ -50,7 +50,7 @@ def end_leftovers(directory: str) -> bool:
     """
     began = time.monotonic()
     quiet = 0
-    while quiet < QUIET_LOOKS:
+    while quiet < QUIET_SCANS:
         now = time.monotonic() - began
         if now > LIMIT_SECONDS:
             return False
@@ -59,7 +59,7 @@ def end_leftovers(directory: str) -> bool:
         for pid in daemons:
             send_signal(pid, signal.SIGKILL)
         for pid in proxies:
-            send_signal(pid, signal.SIGTERM if now < PATIENCE_SECONDS else signal.SIGKILL)
+            send_signal(pid, signal.SIGTERM if now < TERMINATION_SECONDS else signal.SIGKILL)
         quiet = 0 if daemons or proxies else quiet + 1
         time.sleep(POLL_SECONDS)
     return True

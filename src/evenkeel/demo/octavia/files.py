@@ -8,9 +8,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parents[4]
+REPOSITORY_DIR = Path(__file__).parents[4]
 """Root directory of this repository's checkout."""
-PACKAGE = ROOT / "packages" / "evenkeel-octavia"
+PACKAGE = REPOSITORY_DIR / "packages" / "evenkeel-octavia"
 EntryPoints = Mapping[str, Mapping[str, str]]
 """Entry points as ``{group: {name: module and attribute}}``."""
 SOCKETS = ("status", "stats", "get")

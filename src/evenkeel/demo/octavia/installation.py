@@ -5,18 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evenkeel.demo.octavia.files import PACKAGE, ROOT
+from evenkeel.demo.octavia.files import PACKAGE, REPOSITORY_DIR
 from evenkeel.demo.processes import ProcessFailed
 
-LOCK = ROOT / "requirements" / "octavia.txt"
-DIRECTORY = ROOT / ".venv-octavia"
+LOCK_FILE = REPOSITORY_DIR / "requirements" / "octavia.txt"
+DIRECTORY = REPOSITORY_DIR / ".venv-octavia"
 INSTALL_SECONDS = 1800
 
 
 def is_installed(directory: Path) -> bool:
     """Whether the virtual environment was installed from the present lock file."""
     stamp = directory / "evenkeel-octavia"
-    return stamp.exists() and stamp.read_bytes() == LOCK.read_bytes()
+    return stamp.exists() and stamp.read_bytes() == LOCK_FILE.read_bytes()
 
 
 def install_octavia(directory: Path) -> None:
@@ -24,8 +24,8 @@ def install_octavia(directory: Path) -> None:
     apply. Blocks for minutes. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if a command fails,
     or without a checkout of the repository.
     """
-    if not LOCK.exists() or not PACKAGE.is_dir():
-        raise ProcessFailed(f"Octavia's lock file {LOCK} is missing: --octavia needs a checkout of the repository")
+    if not LOCK_FILE.exists() or not PACKAGE.is_dir():
+        raise ProcessFailed(f"Octavia's lock file {LOCK_FILE} is missing: --octavia needs a checkout of the repository")
     shutil.rmtree(directory, ignore_errors=True)
     _run_command(sys.executable, "-m", "venv", str(directory))
     pip = (
@@ -37,8 +37,8 @@ def install_octavia(directory: Path) -> None:
         "--no-input",
         "--disable-pip-version-check",
     )
-    _run_command(*pip, "-r", str(LOCK))
-    (directory / "evenkeel-octavia").write_bytes(LOCK.read_bytes())
+    _run_command(*pip, "-r", str(LOCK_FILE))
+    (directory / "evenkeel-octavia").write_bytes(LOCK_FILE.read_bytes())
 
 
 def _run_command(*command: str) -> None:

@@ -3,16 +3,16 @@
 import asyncio
 import time
 
-from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.narration import Narrator
-from evenkeel.demo.octavia.host import PROJECT, PROVIDER, OctaviaHost
+from evenkeel.demo.octavia.host import PROJECT_ID, PROVIDER, OctaviaHost
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.scenario import Scenario, is_answered
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.waiting import wait_until, wait_until_settled
 
-SHORT_LIVED = "short-lived"
+SHORT_LIVED_NAME = "short-lived"
 
 
 class OctaviaScenario(Scenario):
@@ -23,7 +23,7 @@ class OctaviaScenario(Scenario):
     provider = PROVIDER
     creates_at = accepts_at = "Octavia"
 
-    def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator, host: OctaviaHost) -> None:
+    def __init__(self, cluster: Cluster, place: VipAddress, narrator: Narrator, host: OctaviaHost) -> None:
         super().__init__(cluster, place, narrator)
         self._host = host
 
@@ -55,7 +55,7 @@ class OctaviaScenario(Scenario):
         self._say(f"a stock Octavia answers at {host.url}; its provider {PROVIDER} is this Even Keel")
         await host.start_driver_agent()
         self._say("octavia-driver-agent runs the provider agent")
-        tenant = await asyncio.to_thread(Tenant, host.url, PROJECT)
+        tenant = await asyncio.to_thread(Tenant, host.url, PROJECT_ID)
         return {1: tenant, 2: tenant}
 
     async def _create_and_delete(self) -> None:
@@ -63,7 +63,7 @@ class OctaviaScenario(Scenario):
         port = place.https_port
         made = await asyncio.to_thread(
             tenant.create_website,
-            name=SHORT_LIVED,
+            name=SHORT_LIVED_NAME,
             provider=PROVIDER,
             subnet_id=self._subnet_id,
             address=place.second_address,

@@ -59,7 +59,7 @@ class NeutronNetworkInfo(Value):
 
 class NeutronClient:
     """Neutron's API. Methods block and raise the SDK's errors
-    (:data:`evenkeel.network.neutron.errors.FOREIGN`). One client may be used by several threads.
+    (:data:`evenkeel.network.neutron.errors.SDK_ERRORS`). One client may be used by several threads.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ from evenkeel.core.networking.vip_room import first_with_free_address, no_free_a
 from evenkeel.core.ports import NetworkObjectKind
 from evenkeel.core.resources.model import Subnet
 from evenkeel.network.addresses import (
-    Address,
+    IPAddress,
     check_subnet_network,
     check_subnets,
     parse_requested_address,
@@ -58,11 +58,11 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-SET_ATTEMPTS = 5
+PORT_CHANGE_ATTEMPTS = 5
 """Number of attempts to change a port while it is changed concurrently."""
-ADDRESS_TAKEN = ("IpAddressAlreadyAllocated", "IpAddressInUse")
+ADDRESS_TAKEN_TYPES = ("IpAddressAlreadyAllocated", "IpAddressInUse")
 """Types of Neutron's errors for an address that another port has."""
-GRACE_SECONDS = 120.0
+CLAIM_GRACE_SECONDS = 120.0
 """Age (plus the calls' time-outs) from which a claim that no stored load balancer holds belongs to a failed create, so
 that its port is deleted.
 """
@@ -109,7 +109,7 @@ class NeutronNetwork:
         self._device_ports = device_ports
         self._calls = NeutronCalls(timeout_seconds=timeout_seconds)
         self._monotonic = monotonic
-        self._grace_seconds = GRACE_SECONDS + 2 * timeout_seconds
+        self._grace_seconds = CLAIM_GRACE_SECONDS + 2 * timeout_seconds
 
     async def plan_vip(
         self,
@@ -165,7 +165,7 @@ class NeutronNetwork:
 
     async def _find_additional_subnet(
         self, project_id: ProjectId, each: WantedVip, permitted: VipNetworks
-    ) -> tuple[Subnet, Address | None]:
+    ) -> tuple[Subnet, IPAddress | None]:
         wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
         (subnet,) = await self._run_read(
             lambda: self._candidate_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
@@ -199,9 +199,9 @@ class NeutronNetwork:
 
         ``read`` is called after the port's revision was read, which the update requires: of two concurrent
         updates, the one with older options fails and is repeated. Raises :class:`NetworkUnavailable`, also
-        after :data:`SET_ATTEMPTS`; :class:`Conflict` if Neutron refuses.
+        after :data:`PORT_CHANGE_ATTEMPTS`; :class:`Conflict` if Neutron refuses.
         """
-        for _ in range(SET_ATTEMPTS):
+        for _ in range(PORT_CHANGE_ATTEMPTS):
             port = await self._run_read(lambda: self._client.port_state(port_id))
             options = None if port is None else await read()
             if port is None or options is None or await self._update_port(port, options):
@@ -289,7 +289,7 @@ class NeutronNetwork:
             return await self._calls.run(find_or_create_port)
         except NeutronRefused as error:
             shown = ", ".join(address for _, address in lost.addresses)
-            if error.kind in ADDRESS_TAKEN:
+            if error.kind in ADDRESS_TAKEN_TYPES:
                 raise Conflict(f"another port has its address now: {shown}") from error
             raise Conflict(f"Neutron refuses a port with its address {shown}: {error}") from error
 
@@ -410,7 +410,7 @@ class NeutronNetwork:
         project_id: ProjectId | None,
         subnet_id: str | None,
         network_id: str | None,
-        wanted: Address | None,
+        wanted: IPAddress | None,
         permitted: VipNetworks,
     ) -> list[Subnet]:
         """Return the named subnet, or the named network's subnets in the order in which they are tried.
@@ -440,7 +440,7 @@ class NeutronNetwork:
 
     def _unbind_port(self, port_id: str) -> bool:
         """Unbind the tenant's port, unless the tenant already uses it for something else. Returns False if
-        the port does not exist. Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS` concurrent
+        the port does not exist. Raises :class:`NetworkUnavailable` after :data:`PORT_CHANGE_ATTEMPTS` concurrent
         changes.
         """
 
@@ -453,9 +453,9 @@ class NeutronNetwork:
         """Call ``change`` with the port's current state until it returns True; returns False if there is no
         such port. ``what``: name of the port, for the error's text.
 
-        Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS`.
+        Raises :class:`NetworkUnavailable` after :data:`PORT_CHANGE_ATTEMPTS`.
         """
-        for _ in range(SET_ATTEMPTS):
+        for _ in range(PORT_CHANGE_ATTEMPTS):
             port = self._client.port_state(port_id)
             if port is None:
                 return False
@@ -522,7 +522,7 @@ def _raise_refusal(error: NeutronRefused, plan: VipPlan) -> NoReturn:
     """Raise the error that the tenant gets if Neutron refused to create the VIP's port: :class:`Conflict` for
     an address in use, no free address, or HTTP 409; else :class:`Invalid`.
     """
-    if error.kind in ADDRESS_TAKEN:
+    if error.kind in ADDRESS_TAKEN_TYPES:
         wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."
         raise Conflict(taken, code="address_taken") from error

@@ -9,10 +9,10 @@ from openstack import exceptions as sdk_errors
 from evenkeel.core.kit.errors import EvenKeelError, NetworkUnavailable
 
 MAX_MESSAGE_CHARACTERS = 300
-_NOT_FOR_CALLERS = frozenset({401, 403, 408, 429})
+_INTERNAL_STATUSES = frozenset({401, 403, 408, 429})
 """Statuses caused by the controller's credentials or Neutron's state, not by the tenant's request."""
 
-FOREIGN = (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException)
+SDK_ERRORS = (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException)
 """All errors that the SDK raises."""
 
 
@@ -28,12 +28,12 @@ class NeutronRefused(EvenKeelError):
 
 
 def raise_translated(error: Exception) -> NoReturn:
-    """Translate ``error``, one of :data:`FOREIGN`. Raises :class:`NeutronRefused` if Neutron refused the
+    """Translate ``error``, one of :data:`SDK_ERRORS`. Raises :class:`NeutronRefused` if Neutron refused the
     request because of its content, else :class:`NetworkUnavailable`.
     """
     # openstacksdk's errors have `status_code`, keystoneauth's have `http_status`.
     status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0
-    if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _NOT_FOR_CALLERS:
+    if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _INTERNAL_STATUSES:
         raise NeutronRefused(status, *_kind_and_text(error)) from error
     if status in (401, 403):
         raise NetworkUnavailable(f"this controller's credentials are refused by Neutron (HTTP {status})") from error

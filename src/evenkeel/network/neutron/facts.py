@@ -13,9 +13,9 @@ from evenkeel.network.neutron.client import NeutronClient
 
 IDS_PER_LIST = 100
 """Ids in one request: they are in the URL, which servers limit to 8 KiB."""
-FORMER_OWNER = "network:f5lbaasv2"
+FORMER_DEVICE_OWNER = "network:f5lbaasv2"
 """``device_owner`` of the ports of F5's agent, including its VIPs."""
-TYPES = frozenset(each.value for each in NetworkType)
+NETWORK_TYPES = frozenset(each.value for each in NetworkType)
 
 
 def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFacts:
@@ -50,8 +50,8 @@ def _unusable_reason(row: Mapping[str, Any]) -> str:
         return f"network {row['id']} has several segments"
     if kind is None:
         return f"Neutron shows this controller's user no provider attributes of network {row['id']}; it must be admin"
-    if kind not in TYPES:
-        return f"network {row['id']} is of type {kind}; devices can be attached to {', '.join(sorted(TYPES))}"
+    if kind not in NETWORK_TYPES:
+        return f"network {row['id']} is of type {kind}; devices can be attached to {', '.join(sorted(NETWORK_TYPES))}"
     return ""
 
 
@@ -102,7 +102,7 @@ def find_former_ports(
     found = {}
     for some in _split_ids(addresses):
         for row in client.network_ports(network_id, some):
-            if row.get("device_owner") == FORMER_OWNER and len(row["fixed_ips"]) == 1:
+            if row.get("device_owner") == FORMER_DEVICE_OWNER and len(row["fixed_ips"]) == 1:
                 (fixed,) = row["fixed_ips"]
                 found[str(row["name"]), str(fixed["subnet_id"]), _canonical_text(fixed["ip_address"])] = str(row["id"])
     return found

@@ -11,7 +11,7 @@ from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.ports import NetworkObjectKind
 from evenkeel.network.neutron.client import NeutronClient
 
-SHOWN_MAX = 1000
+SHOWN_OBJECTS_MAX = 1000
 NETWORKS_ASKED_MAX = 100
 """Networks of other projects whose subnets one response lists: their ids are in the request's URL."""
 
@@ -42,7 +42,7 @@ Document = dict[str, Any]
 def look_up(
     client: NeutronClient, kind: NetworkObjectKind, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
-    """Return the objects of the kind that match the filters, at most :data:`SHOWN_MAX`, with the attributes
+    """Return the objects of the kind that match the filters, at most :data:`SHOWN_OBJECTS_MAX`, with the attributes
     that tenants may see. ``project_id``: the project that must be allowed to use the objects; None:
     objects of every project. Blocks; raises the SDK's errors (``errors.FOREIGN``).
     """
@@ -53,7 +53,9 @@ def look_up(
     rows = [{name: value for name, value in row.items() if name in shown} for row in found.values()]
     # Filtered once more: Neutron without the extension filter-validation ignores filters that it does not know, and
     # lists everything.
-    return tuple(row for row in rows if all(row.get(name) in values for name, values in filters.items()))[:SHOWN_MAX]
+    return tuple(row for row in rows if all(row.get(name) in values for name, values in filters.items()))[
+        :SHOWN_OBJECTS_MAX
+    ]
 
 
 def _list_documents(
@@ -66,7 +68,7 @@ def _list_documents(
         merged[name] = [value for value in merged[name] if value in query[name]]
         if not merged[name]:
             return []
-    return client.list_documents(_PATHS_BY_KIND[kind], kind, {**query, **merged}, limit=SHOWN_MAX)
+    return client.list_documents(_PATHS_BY_KIND[kind], kind, {**query, **merged}, limit=SHOWN_OBJECTS_MAX)
 
 
 def _request_filters(client: NeutronClient, kind: NetworkObjectKind, project_id: ProjectId | None) -> list[Document]:

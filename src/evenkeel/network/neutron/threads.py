@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from evenkeel.core.kit.blocking import THREADS, WAITING_MAX, BlockingCalls
 from evenkeel.core.kit.errors import NetworkUnavailable
-from evenkeel.network.neutron.errors import FOREIGN, raise_translated
+from evenkeel.network.neutron.errors import SDK_ERRORS, raise_translated
 
 T = TypeVar("T")
 
@@ -31,5 +31,5 @@ class NeutronCalls(BlockingCalls):
         """
         try:
             return await super().run(work)
-        except FOREIGN as error:
+        except SDK_ERRORS as error:
             raise_translated(error)

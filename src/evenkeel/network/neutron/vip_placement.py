@@ -12,12 +12,18 @@ from evenkeel.core.networking.network import ADDITIONAL_ADDRESS, WantedVip
 from evenkeel.core.networking.vip_networks import VipNetworks
 from evenkeel.core.networking.vip_plans import VipPlan
 from evenkeel.core.resources.model import Subnet
-from evenkeel.network.addresses import SUBNETS_TRIED, Address, check_address, duplicate_subnet, parse_requested_address
+from evenkeel.network.addresses import (
+    SUBNETS_TRIED,
+    IPAddress,
+    check_address,
+    duplicate_subnet,
+    parse_requested_address,
+)
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
 def subnets_of_network(
-    network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None, permitted: VipNetworks
+    network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: IPAddress | None, permitted: VipNetworks
 ) -> list[Subnet]:
     """Return the network's subnets in which the VIP can be allocated, in the order in which they are tried;
     at least one.
@@ -45,7 +51,7 @@ def subnets_of_network(
     return preferred[: 1 if wanted is not None else SUBNETS_TRIED]
 
 
-def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
+def plan_on_subnet(subnet: Subnet, wanted: IPAddress | None) -> VipPlan:
     """Plan a VIP on a port that is still to be created. ``wanted``: the requested address; None: any. Raises
     :class:`Invalid` for an address that a VIP of the subnet cannot have.
     """
@@ -59,7 +65,7 @@ def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
     )
 
 
-def plan_additional_vip(subnet: Subnet, wanted: Address | None) -> VipPlan:
+def plan_additional_vip(subnet: Subnet, wanted: IPAddress | None) -> VipPlan:
     """Plan an additional VIP on a port that is still to be created. ``wanted``: the requested address; None:
     any. Raises :class:`Invalid`, naming the field of additional VIPs, for an address that a VIP of the
     subnet cannot have.
@@ -111,7 +117,7 @@ def plan_on_existing_port(port: NeutronPort, subnet_id: str | None, additional: 
 
 
 def plan_on_port(
-    port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: Address | None
+    port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: IPAddress | None
 ) -> VipPlan:
     """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if a device uses the port, if the
     port contradicts the other parameters, or if these do not select exactly one of its addresses.
@@ -135,7 +141,7 @@ def check_port(port: NeutronPort, plans: Sequence[VipPlan], permitted: VipNetwor
         permitted.check(network_id=plan.network_id, subnet_id=plan.subnet_id, field="vip_port_id", value=port.id)
 
 
-def _choose_port_address(port: NeutronPort, subnet_id: str | None, wanted: Address | None) -> tuple[str, str]:
+def _choose_port_address(port: NeutronPort, subnet_id: str | None, wanted: IPAddress | None) -> tuple[str, str]:
     fitting = [(subnet, text) for subnet, text in port.addresses if subnet_id in (None, subnet)]
     if wanted is not None:
         fitting = [(subnet, text) for subnet, text in fitting if ip_address(text) == wanted]

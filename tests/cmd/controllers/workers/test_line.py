@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from evenkeel.cmd.controllers.workers.line import ACCEPT_MAX, ParentConnection, WorkerConnection
+from evenkeel.cmd.controllers.workers.line import ACCEPT_CHARACTERS_MAX, ParentConnection, WorkerConnection
 
 Pair = tuple[WorkerConnection, ParentConnection]
 
@@ -50,7 +50,9 @@ async def test_a_header_cannot_ask_twice(pair: Pair) -> None:
     line, parent = pair
     parent.expose()
     answering = asyncio.create_task(parent.answer_requests())
-    assert b'worker="3"' in await line.request_exposition("a\n2 b\r\n" + "x" * 10 * ACCEPT_MAX, within_seconds=60)
+    assert b'worker="3"' in await line.request_exposition(
+        "a\n2 b\r\n" + "x" * 10 * ACCEPT_CHARACTERS_MAX, within_seconds=60
+    )
     answering.cancel()
 
 

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from evenkeel.cmd.controllers.workers import parent as parents
 from evenkeel.cmd.controllers.workers.line import WorkerConnection
 from evenkeel.cmd.controllers.workers.parent import WorkerSupervisor
-from evenkeel.cmd.controllers.workers.worker import Worker
+from evenkeel.cmd.controllers.workers.worker import WorkerProcess
 from evenkeel.core.kit.backoff import Backoff
 from tests.waiting import eventually
 
@@ -40,7 +40,7 @@ class Host:
 def with_host(monkeypatch: pytest.MonkeyPatch, failures: int) -> Host:
     host = Host(failures)
     monkeypatch.setattr(asyncio, "create_subprocess_exec", host.start)
-    monkeypatch.setattr(parents, "START_AGAIN", Backoff(initial_seconds=0.01, max_seconds=0.01))
+    monkeypatch.setattr(parents, "RESTART_BACKOFF", Backoff(initial_seconds=0.01, max_seconds=0.01))
     return host
 
 
@@ -94,5 +94,5 @@ async def test_a_failed_start_leaves_no_descriptor(monkeypatch: pytest.MonkeyPat
     with socket() as listening:
         before = open_descriptors()
         with pytest.raises(BlockingIOError) as raised:  # the traceback would keep sockets open
-            await Worker.start(1, ("some",), listening, beat_seconds=30.0, on_serving=lambda _: None)
+            await WorkerProcess.start(1, ("some",), listening, beat_seconds=30.0, on_serving=lambda _: None)
         assert open_descriptors() == before, raised

@@ -7,13 +7,13 @@ from socket import socket
 
 import structlog
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import load_configuration
 from evenkeel.cmd.configuration.refusal import print_refusal
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.controller_process import run_controller
 from evenkeel.cmd.controllers.process_context import ProcessContext
 from evenkeel.cmd.controllers.workers.line import ParentConnection
-from evenkeel.cmd.controllers.workers.worker import Descriptors
+from evenkeel.cmd.controllers.workers.worker import WorkerDescriptors
 from evenkeel.cmd.process.logs import set_up_logs
 from evenkeel.cmd.process.reloading import ignore_hangup
 from evenkeel.cmd.process.service_manager import ServiceManager
@@ -25,10 +25,10 @@ def main() -> int:
     """
     ignore_hangup()
     number, beat_seconds, *descriptors = sys.argv[1:6]
-    inherited = Descriptors(*map(int, descriptors))
+    inherited = WorkerDescriptors(*map(int, descriptors))
     name, *arguments = sys.argv[6:]
     try:
-        conf = load(name, arguments, groups=CONTROLLER)
+        conf = load_configuration(name, arguments, groups=CONTROLLER_OPTION_GROUPS)
     except ValueError as error:
         return print_refusal(name, error)
     set_up_logs(conf, name="controller")

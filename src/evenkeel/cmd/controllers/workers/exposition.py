@@ -7,8 +7,8 @@ from prometheus_client import Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-LABEL = "worker"
-END = b"# EOF\n"
+PROCESS_LABEL = "worker"
+EXPOSITION_END = b"# EOF\n"
 """Last line of an exposition in OpenMetrics."""
 _FAMILY_PATTERN = re.compile(rb"^(?=# HELP )", re.MULTILINE)
 
@@ -28,7 +28,7 @@ class LabelledRegistry(Collector):
             labelled = Metric(family.name, family.documentation, family.type, family.unit)
             # The sample's own label wins: metrics about workers, which the parent exposes, have it already.
             labelled.samples = [
-                sample._replace(labels={LABEL: self._process, **sample.labels}) for sample in family.samples
+                sample._replace(labels={PROCESS_LABEL: self._process, **sample.labels}) for sample in family.samples
             ]
             yield labelled
 
@@ -49,8 +49,8 @@ def merge_expositions(texts: Iterable[bytes]) -> bytes:
     for text in texts:
         # OpenMetrics allows its end mark once, as the last line of the whole exposition. Prometheus's older text
         # format has none.
-        if text.endswith(END):
-            text, end = text[: -len(END)], END
+        if text.endswith(EXPOSITION_END):
+            text, end = text[: -len(EXPOSITION_END)], EXPOSITION_END
         for family in _FAMILY_PATTERN.split(text):
             if family:
                 head, samples = _comments_and_samples(family)

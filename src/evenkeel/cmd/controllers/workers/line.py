@@ -17,14 +17,14 @@ from prometheus_client import REGISTRY
 from evenkeel.cmd.controllers.workers.exposition import metrics_exposition
 from evenkeel.metrics.server import do_nothing
 
-ANSWER = struct.Struct(">QQ")
+ANSWER_HEADER = struct.Struct(">QQ")
 """Header of an answer: number of the request, length in bytes."""
-ACCEPT_MAX = 1000
+ACCEPT_CHARACTERS_MAX = 1000
 """Maximum number of characters of a scraper's header that are forwarded."""
 
 log = structlog.get_logger(__name__)
 
-Before = Callable[[], Awaitable[None]]
+AsyncCallback = Callable[[], Awaitable[None]]
 
 
 class WorkerConnection:
@@ -67,7 +67,7 @@ class WorkerConnection:
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
             while True:
-                number, size = ANSWER.unpack(await reader.readexactly(ANSWER.size))
+                number, size = ANSWER_HEADER.unpack(await reader.readexactly(ANSWER_HEADER.size))
                 # Answers to requests that have timed out are read, too, and dropped: the next answer begins behind
                 # them.
                 text = await reader.readexactly(size)
@@ -91,7 +91,7 @@ class WorkerConnection:
 
 def _request_line(number: int, accept: str) -> bytes:
     """Format a request for metrics: one line of ASCII, whatever bytes the scraper's header contains."""
-    return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
+    return f"{number} {' '.join(accept[:ACCEPT_CHARACTERS_MAX].split())}\n".encode("ascii", "replace")
 
 
 class ParentConnection:
@@ -100,9 +100,9 @@ class ParentConnection:
     def __init__(self, connected: socket.socket, number: int) -> None:
         self._connected = connected
         self._number = number
-        self._before: Before | None = None
+        self._before: AsyncCallback | None = None
 
-    def expose(self, before: Before = do_nothing) -> None:
+    def expose(self, before: AsyncCallback = do_nothing) -> None:
         """Start to answer requests with metrics. ``before`` is awaited before each exposition."""
         self._before = before
 
@@ -113,7 +113,7 @@ class ParentConnection:
             while line := await reader.readline():
                 number, _, accept = line.decode().partition(" ")
                 text = await self._expose_metrics(accept.strip())
-                writer.write(ANSWER.pack(int(number), len(text)) + text)
+                writer.write(ANSWER_HEADER.pack(int(number), len(text)) + text)
                 await writer.drain()
         except OSError:
             # The parent is gone: returning makes the worker end.

@@ -18,16 +18,16 @@ from oslo_config import cfg
 from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
 
-from evenkeel.cmd.configuration.refusal import REFUSED
-from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.configuration.refusal import EXIT_CODE_REFUSED
+from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.workers.exposition import merge_expositions, metrics_exposition
-from evenkeel.cmd.controllers.workers.worker import Worker
+from evenkeel.cmd.controllers.workers.worker import WorkerProcess
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.process.endpoint import api_socket, api_url, write_endpoint_file
 from evenkeel.cmd.process.logs import set_log_level
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
-from evenkeel.cmd.process.reloading import Reloading
+from evenkeel.cmd.process.reloading import OptionReloader
 from evenkeel.cmd.process.runtime import handle_stop_signals
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.core.kit.backoff import Backoff
@@ -35,20 +35,20 @@ from evenkeel.metrics.workers import WORKER_ENDS, WORKER_UP
 
 log = structlog.get_logger(__name__)
 
-BEAT_SECONDS = 30.0
+HANGING_SECONDS = 30.0
 """Time without a beat after which a worker's event loops count as hanging; systemd's watchdog time-out replaces it."""
-LOOK_SECONDS = 1.0
-START_AGAIN = Backoff(initial_seconds=0.5, max_seconds=30.0, jitter=(0.8, 1.2))
+POLL_SECONDS = 1.0
+RESTART_BACKOFF = Backoff(initial_seconds=0.5, max_seconds=30.0, jitter=(0.8, 1.2))
 STEADY_SECONDS = 60.0
 """Time of service after which a worker's earlier failures do not count any more."""
 STOP_SECONDS = 60.0
 """Time after which workers that do not end are killed; their own time-outs are shorter."""
 SCRAPE_SECONDS = 5.0
 """Time-out of the workers' metrics; Prometheus waits 10 s for the parent's."""
-PARENT = "parent"
+PARENT_LABEL = "parent"
 
 
-class CannotStart(Exception):
+class WorkerCannotStart(Exception):
     """A worker ended before any worker served. ``code``: its exit code; negative: the signal that killed it."""
 
     def __init__(self, code: int) -> None:
@@ -78,7 +78,7 @@ async def supervise_workers(name: str, arguments: Sequence[str], conf: cfg.Confi
         await metrics.stop()
         raise
     parent = WorkerSupervisor(
-        name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS
+        name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or HANGING_SECONDS
     )
     stop = asyncio.Event()
     handle_stop_signals(stop.set)
@@ -112,15 +112,17 @@ async def supervise_workers(name: str, arguments: Sequence[str], conf: cfg.Confi
 
 def _exit_code(running: asyncio.Task[None]) -> int:
     error = running.exception()
-    if not isinstance(error, CannotStart):
+    if not isinstance(error, WorkerCannotStart):
         raise error or RuntimeError("the parent's loop has ended")
-    if error.code != REFUSED:  # it has reported its refusal itself
+    if error.code != EXIT_CODE_REFUSED:  # it has reported its refusal itself
         log.error("the first worker ended before it served", code=error.code)
     # A negative code is the number of the signal that killed the worker, which is no exit code.
     return error.code if error.code > 0 else 1
 
 
-def _make_reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
+def _make_reloading(
+    name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint
+) -> OptionReloader:
     """Create the reloading of the parent's configuration, which runs before a SIGHUP is forwarded to the
     workers. A certificate that the workers could not load is logged.
     """
@@ -135,7 +137,7 @@ def _make_reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, m
         API_CERTIFICATE_OPTIONS: check_certificate,
         METRICS_CERTIFICATE_OPTIONS: metrics.reload,
     }
-    return Reloading(name, arguments, CONTROLLER, conf, actions)
+    return OptionReloader(name, arguments, CONTROLLER_OPTION_GROUPS, conf, actions)
 
 
 async def _notify_serving(parent: "WorkerSupervisor", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
@@ -164,7 +166,7 @@ class WorkerSupervisor:
         self._listening = listening
         self._numbers = range(1, count + 1)
         self._beat_seconds = beat_seconds
-        self._workers: dict[int, Worker] = {}
+        self._workers: dict[int, WorkerProcess] = {}
         self._served_at = time.monotonic()
         self._reloads = 0
         for number in self._numbers:
@@ -176,7 +178,7 @@ class WorkerSupervisor:
     async def run(self) -> None:
         """Start the workers and restart them when they end, until cancelled; :meth:`stop` ends them.
 
-        Raises :class:`CannotStart` if the first worker ends before it serves, and :class:`OSError` if it
+        Raises :class:`WorkerCannotStart` if the first worker ends before it serves, and :class:`OSError` if it
         cannot be started.
         """
         loops = (self._keep_worker_running(1), self._keep_other_workers_running(), self._kill_hanging_workers())
@@ -199,7 +201,7 @@ class WorkerSupervisor:
         while True:
             end = await self._run_worker(number)
             failures = 1 if end.served_seconds >= STEADY_SECONDS else failures + 1
-            pause_seconds = START_AGAIN.delay_seconds(failures, random.uniform)
+            pause_seconds = RESTART_BACKOFF.delay_seconds(failures, random.uniform)
             log.error(
                 "worker ended; it is started again",
                 worker=number,
@@ -210,7 +212,7 @@ class WorkerSupervisor:
             await asyncio.sleep(pause_seconds)
 
     async def _run_worker(self, number: int) -> _WorkerEnd:
-        """Start the worker and wait for its end. Before any worker has served: raises :class:`CannotStart` if
+        """Start the worker and wait for its end. Before any worker has served: raises :class:`WorkerCannotStart` if
         it ends, and :class:`OSError` if it cannot even be started.
         """
         try:
@@ -227,13 +229,13 @@ class WorkerSupervisor:
         WORKER_UP.labels(str(number)).set(0)
         WORKER_ENDS.labels(str(number)).inc()
         if not self.serves.is_set():
-            raise CannotStart(code)
+            raise WorkerCannotStart(code)
         return _WorkerEnd(worker.served_seconds(), {"pid": worker.pid, "code": code})
 
-    async def _start_worker(self, number: int) -> Worker:
+    async def _start_worker(self, number: int) -> WorkerProcess:
         reloads = self._reloads
 
-        def on_serving(worker: Worker) -> None:
+        def on_serving(worker: WorkerProcess) -> None:
             log.info("worker serves", worker=number, pid=worker.pid)
             WORKER_UP.labels(str(number)).set(1)
             self.serves.set()
@@ -241,14 +243,14 @@ class WorkerSupervisor:
                 worker.send_signal(signal.SIGHUP)
 
         words = (self._name, *self._arguments)
-        return await Worker.start(
+        return await WorkerProcess.start(
             number, words, self._listening, beat_seconds=self._beat_seconds, on_serving=on_serving
         )
 
     async def _kill_hanging_workers(self) -> None:
         looked_at = time.monotonic()
         while True:
-            late = time.monotonic() - looked_at > 2 * LOOK_SECONDS
+            late = time.monotonic() - looked_at > 2 * POLL_SECONDS
             looked_at = time.monotonic()
             for worker in tuple(self._workers.values()):
                 if late:
@@ -258,7 +260,7 @@ class WorkerSupervisor:
                     worker.send_signal(signal.SIGKILL)
                 elif worker.serves:
                     self._served_at = looked_at
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
     def no_worker_serves(self, within_seconds: float) -> bool:
         """Whether no worker has served for more than ``within_seconds``."""
@@ -279,7 +281,7 @@ class WorkerSupervisor:
         theirs = await asyncio.gather(
             *(line.request_exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines)
         )
-        mine = metrics_exposition(REGISTRY, PARENT, accept)
+        mine = metrics_exposition(REGISTRY, PARENT_LABEL, accept)
         return await asyncio.to_thread(merge_expositions, [mine, *theirs]), choose_encoder(accept)[1]
 
     async def stop(self) -> None:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from evenkeel.cmd.controllers.workers.line import WorkerConnection
 
-ENTRY = "evenkeel.cmd.controllers.workers.entry"
-NOTICE_MAX = 4096
+ENTRY_MODULE = "evenkeel.cmd.controllers.workers.entry"
+NOTIFICATION_BYTES_MAX = 4096
 """Maximum length of a notification in bytes (sd_notify(3))."""
 
 
-class Descriptors(NamedTuple):
+class WorkerDescriptors(NamedTuple):
     """File descriptors passed to a worker: of the API's listening socket, of the socket for notifications to
     the parent (sd_notify(3)), and of the connection to the parent.
     """
@@ -26,7 +26,7 @@ class Descriptors(NamedTuple):
     line: int
 
 
-class Worker:
+class WorkerProcess:
     """A running worker process, as its parent sees it. Create it with :meth:`start`."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Worker:
         process: asyncio.subprocess.Process,
         notices: socket.socket,
         line: WorkerConnection,
-        on_serving: Callable[["Worker"], None],
+        on_serving: Callable[["WorkerProcess"], None],
     ) -> None:
         self.number = number
         self.pid = process.pid
@@ -54,8 +54,8 @@ class Worker:
         api: socket.socket,
         *,
         beat_seconds: float,
-        on_serving: Callable[["Worker"], None],
-    ) -> "Worker":
+        on_serving: Callable[["WorkerProcess"], None],
+    ) -> "WorkerProcess":
         """Start a worker's process and return without waiting until it serves.
 
         ``words``: the command's name and arguments. ``api``: the listening socket. ``beat_seconds``: time
@@ -66,8 +66,8 @@ class Worker:
             # Datagrams, because sd_notify(3) separates notifications by the boundaries of messages.
             notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
             line, its_line = map(on_failure.enter_context, socket.socketpair())
-            passed = Descriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
-            own = (sys.executable, "-m", ENTRY, str(number), str(beat_seconds), *map(str, passed))
+            passed = WorkerDescriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
+            own = (sys.executable, "-m", ENTRY_MODULE, str(number), str(beat_seconds), *map(str, passed))
             # The parent closes its copies of the worker's ends: a side sees the end of the other only when no copy is
             # open.
             with its_notices, its_line:
@@ -100,7 +100,7 @@ class Worker:
         """Read and process all pending notifications of the worker."""
         while True:
             try:
-                notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
+                notice = self._notices.recv(NOTIFICATION_BYTES_MAX).decode().splitlines()
             except OSError:
                 # Either everything is read (BlockingIOError), or the worker is gone, which wait_for_exit() reports.
                 return
