@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pecan
 
-from evenkeel_neutron.forwarding import Forwarder, Inquiry
+from evenkeel_neutron.forwarding import ForwardedRequest, Forwarder
 
 
 class LbaasController:
@@ -24,7 +24,7 @@ class LbaasController:
         request = pecan.request
         mounted = quote(request.script_name)
         reply = self._forwarder.forward(
-            Inquiry(
+            ForwardedRequest(
                 method=request.method,
                 path=request.path.removeprefix(mounted),
                 query=request.query_string,

@@ -12,19 +12,19 @@ from urllib3.exceptions import NewConnectionError
 
 LOG = logging.getLogger(__name__)
 
-ROOT = "/neutron/v2.0"
+API_ROOT = "/neutron/v2.0"
 """Path of the controllers' API in Neutron's style."""
 BYTES_MAX = 8 * 1024 * 1024
 """Largest body of a request, and of an answer."""
-_TO_CONTROLLER = ("X-Auth-Token", "Content-Type", "Accept", "X-Openstack-Request-Id")
-_TO_CALLER = ("Content-Type", "Location", "Retry-After", "X-Openstack-Request-Id")
-_READS = ("GET", "HEAD", "OPTIONS")
-_ANOTHER_MAY_DO = (502, 503, 504)
+_REQUEST_HEADERS = ("X-Auth-Token", "Content-Type", "Accept", "X-Openstack-Request-Id")
+_RESPONSE_HEADERS = ("Content-Type", "Location", "Retry-After", "X-Openstack-Request-Id")
+_READ_METHODS = ("GET", "HEAD", "OPTIONS")
+_RETRY_ELSEWHERE_STATUSES = (502, 503, 504)
 """Statuses of a controller that is ill; another one is asked if the request reads."""
 _PIECE_BYTES = 64 * 1024
 
 
-class Settings(NamedTuple):
+class ForwarderSettings(NamedTuple):
     """The controllers, and how long they may take, in seconds. ``ca_file``: None for the system's CAs."""
 
     urls: tuple[str, ...]
@@ -33,7 +33,7 @@ class Settings(NamedTuple):
     read_seconds: float = 60.0
 
 
-class Inquiry(NamedTuple):
+class ForwardedRequest(NamedTuple):
     """A request for a load balancer. ``path``: below ``/v2.0``, quoted, with its leading slash."""
 
     method: str
@@ -45,7 +45,7 @@ class Inquiry(NamedTuple):
     """The URL under which the caller sees ``/v2.0``, for links in answers."""
 
 
-class Reply(NamedTuple):
+class ForwardedReply(NamedTuple):
     """An answer to the caller."""
 
     status: int
@@ -60,49 +60,53 @@ class _AnswerTooLarge(Exception):
 class Forwarder:
     """Forwards requests. Connections belong to the process that opened them: Neutron forks its workers."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ForwarderSettings) -> None:
         self._settings = settings
         self._sessions: dict[int, requests.Session] = {}
         self._preferred = 0
 
-    def forward(self, inquiry: Inquiry) -> Reply:
+    def forward(self, inquiry: ForwardedRequest) -> ForwardedReply:
         """Return a controller's response; 503 if there is none, 413 or 502 if a body is too large, 404 for a
         path with ``..``, by which another API would be reached. Does not raise. Writes are sent to a
         second controller only if the first got no connection.
         """
         if any(unquote(part) in (".", "..") for part in inquiry.path.split("/")):
-            return _error(404, "NotFound", "There is no such path.")
+            return _error_reply(404, "NotFound", "There is no such path.")
         if len(inquiry.body) > BYTES_MAX:
-            return _error(413, "RequestTooLarge", f"The request has more than {BYTES_MAX} bytes.")
+            return _error_reply(413, "RequestTooLarge", f"The request has more than {BYTES_MAX} bytes.")
         problems = []
         for url in self._order():
             try:
                 reply = self._exchange(url, inquiry)
             except _AnswerTooLarge:
-                return _error(502, "BadGateway", f"The answer has more than {BYTES_MAX} bytes: ask for fewer objects.")
+                return _error_reply(
+                    502, "BadGateway", f"The answer has more than {BYTES_MAX} bytes: ask for fewer objects."
+                )
             except requests.RequestException as error:
                 problems.append(f"{url}: {type(error).__name__}")
-                if inquiry.method in _READS or _was_not_sent(error):
+                if inquiry.method in _READ_METHODS or _was_not_sent(error):
                     continue
                 break
-            if reply.status in _ANOTHER_MAY_DO and inquiry.method in _READS:
+            if reply.status in _RETRY_ELSEWHERE_STATUSES and inquiry.method in _READ_METHODS:
                 problems.append(f"{url}: {reply.status}")
                 continue
             self._preferred = self._settings.urls.index(url)
             return reply
         LOG.error("no controller of load balancers answered: %s", "; ".join(problems))
-        return _error(503, "ServiceUnavailable", "The service for load balancers cannot be reached; try again later.")
+        return _error_reply(
+            503, "ServiceUnavailable", "The service for load balancers cannot be reached; try again later."
+        )
 
     def _order(self) -> Iterator[str]:
         urls, first = self._settings.urls, self._preferred
         yield from (*urls[first:], *urls[:first])
 
-    def _exchange(self, url: str, inquiry: Inquiry) -> Reply:
-        headers = {name: value for name in _TO_CONTROLLER if (value := inquiry.headers.get(name))}
+    def _exchange(self, url: str, inquiry: ForwardedRequest) -> ForwardedReply:
+        headers = {name: value for name in _REQUEST_HEADERS if (value := inquiry.headers.get(name))}
         query = f"?{inquiry.query}" if inquiry.query else ""
         with self._session().request(
             inquiry.method,
-            f"{url}{ROOT}{inquiry.path}{query}",
+            f"{url}{API_ROOT}{inquiry.path}{query}",
             data=inquiry.body or None,
             headers=headers,
             timeout=(self._settings.connect_seconds, self._settings.read_seconds),
@@ -114,8 +118,8 @@ class Forwarder:
                 body += piece
                 if len(body) > BYTES_MAX:
                     raise _AnswerTooLarge
-            kept = {name: value for name in _TO_CALLER if (value := answer.headers.get(name))}
-            return Reply(answer.status_code, kept, with_links(body, f"{url}{ROOT}", inquiry.root))
+            kept = {name: value for name in _RESPONSE_HEADERS if (value := answer.headers.get(name))}
+            return ForwardedReply(answer.status_code, kept, replace_links(body, f"{url}{API_ROOT}", inquiry.root))
 
     def _session(self) -> requests.Session:
         session = self._sessions.get(os.getpid())
@@ -127,7 +131,7 @@ class Forwarder:
         return session
 
 
-def with_links(body: bytes, root: str, wanted: str) -> bytes:
+def replace_links(body: bytes, root: str, wanted: str) -> bytes:
     """Return the body of a list with links to further pages below ``wanted`` in place of ``root``; any other
     body unchanged.
     """
@@ -152,6 +156,6 @@ def _was_not_sent(error: requests.RequestException) -> bool:
     return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
 
 
-def _error(status: int, kind: str, message: str) -> Reply:
+def _error_reply(status: int, kind: str, message: str) -> ForwardedReply:
     body = {"NeutronError": {"type": kind, "message": message, "detail": ""}}
-    return Reply(status, {"Content-Type": "application/json"}, json.dumps(body).encode())
+    return ForwardedReply(status, {"Content-Type": "application/json"}, json.dumps(body).encode())

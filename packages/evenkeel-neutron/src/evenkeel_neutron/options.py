@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
-from evenkeel_neutron.forwarding import Settings
+from evenkeel_neutron.forwarding import ForwarderSettings
 
 GROUP = "evenkeel"
 OPTIONS: list[Any] = [
@@ -32,7 +32,7 @@ def register_opts(conf: Any) -> None:
     conf.register_opts(OPTIONS, group=GROUP)
 
 
-def settings_of(conf: Any) -> Settings:
+def parse_settings(conf: Any) -> ForwarderSettings:
     """Return the settings. Raises :class:`ValueError` without a controller, and for a controller that is no
     root URL.
     """
@@ -40,7 +40,7 @@ def settings_of(conf: Any) -> Settings:
     urls = tuple(_root_url(url) for url in options.controllers)
     if not urls:
         raise ValueError(f"[{GROUP}] controllers: at least one root URL is needed, such as http://127.0.0.1:9876")
-    return Settings(
+    return ForwarderSettings(
         urls=urls,
         ca_file=options.ca_file,
         connect_seconds=options.connect_timeout,

@@ -4,9 +4,9 @@ from neutron_lib.services import base
 from oslo_config import cfg
 
 from evenkeel_neutron.forwarding import Forwarder
-from evenkeel_neutron.options import register_opts, settings_of
+from evenkeel_neutron.options import parse_settings, register_opts
 
-ALIAS = "lbaasv2"
+EXTENSION_ALIAS = "lbaasv2"
 PLUGIN_TYPE = "LOADBALANCERV2"
 
 
@@ -15,12 +15,12 @@ class EvenKeelPlugin(base.ServicePluginBase):  # type: ignore[misc]
     Raises :class:`ValueError` for wrong options.
     """
 
-    supported_extension_aliases = (ALIAS,)
+    supported_extension_aliases = (EXTENSION_ALIAS,)
 
     def __init__(self) -> None:
         super().__init__()
         register_opts(cfg.CONF)
-        self.forwarder = Forwarder(settings_of(cfg.CONF))
+        self.forwarder = Forwarder(parse_settings(cfg.CONF))
 
     @classmethod
     def get_plugin_type(cls) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel_neutron.forwarding import BYTES_MAX, Forwarder, Inquiry, Settings, with_links
+from evenkeel_neutron.forwarding import BYTES_MAX, ForwardedRequest, Forwarder, ForwarderSettings, replace_links
 from neutron_tests.fake_controller import FakeController, fake_controller
 
 ROOT = "https://cloud.example.net/networking/v2.0"
@@ -22,11 +22,13 @@ def controllers() -> Iterator[tuple[FakeController, FakeController]]:
 
 def forwarder_of(*controllers: FakeController | str) -> Forwarder:
     urls = tuple(each if isinstance(each, str) else each.url for each in controllers)
-    return Forwarder(Settings(urls=urls, connect_seconds=20.0, read_seconds=20.0))
+    return Forwarder(ForwarderSettings(urls=urls, connect_seconds=20.0, read_seconds=20.0))
 
 
-def inquiry(method: str = "GET", path: str = "/lbaas/loadbalancers", **values: Any) -> Inquiry:
-    return Inquiry(**{"method": method, "path": path, "query": "", "headers": {}, "body": b"", "root": ROOT, **values})
+def inquiry(method: str = "GET", path: str = "/lbaas/loadbalancers", **values: Any) -> ForwardedRequest:
+    return ForwardedRequest(
+        **{"method": method, "path": path, "query": "", "headers": {}, "body": b"", "root": ROOT, **values}
+    )
 
 
 def dead_url() -> str:
@@ -118,7 +120,7 @@ def test_links_to_further_pages_have_neutrons_address() -> None:
         text = "see http://c:9876/neutron/v2.0/lbaas"
         return {"pools": [{"description": text}], "pools_links": [link]}
 
-    changed = with_links(json.dumps(page("http://c:9876/neutron/v2.0")).encode(), "http://c:9876/neutron/v2.0", ROOT)
+    changed = replace_links(json.dumps(page("http://c:9876/neutron/v2.0")).encode(), "http://c:9876/neutron/v2.0", ROOT)
     assert json.loads(changed) == page(ROOT)
 
 
@@ -126,5 +128,5 @@ def test_links_to_further_pages_have_neutrons_address() -> None:
     "body", [b"", b'no _links"', b'["_links"]', b'{"pools": []}', b'{"x_links": [1, {"href": 2}]}']
 )
 def test_answers_without_links_stay(body: bytes) -> None:
-    changed = with_links(body, "http://c:9876/neutron/v2.0", ROOT)
+    changed = replace_links(body, "http://c:9876/neutron/v2.0", ROOT)
     assert changed == body or json.loads(changed) == json.loads(body)

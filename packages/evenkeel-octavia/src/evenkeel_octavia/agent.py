@@ -24,13 +24,13 @@ from evenkeel_octavia import convert, drift, reports
 from evenkeel_octavia.batches import WorkBatches
 from evenkeel_octavia.controllers import ControllerError, RequestRefused
 from evenkeel_octavia.drift import ListedLoadBalancer
-from evenkeel_octavia.mirror import MAX_IDS, Mirror, WrittenState, split_ids
-from evenkeel_octavia.reports import MirroredStatus, Report
+from evenkeel_octavia.mirror import MAX_IDS_PER_REQUEST, Mirror, WrittenState, split_ids
+from evenkeel_octavia.reports import MirroredStatus, StatusReport
 from evenkeel_octavia.settings import AgentSettings
-from evenkeel_octavia.trees import PENDING, Snapshot, Tree
+from evenkeel_octavia.trees import PENDING_STATUSES, LoadBalancerTree, OctaviaSnapshot
 
 LOG = logging.getLogger(__name__)
-BATCH = 100
+LOAD_BALANCERS_PER_QUERY = 100
 """Maximum number of load balancers that one query reads from Octavia's database."""
 FIRST_POLL_SECONDS, LAST_POLL_SECONDS = 0.05, 2.0
 """First and longest pause between requests for the status of a load balancer; each pause is half as long again as the
@@ -40,7 +40,7 @@ BRISK_SECONDS, BRISK_POLL_SECONDS = 5.0, 0.05
 """After its last work the agent polls Octavia's database at the second interval for the first time: a client that
 waited for one change often makes the next one.
 """
-BRISK_AT_MOST = 3
+SHORT_PAUSE_WAITING_MAX = 3
 """Maximum number of waiting load balancers with which the short pause applies. With more, the usual pause makes larger
 batches, which cost less each.
 """
@@ -51,9 +51,9 @@ others, and a report that is slow on a busy host does not get company.
 MAX_PAUSE_SECONDS = 30.0
 _STALE, _LEAVING = "stale_snapshot", "being_deleted"
 """Reasons of the controllers' conflicts that end by themselves."""
-STATUSES_SECONDS = 300.0
+STATUS_COMPARISON_SECONDS = 300.0
 """Interval at which the statuses of all load balancers are compared, in case the controllers did not name a change."""
-_FINAL = frozenset((400, 404, 409, 413, 422, 501))
+_FINAL_REFUSAL_STATUSES = frozenset((400, 404, 409, 413, 422, 501))
 """HTTP statuses with which the controllers refuse a load balancer's content for good; other failures are temporary."""
 
 
@@ -62,9 +62,9 @@ class OctaviaSource(Protocol):
 
     def pending(self, providers: Collection[str]) -> dict[str, str]: ...
 
-    def trees(self, ids: Collection[str]) -> Snapshot: ...
+    def trees(self, ids: Collection[str]) -> OctaviaSnapshot: ...
 
-    def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot: ...
+    def page(self, providers: Collection[str], marker: str, limit: int) -> OctaviaSnapshot: ...
 
     def known_statuses(self, providers: Collection[str]) -> tuple[float, Mapping[str, str]]: ...
 
@@ -75,7 +75,7 @@ class StatusReporter(Protocol):
     def settle(self) -> None:
         """Wait until no earlier report can be applied any more. Raises if one may still be applied; try again later."""
 
-    def statuses(self, report: Report) -> None: ...
+    def statuses(self, report: StatusReport) -> None: ...
 
     def statistics(self, listeners: list[dict[str, Any]]) -> None: ...
 
@@ -117,7 +117,7 @@ class _Refusal:
     """Digest of the refused content."""
 
 
-_Outcome = MirroredStatus | _Refusal | None
+_ReportedOutcome = MirroredStatus | _Refusal | None
 """Outcome to report for a load balancer: its statuses, or that it was refused; None: it was deleted."""
 
 
@@ -173,7 +173,7 @@ class Agent:
         self._totals: dict[str, tuple[Any, ...]] = {}
         self._writers = ThreadPoolExecutor(settings.puts_at_once, thread_name_prefix="evenkeel-write")
         self._reporters = reporters or ThreadPoolExecutor(REPORTS_AT_ONCE, thread_name_prefix="evenkeel-report")
-        self._outcomes = WorkBatches[_Outcome](
+        self._outcomes = WorkBatches[_ReportedOutcome](
             self._report_outcomes,
             self._reporters,
             at_once=REPORTS_AT_ONCE,
@@ -236,7 +236,7 @@ class Agent:
                 self._held_back.pop(id, None)
         left_out = reported | self._sent.keys() | self._held_back.keys()
         fresh = [id for id in waiting if id not in left_out]
-        refused = self._write_pending(fresh[:BATCH]) if fresh else {}
+        refused = self._write_pending(fresh[:LOAD_BALANCERS_PER_QUERY]) if fresh else {}
         polled = [id for id, sent in self._sent.items() if sent.poll_at <= self._now()]
         settled = self._read_settled(polled)
         for id in settled:
@@ -244,7 +244,7 @@ class Agent:
             self._stuck.discard(id)
         self._outcomes.add({**refused, **settled})
         if fresh or settled:
-            self._brisk_until = self._now() + BRISK_SECONDS if len(waiting) <= BRISK_AT_MOST else 0.0
+            self._brisk_until = self._now() + BRISK_SECONDS if len(waiting) <= SHORT_PAUSE_WAITING_MAX else 0.0
             return 0.01
         return self._pause_seconds()
 
@@ -257,12 +257,12 @@ class Agent:
         soonest = min((sent.poll_at for sent in self._sent.values()), default=now + seconds)
         return min(seconds, max(soonest - now, 0.02))
 
-    def _write_pending(self, ids: Sequence[str]) -> Mapping[str, _Outcome]:
+    def _write_pending(self, ids: Sequence[str]) -> Mapping[str, _ReportedOutcome]:
         snapshot = self._source.trees(ids)
         self._stuck -= set(ids) - set(snapshot.trees)
         return self.write(snapshot)
 
-    def write(self, snapshot: Snapshot, *, is_drift: bool = False) -> Mapping[str, _Outcome]:
+    def write(self, snapshot: OctaviaSnapshot, *, is_drift: bool = False) -> Mapping[str, _ReportedOutcome]:
         """Write load balancers to the controllers, or delete them there. Returns, by id, those that the
         controllers refuse for good.
 
@@ -280,7 +280,7 @@ class Agent:
         tried = zip(snapshot.trees, found, strict=True)
         return {id: each for id, each in tried if isinstance(each, _Refusal)}
 
-    def _try_to_write(self, tree: Tree, seconds: float, is_drift: bool) -> _Refusal | Exception | None:
+    def _try_to_write(self, tree: LoadBalancerTree, seconds: float, is_drift: bool) -> _Refusal | Exception | None:
         """Write one load balancer, or delete it. Returns the refusal if it is refused for good, or the error if it
         failed and is tried again later; None: it was written, or a newer state will be.
         """
@@ -297,12 +297,12 @@ class Agent:
             self._sent[tree.id] = _SentLoadBalancer(digest=digest, poll_at=self._now())
         return None
 
-    def _retry_later(self, tree: Tree, error: ControllerError) -> ControllerError:
+    def _retry_later(self, tree: LoadBalancerTree, error: ControllerError) -> ControllerError:
         self._held_back[tree.id] = self._now() + 2.0
         LOG.warning("load balancer %s can't be written: %s", tree.id, error)
         return error
 
-    def _write_or_delete(self, tree: Tree, seconds: float) -> str | None:
+    def _write_or_delete(self, tree: LoadBalancerTree, seconds: float) -> str | None:
         if tree.is_leaving:
             self._mirror.delete(tree.id, self._environment_of(tree), seconds)
             return None
@@ -311,17 +311,17 @@ class Agent:
         self._mirror.put(tree.id, WrittenState(snapshot=seconds, digest=digest, change=tree.change), body)
         return digest
 
-    def _mirror_body(self, tree: Tree) -> convert.Body:
+    def _mirror_body(self, tree: LoadBalancerTree) -> convert.Body:
         return {**convert.loadbalancer_body(tree), "provider": self._environment_of(tree)}
 
-    def _environment_of(self, tree: Tree) -> str:
+    def _environment_of(self, tree: LoadBalancerTree) -> str:
         return self._settings.environments[str(tree.loadbalancer["provider"])]
 
-    def content_digest(self, tree: Tree) -> str:
+    def content_digest(self, tree: LoadBalancerTree) -> str:
         """Return the digest of the load balancer's content as the agent writes it to the controllers."""
         return convert.body_digest(self._mirror_body(tree))
 
-    def _handle_refusal(self, tree: Tree, seconds: float, refusal: RequestRefused) -> _Refusal | None:
+    def _handle_refusal(self, tree: LoadBalancerTree, seconds: float, refusal: RequestRefused) -> _Refusal | None:
         """Return the refusal if it is final; None if the controllers have a newer state or are deleting the load
         balancer. Raises ``refusal`` if it may be temporary.
         """
@@ -333,7 +333,7 @@ class Agent:
         if refusal.reason == _LEAVING:
             self._held_back[tree.id] = self._now() + 1.0
             return None
-        if refusal.status not in _FINAL or tree.is_leaving:
+        if refusal.status not in _FINAL_REFUSAL_STATUSES or tree.is_leaving:
             raise refusal
         LOG.warning("load balancer %s is refused: %s", tree.id, refusal.message)
         return _Refusal(digest=self.content_digest(tree))
@@ -364,7 +364,7 @@ class Agent:
                 sent.poll_at, sent.pause = self._now() + sent.pause, min(sent.pause * 1.5, LAST_POLL_SECONDS)
         return settled
 
-    def _report_outcomes(self, outcomes: Mapping[str, _Outcome]) -> None:
+    def _report_outcomes(self, outcomes: Mapping[str, _ReportedOutcome]) -> None:
         """Report the outcomes to Octavia. If that fails, the load balancers are written and reported again later."""
         try:
             # before the rows are read: once an earlier report is applied, tenants may change what is PENDING now
@@ -377,13 +377,13 @@ class Agent:
             LOG.warning("%d load balancers can't be reported: %s", len(outcomes), error)
             LOG.debug("report failed", exc_info=True)
 
-    def _build_reports(self, outcomes: Mapping[str, _Outcome]) -> list[Report]:
+    def _build_reports(self, outcomes: Mapping[str, _ReportedOutcome]) -> list[StatusReport]:
         """Build the reports of load balancers, from rows that are read again now.
 
         Only load balancers whose rows still have the content that the controllers have are reported.
         """
-        found: list[Report] = []
-        for ids in _split_into_batches(outcomes, BATCH):
+        found: list[StatusReport] = []
+        for ids in _split_into_batches(outcomes, LOAD_BALANCERS_PER_QUERY):
             for id, tree in self._source.trees(ids).trees.items():
                 outcome = outcomes[id]
                 if outcome is None:
@@ -393,7 +393,7 @@ class Agent:
                     found.append(self._build_report(tree, outcome))
         return found
 
-    def _build_report(self, tree: Tree, outcome: MirroredStatus | _Refusal) -> Report:
+    def _build_report(self, tree: LoadBalancerTree, outcome: MirroredStatus | _Refusal) -> StatusReport:
         if isinstance(outcome, _Refusal):
             return reports.report_refused(tree)
         return reports.report_applied(tree, outcome, with_operating=self._reports_operating)
@@ -402,7 +402,7 @@ class Agent:
     def _reports_operating(self) -> bool:
         return self._settings.statuses_seconds > 0
 
-    def _send_reports(self, found: Iterable[Report], one_by_one: Iterable[Report]) -> None:
+    def _send_reports(self, found: Iterable[StatusReport], one_by_one: Iterable[StatusReport]) -> None:
         """Send reports to Octavia in batches. If Octavia refuses a record, the reports ``one_by_one`` are
         sent instead, each built from rows that are read just before, so that one load balancer does not
         block the others. Nothing is sent without a lease, and after any other failure the load balancers
@@ -423,14 +423,14 @@ class Agent:
                 return None
         return None
 
-    def _send_each_report(self, found: Iterable[Report]) -> None:
+    def _send_each_report(self, found: Iterable[StatusReport]) -> None:
         for report in filter(None, found):
             try:
                 self._reporter.statuses(report)
             except Exception as error:
                 self._hold_back(report, error)
 
-    def _hold_back(self, report: Report, error: Exception) -> None:
+    def _hold_back(self, report: StatusReport, error: Exception) -> None:
         for record in report.get("loadbalancers", []):
             self._held_back[record["id"]] = self._now() + random.uniform(1.0, 5.0)  # noqa: S311
         LOG.warning("Octavia did not take a report of %s: %s", report.get("loadbalancers"), error)
@@ -449,7 +449,7 @@ class Agent:
             self._cursors[environment] = changes.cursor
         return self._settings.statuses_seconds or 5.0
 
-    def report_operating(self, snapshot: Snapshot) -> None:
+    def report_operating(self, snapshot: OctaviaSnapshot) -> None:
         """Report the operating statuses of load balancers that differ from those in Octavia's database, of
         load balancers whose content is the controllers'. Raises ControllerError and ReportError.
         """
@@ -471,7 +471,7 @@ class Agent:
         if provider not in self._compare_statuses and not is_due:
             return False
         self._compare_statuses.discard(provider)
-        self._statuses_at[provider] = self._now() + STATUSES_SECONDS
+        self._statuses_at[provider] = self._now() + STATUS_COMPARISON_SECONDS
         return True
 
     # -- statistics
@@ -484,8 +484,8 @@ class Agent:
                 found = {each["id"]: each for each in self._mirror.statistics(some)}
                 values = {id: tuple(each[name] for name in sorted(each)) for id, each in found.items()}
                 changed = [each for id, each in found.items() if self._totals.get(id) != values[id]]
-                for begin in range(0, len(changed), MAX_IDS):
-                    self._reporter.statistics(changed[begin : begin + MAX_IDS])
+                for begin in range(0, len(changed), MAX_IDS_PER_REQUEST):
+                    self._reporter.statistics(changed[begin : begin + MAX_IDS_PER_REQUEST])
                 totals |= values
         self._totals = totals
         return self._settings.statistics_seconds
@@ -517,7 +517,7 @@ class _ProviderComparison:
             self._listed = agent._mirror.listing(environment)
             self._marker, self._began = "", agent._now()
             self._takes_statuses = agent.compares_statuses_now(self._provider)
-        snapshot = agent._source.page([self._provider], self._marker, BATCH)
+        snapshot = agent._source.page([self._provider], self._marker, LOAD_BALANCERS_PER_QUERY)
         if snapshot.trees:
             self._marker = max(snapshot.trees)
             self._write_differences(snapshot)
@@ -528,14 +528,16 @@ class _ProviderComparison:
             return 0.05
         return max(1.0, agent._settings.drift_seconds - (agent._now() - self._began))
 
-    def _write_differences(self, snapshot: Snapshot) -> None:
+    def _write_differences(self, snapshot: OctaviaSnapshot) -> None:
         agent, listed = self._agent, self._listed or {}
-        calm = {id: tree for id, tree in snapshot.trees.items() if tree.status not in PENDING}
+        calm = {id: tree for id, tree in snapshot.trees.items() if tree.status not in PENDING_STATUSES}
         agent._stuck.update(id for id, tree in calm.items() if _has_pending_child(tree))
         digests = {id: agent.content_digest(tree) for id, tree in calm.items()}
         if different := drift.differing_ids(digests, listed):
             LOG.info("%d load balancers differ from Octavia's and are written: %s", len(different), different[:10])
-            agent.write(Snapshot(seconds=snapshot.seconds, trees={id: calm[id] for id in different}), is_drift=True)
+            agent.write(
+                OctaviaSnapshot(seconds=snapshot.seconds, trees={id: calm[id] for id in different}), is_drift=True
+            )
         if self._takes_statuses:
             agent.report_operating(snapshot)
 
@@ -566,8 +568,8 @@ class _ProviderComparison:
         self._unknown = found.unknown
 
 
-def _has_pending_child(tree: Tree) -> bool:
-    return any(row["provisioning_status"] in PENDING for _, row in tree.objects())
+def _has_pending_child(tree: LoadBalancerTree) -> bool:
+    return any(row["provisioning_status"] in PENDING_STATUSES for _, row in tree.objects())
 
 
 def _split_into_batches(ids: Iterable[str], size: int) -> Iterable[tuple[str, ...]]:

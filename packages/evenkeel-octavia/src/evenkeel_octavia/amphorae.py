@@ -10,7 +10,7 @@ from octavia.db import models
 from evenkeel_octavia.rows import OctaviaRows
 from evenkeel_octavia.take_over import TakenOverBalancer, TakeOverError
 
-_SERVING = ("ALLOCATED", "FAILOVER_STOPPED")
+_SERVING_STATUSES = ("ALLOCATED", "FAILOVER_STOPPED")
 
 
 class AmphoraRows(OctaviaRows):
@@ -22,7 +22,9 @@ class AmphoraRows(OctaviaRows):
         table, amphora = models.LoadBalancer.__table__, models.Amphora.__table__
         query = sqlalchemy.select(table).where(table.c.id == id, table.c.provisioning_status != "DELETED")
         running = sqlalchemy.select(amphora.c.id, amphora.c.vrrp_port_id).where(
-            amphora.c.load_balancer_id == id, amphora.c.status.in_(_SERVING), amphora.c.vrrp_port_id.is_not(None)
+            amphora.c.load_balancer_id == id,
+            amphora.c.status.in_(_SERVING_STATUSES),
+            amphora.c.vrrp_port_id.is_not(None),
         )
         with database.get_engine().connect() as connection:
             row = connection.execute(query).first()

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+WorkItem = TypeVar("WorkItem")
 
 
-class WorkBatches(Generic[Item]):
+class WorkBatches(Generic[WorkItem]):
     """Work on load balancers in batches, in threads. A load balancer is in one running batch at most."""
 
     def __init__(
         self,
-        work: Callable[[Mapping[str, Item]], None],
+        work: Callable[[Mapping[str, WorkItem]], None],
         executor: Executor,
         *,
         at_once: int,
@@ -34,7 +34,7 @@ class WorkBatches(Generic[Item]):
         self._patience_seconds = patience_seconds
         self._now = now
         self._lock = threading.Lock()
-        self._waiting: dict[str, Item] = {}
+        self._waiting: dict[str, WorkItem] = {}
         self._under_way: dict[int, tuple[float, frozenset[str]]] = {}
         self._number = 0
 
@@ -44,7 +44,7 @@ class WorkBatches(Generic[Item]):
         with self._lock:
             return frozenset(self._waiting).union(*(ids for _, ids in self._under_way.values()))
 
-    def add(self, items: Mapping[str, Item]) -> None:
+    def add(self, items: Mapping[str, WorkItem]) -> None:
         """Queue items by load balancer id, and start a batch if possible; a new item replaces one of the same
         load balancer that waits.
         """
@@ -67,7 +67,7 @@ class WorkBatches(Generic[Item]):
         with self._lock:
             self._waiting.clear()
 
-    def _take_waiting(self) -> tuple[int, dict[str, Item]]:
+    def _take_waiting(self) -> tuple[int, dict[str, WorkItem]]:
         busy = frozenset[str]().union(*(ids for _, ids in self._under_way.values()))
         batch = {id: item for id, item in self._waiting.items() if id not in busy}
         self._waiting = {id: item for id, item in self._waiting.items() if id in busy}
@@ -76,7 +76,7 @@ class WorkBatches(Generic[Item]):
             self._under_way[self._number] = self._now(), frozenset(batch)
         return self._number, batch
 
-    def _run_batch(self, number: int, batch: dict[str, Item]) -> None:
+    def _run_batch(self, number: int, batch: dict[str, WorkItem]) -> None:
         while batch:
             try:
                 self._work(batch)

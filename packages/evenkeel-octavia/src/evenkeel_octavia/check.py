@@ -6,13 +6,13 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 from evenkeel_octavia import __version__
-from evenkeel_octavia.controllers import ROOT, ControllerError, Controllers, RequestRefused
-from evenkeel_octavia.settings import Endpoint
+from evenkeel_octavia.controllers import MIRROR_API_PATH, ControllerError, Controllers, RequestRefused
+from evenkeel_octavia.settings import ControllersEndpoint
 
-DRIVERS = "octavia.api.drivers"
-AGENTS = "octavia.driver_agent.provider_agents"
-AGENT = "evenkeel_agent"
-SECONDS = 5.0
+DRIVERS_GROUP = "octavia.api.drivers"
+PROVIDER_AGENTS_GROUP = "octavia.driver_agent.provider_agents"
+AGENT_ENTRY_POINT = "evenkeel_agent"
+CONTROLLER_TIMEOUT_SECONDS = 5.0
 
 
 class Severity(enum.IntEnum):
@@ -23,26 +23,26 @@ class Severity(enum.IntEnum):
     FAILURE = 2
 
 
-class Finding(NamedTuple):
+class CheckFinding(NamedTuple):
     """Result of one check."""
 
     severity: Severity
     text: str
 
 
-def ok_finding(text: str) -> Finding:
-    return Finding(Severity.OK, text)
+def ok_finding(text: str) -> CheckFinding:
+    return CheckFinding(Severity.OK, text)
 
 
-def warning_finding(text: str) -> Finding:
-    return Finding(Severity.WARNING, text)
+def warning_finding(text: str) -> CheckFinding:
+    return CheckFinding(Severity.WARNING, text)
 
 
-def failure_finding(text: str) -> Finding:
-    return Finding(Severity.FAILURE, text)
+def failure_finding(text: str) -> CheckFinding:
+    return CheckFinding(Severity.FAILURE, text)
 
 
-def check_versions() -> Iterator[Finding]:
+def check_versions() -> Iterator[CheckFinding]:
     """Yield a finding with the version of each installed component; an Octavia before 17 is a warning."""
     yield ok_finding(f"evenkeel-octavia {__version__}")
     for name in ("octavia", "octavia-lib"):
@@ -61,14 +61,14 @@ def check_versions() -> Iterator[Finding]:
 
 def check_entry_points(
     environments: Mapping[str, str], found: Callable[[str], set[str]], enabled: Mapping[str, object], agents: list[str]
-) -> Iterator[Finding]:
+) -> Iterator[CheckFinding]:
     """Yield a finding for each provider, whether it can be loaded and is enabled, and one for the provider
     agent.
 
     ``environments``: by provider; ``found``: returns the names of entry points in a group; ``enabled``: by
     provider; ``agents``: names of enabled provider agents.
     """
-    drivers = found(DRIVERS)
+    drivers = found(DRIVERS_GROUP)
     for provider in environments:
         if provider not in drivers:
             yield failure_finding(f"provider {provider} has no entry point: run evenkeel-octavia register-providers")
@@ -76,20 +76,23 @@ def check_entry_points(
             yield failure_finding(f"provider {provider} is not in [api_settings] enabled_provider_drivers")
         else:
             yield ok_finding(f"provider {provider} is enabled, environment {environments[provider]}")
-    if AGENT in agents:
-        yield ok_finding(f"{AGENT} is started by octavia-driver-agent")
+    if AGENT_ENTRY_POINT in agents:
+        yield ok_finding(f"{AGENT_ENTRY_POINT} is started by octavia-driver-agent")
     else:
         yield warning_finding(
-            f"{AGENT} is not in [driver_agent] enabled_provider_agents: evenkeel-octavia agent has to run as a service"
+            f"{AGENT_ENTRY_POINT} is not in [driver_agent] enabled_provider_agents:"
+            " evenkeel-octavia agent has to run as a service"
         )
 
 
-def check_controllers(endpoint: Endpoint) -> Iterator[Finding]:
+def check_controllers(endpoint: ControllersEndpoint) -> Iterator[CheckFinding]:
     """Yield a finding for each controller: whether it answers and accepts the credential."""
     for url in endpoint.urls:
-        client = Controllers(Endpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential))
+        client = Controllers(ControllersEndpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential))
         try:
-            client.call("GET", "/environments", seconds=SECONDS, root=ROOT.rpartition("/")[0])
+            client.call(
+                "GET", "/environments", seconds=CONTROLLER_TIMEOUT_SECONDS, root=MIRROR_API_PATH.rpartition("/")[0]
+            )
         except RequestRefused as refusal:
             yield failure_finding(f"controller {url} refuses: {refusal.status} {refusal.message}")
         except (ControllerError, OSError, ValueError) as error:
@@ -100,12 +103,12 @@ def check_controllers(endpoint: Endpoint) -> Iterator[Finding]:
             client.close()
 
 
-def check_environment(client: Controllers, provider: str, name: str) -> Iterator[Finding]:
+def check_environment(client: Controllers, provider: str, name: str) -> Iterator[CheckFinding]:
     """Yield a finding: whether the controllers have the environment and let Octavia use the mirror API."""
     try:
         query = {"provider": name}
-        client.call("GET", "/loadbalancers", seconds=SECONDS, query={**query, "limit": 1})
-        flavors = client.call("GET", "/flavor-metadata", seconds=SECONDS, query=query) or {}
+        client.call("GET", "/loadbalancers", seconds=CONTROLLER_TIMEOUT_SECONDS, query={**query, "limit": 1})
+        flavors = client.call("GET", "/flavor-metadata", seconds=CONTROLLER_TIMEOUT_SECONDS, query=query) or {}
     except RequestRefused as refusal:
         yield failure_finding(f"environment {name} of provider {provider}: {refusal.status} {refusal.message}")
     except (ControllerError, OSError, ValueError) as error:
@@ -115,7 +118,7 @@ def check_environment(client: Controllers, provider: str, name: str) -> Iterator
         yield ok_finding(f"environment {name} is there; keys of flavors: {', '.join(keys) or 'none'}")
 
 
-def all_findings(conf: Any) -> Iterator[Finding]:
+def all_findings(conf: Any) -> Iterator[CheckFinding]:
     """Run all checks and yield their findings. Raises :class:`~evenkeel_octavia.settings.MisconfiguredError`
     for wrong options.
     """

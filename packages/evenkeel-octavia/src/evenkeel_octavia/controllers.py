@@ -16,14 +16,14 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from evenkeel_octavia import __version__
-from evenkeel_octavia.settings import Credential, Endpoint
+from evenkeel_octavia.settings import ControllersEndpoint, Credential
 
-ROOT = "/evenkeel/v1/mirror"
+MIRROR_API_PATH = "/evenkeel/v1/mirror"
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-MAX_KEPT = 8
+MAX_KEPT_CONNECTIONS = 8
 """Maximum number of idle connections that are kept to one controller."""
 _PIECE_BYTES = 256 * 1024
-_ANOTHER_MAY_DO = frozenset((429, 500, 502, 503, 504))
+_RETRY_ELSEWHERE_STATUSES = frozenset((429, 500, 502, 503, 504))
 """HTTP statuses of a controller that fails or is busy; the request is sent to the next controller."""
 
 
@@ -73,7 +73,7 @@ class _Answer:
 class Controllers:
     """HTTP client of all controllers of one endpoint. Thread-safe."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ControllersEndpoint) -> None:
         self._endpoint = endpoint
         self._lock = threading.Lock()
         self._idle: dict[str, list[http.client.HTTPConnection]] = {url: [] for url in endpoint.urls}
@@ -94,7 +94,7 @@ class Controllers:
         seconds: float,
         body: object = None,
         query: Mapping[str, object] | None = None,
-        root: str = ROOT,
+        root: str = MIRROR_API_PATH,
     ) -> Any:
         """Send a request, and return the decoded body of the first controller's response; None if the body is empty.
 
@@ -116,7 +116,7 @@ class Controllers:
             except (OSError, http.client.HTTPException, ValueError) as error:
                 problems.append(f"{url}: {_error_reason(error)}")
                 continue
-            if answer.status in _ANOTHER_MAY_DO:
+            if answer.status in _RETRY_ELSEWHERE_STATUSES:
                 problems.append(f"{url}: {answer.status} {answer.message}")
                 continue
             self._preferred = self.urls.index(url)
@@ -191,7 +191,7 @@ class Controllers:
 
     def _keep_connection(self, url: str, connection: http.client.HTTPConnection) -> None:
         with self._lock:
-            if len(self._idle[url]) < MAX_KEPT:
+            if len(self._idle[url]) < MAX_KEPT_CONNECTIONS:
                 self._idle[url].append(connection)
                 return
         connection.close()
@@ -250,14 +250,14 @@ def _error_reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-_clients: dict[tuple[int, Endpoint], Controllers] = {}
+_clients_by_process: dict[tuple[int, ControllersEndpoint], Controllers] = {}
 _clients_lock = threading.Lock()
-os.register_at_fork(after_in_child=lambda: globals().update(_clients={}, _clients_lock=threading.Lock()))
+os.register_at_fork(after_in_child=lambda: globals().update(_clients_by_process={}, _clients_lock=threading.Lock()))
 
 
-def shared_client(endpoint: Endpoint) -> Controllers:
+def shared_client(endpoint: ControllersEndpoint) -> Controllers:
     """Return this process's client of an endpoint. A forked process gets a new one, because TLS connections cannot be
     shared.
     """
     with _clients_lock:
-        return _clients.setdefault((os.getpid(), endpoint), Controllers(endpoint))
+        return _clients_by_process.setdefault((os.getpid(), endpoint), Controllers(endpoint))

@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evenkeel_octavia.trees import Row, Tree
+from evenkeel_octavia.trees import LoadBalancerTree, Row
 
 Body = dict[str, Any]
-_LEAVING = frozenset(("PENDING_DELETE", "DELETED"))
+_DELETION_STATUSES = frozenset(("PENDING_DELETE", "DELETED"))
 
 # attribute of the body -> column of Octavia's table, where the names differ; all others have the column's name
-_LISTENER = (
+_LISTENER_ATTRIBUTES = (
     *("name", "description", "protocol", "protocol_port", "connection_limit", "insert_headers"),
     *("timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"),
     *("client_authentication", "tls_ciphers", "tls_versions", "alpn_protocols"),
@@ -28,7 +28,7 @@ _LISTENER_RENAMED = {
     "client_ca_tls_container_ref": "client_ca_tls_certificate_id",
     "client_crl_container_ref": "client_crl_container_id",
 }
-_POOL = (
+_POOL_ATTRIBUTES = (
     *("name", "description", "protocol", "lb_algorithm", "tls_enabled"),
     *("tls_ciphers", "tls_versions", "alpn_protocols"),
 )
@@ -38,8 +38,8 @@ _POOL_RENAMED = {
     "ca_tls_container_ref": "ca_tls_certificate_id",
     "crl_container_ref": "crl_container_id",
 }
-_PERSISTENCE = ("type", "cookie_name", "persistence_timeout", "persistence_granularity")
-_MONITOR = (
+_PERSISTENCE_ATTRIBUTES = ("type", "cookie_name", "persistence_timeout", "persistence_granularity")
+_MONITOR_ATTRIBUTES = (
     *("name", "type", "delay", "timeout", "http_method", "url_path", "expected_codes", "http_version", "domain_name"),
 )
 _MONITOR_RENAMED = {
@@ -47,12 +47,12 @@ _MONITOR_RENAMED = {
     "max_retries": "rise_threshold",
     "max_retries_down": "fall_threshold",
 }
-_MEMBER = ("name", "protocol_port", "weight", "backup", "subnet_id", "monitor_address", "monitor_port")
+_MEMBER_ATTRIBUTES = ("name", "protocol_port", "weight", "backup", "subnet_id", "monitor_address", "monitor_port")
 _MEMBER_RENAMED = {"admin_state_up": "enabled", "address": "ip_address"}
-_L7POLICY = (*("name", "description", "action", "redirect_url", "redirect_prefix", "redirect_http_code"),)
-_L7RULE = ("type", "compare_type", "key", "value", "invert")
-_ENABLED = {"admin_state_up": "enabled"}
-_ADDITIONAL_VIP = ("subnet_id", "ip_address")
+_L7POLICY_ATTRIBUTES = (*("name", "description", "action", "redirect_url", "redirect_prefix", "redirect_http_code"),)
+_L7RULE_ATTRIBUTES = ("type", "compare_type", "key", "value", "invert")
+_ENABLED_RENAMED = {"admin_state_up": "enabled"}
+_ADDITIONAL_VIP_ATTRIBUTES = ("subnet_id", "ip_address")
 _VIP_RENAMED = {
     "vip_address": "ip_address",
     "vip_port_id": "port_id",
@@ -70,7 +70,7 @@ def body_digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def loadbalancer_body(tree: Tree) -> Body:
+def loadbalancer_body(tree: LoadBalancerTree) -> Body:
     """Build the body of a fully populated create of a load balancer, with an id in every object.
 
     Pools are listed once, in ``pools``; listeners and L7 policies refer to them by id.
@@ -80,9 +80,9 @@ def loadbalancer_body(tree: Tree) -> Body:
     pool_ids = {pool["id"] for pool in pools}
     vip = tree.vip or {}
     body = {
-        **_common_attributes(tree, row, ("name", "description", "provider"), _ENABLED),
+        **_common_attributes(tree, row, ("name", "description", "provider"), _ENABLED_RENAMED),
         **_renamed_attributes(vip, _VIP_RENAMED),
-        "additional_vips": [_present_attributes(each, _ADDITIONAL_VIP) for each in tree.additional_vips],
+        "additional_vips": [_present_attributes(each, _ADDITIONAL_VIP_ATTRIBUTES) for each in tree.additional_vips],
         "vip_sg_ids": list(tree.security_groups),
         # ids of Octavia's catalogue mean nothing to the controllers
         "flavor_data": None if tree.flavor is None else dict(tree.flavor),
@@ -95,8 +95,8 @@ def loadbalancer_body(tree: Tree) -> Body:
     return {name: value for name, value in body.items() if not _is_absent(value)}
 
 
-def _listener_body(tree: Tree, row: Row, pool_ids: set[str]) -> Body:
-    body = _common_attributes(tree, row, _LISTENER, _LISTENER_RENAMED)
+def _listener_body(tree: LoadBalancerTree, row: Row, pool_ids: set[str]) -> Body:
+    body = _common_attributes(tree, row, _LISTENER_ATTRIBUTES, _LISTENER_RENAMED)
     body["default_pool_id"] = row["default_pool_id"] if row["default_pool_id"] in pool_ids else None
     body["sni_container_refs"] = list(tree.sni_refs.get(row["id"], ()))
     body["allowed_cidrs"] = list(tree.cidrs.get(row["id"], ()))
@@ -108,9 +108,9 @@ def _listener_body(tree: Tree, row: Row, pool_ids: set[str]) -> Body:
     return {name: value for name, value in body.items() if not _is_absent(value)}
 
 
-def _l7policy_body(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> Body | None:
+def _l7policy_body(tree: LoadBalancerTree, row: Row, position: int, pool_ids: set[str]) -> Body | None:
     """Build the body of an L7 policy; None if the policy's pool is deleted, and the policy therefore without effect."""
-    body = _common_attributes(tree, row, _L7POLICY, _ENABLED)
+    body = _common_attributes(tree, row, _L7POLICY_ATTRIBUTES, _ENABLED_RENAMED)
     pool = row["redirect_pool_id"]
     if pool is not None:
         if pool not in pool_ids:
@@ -118,32 +118,32 @@ def _l7policy_body(tree: Tree, row: Row, position: int, pool_ids: set[str]) -> B
         body["redirect_pool_id"] = pool
     body["position"] = position
     rules = [
-        _common_attributes(tree, rule, _L7RULE, _ENABLED)
+        _common_attributes(tree, rule, _L7RULE_ATTRIBUTES, _ENABLED_RENAMED)
         for rule in tree.l7rules
         if rule["l7policy_id"] == row["id"] and _is_not_deleted(rule)
     ]
     return body | ({"rules": rules} if rules else {})
 
 
-def _pool_body(tree: Tree, row: Row) -> Body:
-    body = _common_attributes(tree, row, _POOL, _POOL_RENAMED)
+def _pool_body(tree: LoadBalancerTree, row: Row) -> Body:
+    body = _common_attributes(tree, row, _POOL_ATTRIBUTES, _POOL_RENAMED)
     if (persistence := tree.persistences.get(row["id"])) is not None:
-        body["session_persistence"] = _present_attributes(persistence, _PERSISTENCE)
+        body["session_persistence"] = _present_attributes(persistence, _PERSISTENCE_ATTRIBUTES)
     for monitor in tree.healthmonitors:
         if monitor["pool_id"] == row["id"] and _is_not_deleted(monitor):
-            body["healthmonitor"] = _common_attributes(tree, monitor, _MONITOR, _MONITOR_RENAMED)
+            body["healthmonitor"] = _common_attributes(tree, monitor, _MONITOR_ATTRIBUTES, _MONITOR_RENAMED)
     members = [
         _member_body(tree, each) for each in tree.members if each["pool_id"] == row["id"] and _is_not_deleted(each)
     ]
     return body | ({"members": members} if members else {})
 
 
-def _member_body(tree: Tree, row: Row) -> Body:
-    body = _common_attributes(tree, row, _MEMBER, _MEMBER_RENAMED)
+def _member_body(tree: LoadBalancerTree, row: Row) -> Body:
+    body = _common_attributes(tree, row, _MEMBER_ATTRIBUTES, _MEMBER_RENAMED)
     return body | ({"request_sriov": True} if row.get("vnic_type") == "direct" else {})
 
 
-def _common_attributes(tree: Tree, row: Row, names: Iterable[str], renamed: Mapping[str, str]) -> Body:
+def _common_attributes(tree: LoadBalancerTree, row: Row, names: Iterable[str], renamed: Mapping[str, str]) -> Body:
     """Return id, project, tags and the named attributes of a row."""
     body = {
         "id": row["id"],
@@ -169,12 +169,12 @@ def _is_absent(value: object) -> bool:
 
 
 def _is_not_deleted(row: Row) -> bool:
-    return row["provisioning_status"] not in _LEAVING
+    return row["provisioning_status"] not in _DELETION_STATUSES
 
 
 # -- octavia-lib's objects
 
-_KEPT_SECRET = frozenset(
+_SECRET_ATTRIBUTES = frozenset(
     (
         *("default_tls_container_data", "sni_container_data", "client_ca_tls_container_data"),
         *("client_crl_container_data", "tls_container_data", "ca_tls_container_data", "crl_container_data"),
@@ -183,7 +183,7 @@ _KEPT_SECRET = frozenset(
 """Attributes with certificates and private keys in clear text. They are not sent: agents read them
 by their references.
 """
-_IDS = {
+_ID_ATTRIBUTE_BY_KIND = {
     "loadbalancer": "loadbalancer_id",
     "listener": "listener_id",
     "pool": "pool_id",
@@ -192,11 +192,13 @@ _IDS = {
     "l7policy": "l7policy_id",
     "l7rule": "l7rule_id",
 }
-_ELSEWHERE = frozenset(("loadbalancer_id", "listener_id", "pool_id", "l7policy_id", "flavor", "availability_zone"))
+_NOT_COPIED_ATTRIBUTES = frozenset(
+    ("loadbalancer_id", "listener_id", "pool_id", "l7policy_id", "flavor", "availability_zone")
+)
 """Attributes of octavia-lib's objects that are not copied: ids of the object and of its parents, and attributes that
 have another name in the mirror API.
 """
-_ABOVE = {
+_PARENT_ID_ATTRIBUTES = {
     "listener": ("loadbalancer_id",),
     "pool": ("loadbalancer_id", "listener_id"),
     "member": ("pool_id",),
@@ -205,7 +207,7 @@ _ABOVE = {
     "l7rule": ("l7policy_id",),
 }
 """Attributes with the ids of an object's parents, and of objects that use it, by kind of object."""
-_CHILDREN = {
+_CHILD_ATTRIBUTES = {
     "loadbalancer": {"listeners": "listener", "pools": "pool"},
     "listener": {"l7policies": "l7policy"},
     "pool": {"members": "member", "healthmonitor": "healthmonitor"},
@@ -228,7 +230,7 @@ def vip_port_body(project_id: str, vip: Mapping[str, Any], more: Iterable[Mappin
     body = {"project_id": project_id, **_present_attributes(vip, ("vip_address", "vip_qos_policy_id", "vip_sg_ids"))}
     # Octavia completes a request for a subnet with its network
     body |= _present_attributes(vip, ("vip_subnet_id",)) or _present_attributes(vip, ("vip_network_id",))
-    additional = [_present_attributes(each, _ADDITIONAL_VIP) for each in more]
+    additional = [_present_attributes(each, _ADDITIONAL_VIP_ATTRIBUTES) for each in more]
     return body | ({"additional_vips": additional} if additional else {})
 
 
@@ -242,7 +244,9 @@ def complete_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body
         "vip_subnet_id": port["subnet_id"],
         **{f"vip_{name}": value for name, value in ids.items()},
     }
-    return {**vip, **made}, [{**_present_attributes(each, _ADDITIONAL_VIP), **ids} for each in port["additional_vips"]]
+    return {**vip, **made}, [
+        {**_present_attributes(each, _ADDITIONAL_VIP_ATTRIBUTES), **ids} for each in port["additional_vips"]
+    ]
 
 
 def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Body:
@@ -256,7 +260,7 @@ def parent_ids(kind: str, values: Mapping[str, Any]) -> dict[str, str]:
     """Return the ids of the parents of an object of octavia-lib, by which controllers find its load balancer: whether
     an object is valid depends on the load balancer's flavor and VIPs, and on its pool or listener.
     """
-    return {name: str(values[name]) for name in _ABOVE.get(kind, ()) if values.get(name)}
+    return {name: str(values[name]) for name in _PARENT_ID_ATTRIBUTES.get(kind, ()) if values.get(name)}
 
 
 def pool_protocol(values: Mapping[str, Any]) -> str | None:
@@ -266,11 +270,11 @@ def pool_protocol(values: Mapping[str, Any]) -> str | None:
 
 
 def _convert_object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Body:
-    children = _CHILDREN.get(kind, {})
-    left_out = {*_KEPT_SECRET, *_ELSEWHERE, *children, _IDS[kind], "default_pool"}
+    children = _CHILD_ATTRIBUTES.get(kind, {})
+    left_out = {*_SECRET_ATTRIBUTES, *_NOT_COPIED_ATTRIBUTES, *children, _ID_ATTRIBUTE_BY_KIND[kind], "default_pool"}
     body: Body = {name: value for name, value in values.items() if name not in left_out and not _is_absent(value)}
-    if not _is_absent(values.get(_IDS[kind])):
-        body["id"] = values[_IDS[kind]]
+    if not _is_absent(values.get(_ID_ATTRIBUTE_BY_KIND[kind])):
+        body["id"] = values[_ID_ATTRIBUTE_BY_KIND[kind]]
     if kind != "loadbalancer":
         # children belong to the project of their load balancer, which a check of a child does not name
         body.pop("project_id", None)
@@ -297,13 +301,13 @@ def _flatten_pools(body: Body, values: Mapping[str, Any]) -> Body:
     for listener in values.get("listeners") or ():
         if isinstance(pool := listener.get("default_pool"), Mapping) and pool.get("pool_id") not in pools:
             pools[pool["pool_id"]] = _convert_object("pool", pool, with_children=True)
-    more = [_present_attributes(vip, _ADDITIONAL_VIP) for vip in body.pop("additional_vips", ())]
+    more = [_present_attributes(vip, _ADDITIONAL_VIP_ATTRIBUTES) for vip in body.pop("additional_vips", ())]
     found = {
         "pools": list(pools.values()),
         "flavor_data": values.get("flavor"),
         "availability_zone_data": values.get("availability_zone"),
         # an address that Octavia has not allocated yet is not checked
-        "additional_vips": [vip for vip in more if len(vip) == len(_ADDITIONAL_VIP)],
+        "additional_vips": [vip for vip in more if len(vip) == len(_ADDITIONAL_VIP_ATTRIBUTES)],
     }
     if not isinstance(found["availability_zone_data"], Mapping):
         del found["availability_zone_data"]

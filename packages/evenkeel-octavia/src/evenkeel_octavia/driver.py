@@ -17,8 +17,8 @@ from evenkeel_octavia import controllers, convert, options, requested
 from evenkeel_octavia.settings import MisconfiguredError
 
 LOG = logging.getLogger(__name__)
-_NO_CREDENTIAL = "The load balancing service refuses Octavia's credential."
-_NOT_REACHABLE = "The load balancing service does not answer; try again later."
+_NO_CREDENTIAL_TEXT = "The load balancing service refuses Octavia's credential."
+_NOT_REACHABLE_TEXT = "The load balancing service does not answer; try again later."
 
 
 class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
@@ -51,7 +51,9 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         )
 
     def loadbalancer_create(self, loadbalancer: Any) -> None:
-        body = requested.add_requested_policies(_whole_body("loadbalancer", loadbalancer), requested.request_body())
+        body = requested.add_requested_policies(
+            _body_with_children("loadbalancer", loadbalancer), requested.current_request_body()
+        )
         try:
             self._check_object("create", "loadbalancer", body)
         except exceptions.UnsupportedOptionError:
@@ -110,7 +112,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         self._check_change("member", old_member, new_member)
 
     def member_batch_update(self, pool_id: str, members: Any) -> None:
-        body = {"members": [_whole_body("member", each) for each in members]}
+        body = {"members": [_body_with_children("member", each) for each in members]}
         self._check_object("update", "members", body, pool_id=pool_id)
 
     # -- health monitors
@@ -208,7 +210,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         try:
             environments = options.parse_environments(cfg.CONF)
         except MisconfiguredError as error:
-            raise _driver_error(_NOT_REACHABLE, str(error)) from error
+            raise _driver_error(_NOT_REACHABLE_TEXT, str(error)) from error
         environment = environments.get(self.name)
         if environment is None:
             raise _driver_error(
@@ -238,10 +240,10 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         except controllers.RequestRefused as refusal:
             raise _exception_for_refusal(refusal) from refusal
         except (controllers.ControllerError, MisconfiguredError, OSError) as error:
-            raise _driver_error(_NOT_REACHABLE, str(error)) from error
+            raise _driver_error(_NOT_REACHABLE_TEXT, str(error)) from error
 
 
-def _whole_body(kind: str, provider_object: Any) -> convert.Body:
+def _body_with_children(kind: str, provider_object: Any) -> convert.Body:
     return convert.object_body(kind, provider_object.to_dict(recurse=True))
 
 
@@ -249,7 +251,7 @@ def _exception_for_refusal(refusal: controllers.RequestRefused) -> Exception:
     """Return Octavia's exception for a controller's refusal, with the controller's text."""
     words = {"user_fault_string": refusal.message, "operator_fault_string": refusal.message}
     if refusal.status in (401, 403):
-        return _driver_error(_NO_CREDENTIAL, refusal.message)
+        return _driver_error(_NO_CREDENTIAL_TEXT, refusal.message)
     if refusal.status == 409:
         return exceptions.Conflict(**words)  # type: ignore[no-any-return]
     if refusal.status in (400, 501):

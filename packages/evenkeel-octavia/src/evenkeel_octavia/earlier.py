@@ -15,15 +15,15 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-LISTENER = "octavia-driver-agent - status_listener"
+STATUS_LISTENER_TITLE = "octavia-driver-agent - status_listener"
 """Title of driver-agent's process that receives reports, and of the processes that it forks for them."""
 PATIENCE_SECONDS, LOOK_SECONDS = 1.0, 0.05
 """Time within which most reports end, and pause between two looks at the processes."""
-Processes = frozenset[tuple[int, str]]
+ProcessIdentities = frozenset[tuple[int, str]]
 """Process ids, each with the process's start time, because ids are reused."""
 
 
-def report_processes(socket: Path | None = None, proc: Path = Path("/proc")) -> Processes:
+def report_processes(socket: Path | None = None, proc: Path = Path("/proc")) -> ProcessIdentities:
     """Return the processes on this machine in which a driver-agent is carrying out reports: children of its
     listener.
 
@@ -39,7 +39,7 @@ def report_processes(socket: Path | None = None, proc: Path = Path("/proc")) -> 
             fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue  # it has ended
-        if title == LISTENER:
+        if title == STATUS_LISTENER_TITLE:
             parents[int(folder.name)], starts[int(folder.name)] = int(fields[1]), fields[19]
     found = [pid for pid, parent in parents.items() if parent in parents]
     if socket is not None:
@@ -69,13 +69,13 @@ def _serves_other_socket(process: Path, sockets: Mapping[str, str], own: str) ->
     return bool(held) and own not in held
 
 
-class EarlierReports:
+class UnconfirmedReports:
     """Tracks reports to driver-agent that may still be applied although their outcome is unknown. Thread-safe."""
 
     def __init__(
         self,
         barrier: Callable[[], None],
-        processes: Callable[[], Processes] = report_processes,
+        processes: Callable[[], ProcessIdentities] = report_processes,
         *,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
@@ -88,7 +88,7 @@ class EarlierReports:
         # the barrier itself may be a report without an answer
         self._lock = threading.RLock()
         self._is_unknown = True
-        self._left: Processes = frozenset()
+        self._left: ProcessIdentities = frozenset()
 
     def number(self) -> int:
         """Wait, at most the patience, for earlier reports to end, and return how many may still be under way.

@@ -9,9 +9,9 @@ from evenkeel_octavia.convert import Body
 from evenkeel_octavia.drift import ListedLoadBalancer
 from evenkeel_octavia.reports import MirroredStatus, parse_status
 
-MAX_IDS = 500
+MAX_IDS_PER_REQUEST = 500
 """Maximum number of load balancers in one request for statuses or statistics."""
-PAGE = 500
+PAGE_ROWS = 500
 MAX_PAGES = 1000
 
 
@@ -95,7 +95,7 @@ class ControllersMirror:
         found: dict[str, ListedLoadBalancer] = {}
         marker: str | None = None
         for _ in range(MAX_PAGES):
-            query = {"provider": environment, "limit": PAGE, **({"marker": marker} if marker else {})}
+            query = {"provider": environment, "limit": PAGE_ROWS, **({"marker": marker} if marker else {})}
             answer = self._call_mirror("GET", "/loadbalancers", query=query)
             for each in answer["loadbalancers"]:
                 if each.get("provisioning_status") != "DELETED":
@@ -103,7 +103,7 @@ class ControllersMirror:
             marker = answer.get("next")
             if not marker:
                 return found
-        raise RequestRefused(500, f"more than {MAX_PAGES * PAGE} load balancers in environment {environment}")
+        raise RequestRefused(500, f"more than {MAX_PAGES * PAGE_ROWS} load balancers in environment {environment}")
 
     def changes(self, environment: str, cursor: str) -> StatusChanges:
         """Return the load balancers whose statuses changed after ``cursor``; an empty cursor: since the beginning."""
@@ -140,10 +140,10 @@ class ControllersMirror:
 
 
 def split_ids(ids: Collection[str]) -> Iterator[list[str]]:
-    """Split ids into lists of at most :data:`MAX_IDS`, the maximum of one request."""
+    """Split ids into lists of at most :data:`MAX_IDS_PER_REQUEST`, the maximum of one request."""
     listed = list(ids)
-    for begin in range(0, len(listed), MAX_IDS):
-        yield listed[begin : begin + MAX_IDS]
+    for begin in range(0, len(listed), MAX_IDS_PER_REQUEST):
+        yield listed[begin : begin + MAX_IDS_PER_REQUEST]
 
 
 def _load_balancer_path(id: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from evenkeel_octavia.credentials import KeystoneCredential, PasswordCredential
-from evenkeel_octavia.settings import AgentSettings, Endpoint, MisconfiguredError, NoCredential
+from evenkeel_octavia.settings import AgentSettings, ControllersEndpoint, MisconfiguredError, NoCredential
 
 GROUP = "evenkeel"
 DEFAULT_PROVIDERS = {"evenkeel": "evenkeel"}
@@ -128,7 +128,7 @@ def register_options(conf: Any) -> Any:
     return conf[GROUP]
 
 
-def parse_endpoint(conf: Any) -> Endpoint:
+def parse_endpoint(conf: Any) -> ControllersEndpoint:
     """Return the controllers' addresses and credential. Raises :class:`MisconfiguredError` for a missing or
     impossible URL; the credential's options are checked when it is made.
     """
@@ -143,7 +143,7 @@ def parse_endpoint(conf: Any) -> Endpoint:
                 f"[evenkeel] controllers: '{url}' is not allowed; allowed are https://host:port and http://host:port"
             )
     ca_file = Path(group.ca_file) if group.ca_file else None
-    return Endpoint(urls=urls, ca_file=ca_file, credential=lambda: _credential_factory(conf))
+    return ControllersEndpoint(urls=urls, ca_file=ca_file, credential=lambda: _credential_factory(conf))
 
 
 def _credential_factory(conf: Any) -> Any:

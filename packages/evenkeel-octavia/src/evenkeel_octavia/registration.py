@@ -8,15 +8,15 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-DISTRIBUTION = "evenkeel_octavia_providers"
-OWN = "evenkeel"
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+DISTRIBUTION_NAME = "evenkeel_octavia_providers"
+OWN_PROVIDER = "evenkeel"
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def check_names(providers: Collection[str]) -> None:
     """Raise ValueError for a name that a provider cannot have."""
     for name in providers:
-        if not _NAME.fullmatch(name):
+        if not _NAME_PATTERN.fullmatch(name):
             raise ValueError(f"provider '{name}' is not allowed: 1 to 64 letters, digits, '_', '.' and '-'")
 
 
@@ -25,14 +25,14 @@ def write_entry_points(providers: Collection[str], directory: Path, version: str
     an earlier run; return the folder written. Raises OSError or ValueError.
     """
     check_names(providers)
-    folder = directory / f"{DISTRIBUTION}-1.dist-info"
+    folder = directory / f"{DISTRIBUTION_NAME}-1.dist-info"
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"{name} = evenkeel_octavia.driver:EvenKeelDriver" for name in sorted(providers) if name != OWN]
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {version}\n")
+    lines = [f"{name} = evenkeel_octavia.driver:EvenKeelDriver" for name in sorted(providers) if name != OWN_PROVIDER]
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {DISTRIBUTION_NAME}\nVersion: {version}\n")
     (folder / "entry_points.txt").write_text("\n".join(["[octavia.api.drivers]", *lines, ""]))
     (folder / "INSTALLER").write_text("evenkeel-octavia\n")
-    (folder / "RECORD").write_text("".join(f"{folder.name}/{name},,\n" for name in _FILES))
+    (folder / "RECORD").write_text("".join(f"{folder.name}/{name},,\n" for name in _METADATA_FILES))
     return folder
 
 
-_FILES = ("METADATA", "entry_points.txt", "INSTALLER", "RECORD")
+_METADATA_FILES = ("METADATA", "entry_points.txt", "INSTALLER", "RECORD")

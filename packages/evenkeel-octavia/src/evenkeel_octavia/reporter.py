@@ -8,8 +8,8 @@ from octavia_lib.api.drivers import driver_lib, exceptions
 from octavia_lib.common import constants
 
 from evenkeel_octavia import options
-from evenkeel_octavia.earlier import EarlierReports, report_processes
-from evenkeel_octavia.reports import BadRecordError, Report, ReportError
+from evenkeel_octavia.earlier import UnconfirmedReports, report_processes
+from evenkeel_octavia.reports import BadRecordError, ReportError, StatusReport
 
 
 class UnreportedError(ReportError):
@@ -42,7 +42,7 @@ class DatabaseReporter:
     def settle(self) -> None:
         """Return at once, because no report outlives the call that makes it."""
 
-    def statuses(self, report: Report) -> None:
+    def statuses(self, report: StatusReport) -> None:
         """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError` if
         Octavia refuses a record.
         """
@@ -72,7 +72,7 @@ class DriverAgentReporter:
         """Initialize. ``options``: Octavia's ``[driver_agent]``, which has the paths of the sockets."""
         self._options = options
         self._library: driver_lib.DriverLibrary | None = None
-        self._earlier = EarlierReports(
+        self._earlier = UnconfirmedReports(
             lambda: self._send_report({}), lambda: report_processes(Path(self._options.status_socket_path))
         )
 
@@ -83,7 +83,7 @@ class DriverAgentReporter:
         if number := self._earlier.number():
             raise UnreportedError(f"{number} earlier reports are still under way in driver-agent")
 
-    def statuses(self, report: Report) -> None:
+    def statuses(self, report: StatusReport) -> None:
         """Set statuses in Octavia's database. Raises :class:`~evenkeel_octavia.reports.ReportError` if
         driver-agent does not accept them, or an earlier report may be under way.
         """
@@ -91,7 +91,7 @@ class DriverAgentReporter:
             raise UnreportedError("an earlier report has not been answered")
         self._send_report(report)
 
-    def _send_report(self, report: Report) -> None:
+    def _send_report(self, report: StatusReport) -> None:
         try:
             self._driver_library().update_loadbalancer_status(report)
         except exceptions.UpdateStatusError as error:

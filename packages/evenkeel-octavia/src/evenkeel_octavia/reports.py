@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenkeel_octavia.trees import KINDS, PENDING, Tree
+from evenkeel_octavia.trees import OBJECT_KINDS, PENDING_STATUSES, LoadBalancerTree
 
-Record = dict[str, str]
-Report = dict[str, list[Record]]
+StatusRecord = dict[str, str]
+StatusReport = dict[str, list[StatusRecord]]
 """Argument of octavia-lib's ``update_loadbalancer_status``."""
 MAX_RECORDS = 500
 """Maximum number of objects in one report: Octavia takes about 3 ms for each, and octavia-lib waits 30 s."""
@@ -60,15 +60,17 @@ def parse_status(answer: Mapping[str, Any]) -> MirroredStatus:
         str(each["id"]): ObjectStatus(
             provisioning=str(each["provisioning_status"]), operating=each.get("operating_status")
         )
-        for kind in KINDS
+        for kind in OBJECT_KINDS
         if kind != "loadbalancers"
         for each in answer.get(kind, ())
     }
     objects[str(answer["id"])] = ObjectStatus(provisioning=own, operating=answer.get("operating_status"))
-    return MirroredStatus(digest=str(answer["digest"]), is_settled=own not in PENDING and is_applied, objects=objects)
+    return MirroredStatus(
+        digest=str(answer["digest"]), is_settled=own not in PENDING_STATUSES and is_applied, objects=objects
+    )
 
 
-def report_applied(tree: Tree, status: MirroredStatus, *, with_operating: bool) -> Report:
+def report_applied(tree: LoadBalancerTree, status: MirroredStatus, *, with_operating: bool) -> StatusReport:
     """Build the report of a load balancer whose content, equal to the tree's, is settled at the controllers:
     PENDING objects become ACTIVE, ERROR or DELETED, and objects that left ERROR become ACTIVE.
     ``with_operating``: include operating statuses.
@@ -78,7 +80,7 @@ def report_applied(tree: Tree, status: MirroredStatus, *, with_operating: bool) 
     for kind, row in tree.objects():
         provisioning = str(row["provisioning_status"])
         mine = status.objects.get(row["id"])
-        if provisioning in PENDING:
+        if provisioning in PENDING_STATUSES:
             record = {"id": row["id"], "provisioning_status": _provisioning_status(provisioning, mine, failed=failed)}
             if with_operating and mine is not None and mine.operating:
                 record["operating_status"] = mine.operating
@@ -97,16 +99,16 @@ def _provisioning_status(provisioning: str, mine: ObjectStatus | None, *, failed
     return "ERROR" if mine.provisioning == "ERROR" else "ACTIVE"
 
 
-def report_refused(tree: Tree) -> Report:
+def report_refused(tree: LoadBalancerTree) -> StatusReport:
     """Build the report of a load balancer whose content the controllers refuse: all PENDING objects are in ERROR."""
     return _group_by_kind(
         (kind, {"id": row["id"], "provisioning_status": "ERROR"})
         for kind, row in tree.objects()
-        if row["provisioning_status"] in PENDING
+        if row["provisioning_status"] in PENDING_STATUSES
     )
 
 
-def report_deleted(tree: Tree) -> Report:
+def report_deleted(tree: LoadBalancerTree) -> StatusReport:
     """Build the report of a deleted load balancer that the controllers no longer have: it and all its objects are
     DELETED.
 
@@ -115,7 +117,7 @@ def report_deleted(tree: Tree) -> Report:
     return _group_by_kind((kind, {"id": row["id"], "provisioning_status": "DELETED"}) for kind, row in tree.objects())
 
 
-def report_operating(tree: Tree, status: MirroredStatus, *, with_operating: bool) -> Report:
+def report_operating(tree: LoadBalancerTree, status: MirroredStatus, *, with_operating: bool) -> StatusReport:
     """Build the report of objects that are not PENDING or DELETED: operating statuses that differ, and ACTIVE
     for objects that left ERROR. ``with_operating``: include operating statuses.
     """
@@ -123,9 +125,9 @@ def report_operating(tree: Tree, status: MirroredStatus, *, with_operating: bool
     records = []
     for kind, row in tree.objects():
         mine = status.objects.get(row["id"])
-        if mine is None or row["provisioning_status"] in PENDING or row["provisioning_status"] == "DELETED":
+        if mine is None or row["provisioning_status"] in PENDING_STATUSES or row["provisioning_status"] == "DELETED":
             continue
-        record: Record = {}
+        record: StatusRecord = {}
         if with_operating and mine.operating and mine.operating != row["operating_status"]:
             record["operating_status"] = mine.operating
         if recovered and row["provisioning_status"] == "ERROR" and mine.provisioning == "ACTIVE":
@@ -135,25 +137,25 @@ def report_operating(tree: Tree, status: MirroredStatus, *, with_operating: bool
     return _group_by_kind(records)
 
 
-def _group_by_kind(records: Iterable[tuple[str, Record]]) -> Report:
-    report: Report = {}
+def _group_by_kind(records: Iterable[tuple[str, StatusRecord]]) -> StatusReport:
+    report: StatusReport = {}
     for kind, record in records:
         report.setdefault(kind, []).append(record)
     return report
 
 
-def count_records(report: Report) -> int:
+def count_records(report: StatusReport) -> int:
     """Return the number of objects in a report."""
     return sum(len(records) for records in report.values())
 
 
-def merge_reports(reports: Iterable[Report], limit: int = MAX_RECORDS) -> Iterator[Report]:
+def merge_reports(reports: Iterable[StatusReport], limit: int = MAX_RECORDS) -> Iterator[StatusReport]:
     """Merge reports into as few as possible of at most ``limit`` objects.
 
     A load balancer with more objects gets a report of its own: driver-agent processes load balancers last, and a split
     report would set one ACTIVE before its members.
     """
-    merged: Report = {}
+    merged: StatusReport = {}
     for report in reports:
         if not report:
             continue

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Body = dict[str, Any]
-_LEFT_OUT = frozenset(("id", "project_id", "tenant_id", "rules", "redirect_pool", "listener_id", "position"))
+_OMITTED_POLICY_ATTRIBUTES = frozenset(
+    ("id", "project_id", "tenant_id", "rules", "redirect_pool", "listener_id", "position")
+)
 
 
-def request_body() -> object:
+def current_request_body() -> object:
     """Return the decoded body of the API request that this thread handles; None if there is none."""
     try:
         import pecan
@@ -60,7 +62,11 @@ def _policy_body(requested: Mapping[str, Any], position: int, pools: Mapping[Any
 
 def _own_attributes(requested: Mapping[str, Any]) -> Body:
     """Return the object's own attributes with a new id, because the id that Octavia assigned is not available here."""
-    kept = {name: value for name, value in requested.items() if name not in _LEFT_OUT and value not in (None, [])}
+    kept = {
+        name: value
+        for name, value in requested.items()
+        if name not in _OMITTED_POLICY_ATTRIBUTES and value not in (None, [])
+    }
     return {**kept, "id": str(uuid.uuid4())}
 
 

@@ -17,7 +17,7 @@ import sqlalchemy
 from octavia.db import api as database
 from octavia.db import base_models, models
 
-from evenkeel_octavia.trees import PENDING, Row, Snapshot, Tree
+from evenkeel_octavia.trees import PENDING_STATUSES, LoadBalancerTree, OctaviaSnapshot, Row
 
 MAX_PENDING = 10_000
 """Maximum number of pending load balancers that are read at once; the oldest come first."""
@@ -33,22 +33,22 @@ class OctaviaRows:
         table = models.LoadBalancer.__table__
         query = (
             sqlalchemy.select(table.c.id, table.c.provisioning_status)
-            .where(table.c.provider.in_(providers), table.c.provisioning_status.in_(sorted(PENDING)))
+            .where(table.c.provider.in_(providers), table.c.provisioning_status.in_(sorted(PENDING_STATUSES)))
             .order_by(table.c.updated_at, table.c.id)
             .limit(MAX_PENDING)
         )
         with database.get_engine().connect() as connection:
             return {row.id: row.provisioning_status for row in connection.execute(query)}
 
-    def trees(self, ids: Collection[str]) -> Snapshot:
+    def trees(self, ids: Collection[str]) -> OctaviaSnapshot:
         """Read load balancers with all their objects in one transaction; ids without a row are left out. The
         time of an empty result is 0.
         """
         if not ids:
-            return Snapshot(seconds=0.0, trees={})
+            return OctaviaSnapshot(seconds=0.0, trees={})
         return self._read_snapshot(models.LoadBalancer.__table__.c.id.in_(list(ids)), None)
 
-    def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot:
+    def page(self, providers: Collection[str], marker: str, limit: int) -> OctaviaSnapshot:
         """Read up to ``limit`` load balancers of these providers after the id ``marker``, sorted by id,
         without DELETED ones. The time of an empty result is 0.
         """
@@ -69,7 +69,7 @@ class OctaviaRows:
             now = _unix_seconds(connection.execute(sqlalchemy.select(_database_time(connection))).scalar())
             return now, {row.id: row.provisioning_status for row in connection.execute(query)}
 
-    def _read_snapshot(self, chosen: Any, limit: int | None) -> Snapshot:
+    def _read_snapshot(self, chosen: Any, limit: int | None) -> OctaviaSnapshot:
         with _read_transaction() as connection:
             table = models.LoadBalancer.__table__
             # the time comes with the first rows: this statement is the one that makes the transaction's snapshot
@@ -80,10 +80,10 @@ class OctaviaRows:
             )
             found = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
             if not found:
-                return Snapshot(seconds=0.0, trees={})
+                return OctaviaSnapshot(seconds=0.0, trees={})
             parts = _LoadBalancerRows(connection, [row["id"] for row in found])
             trees = {row["id"]: parts.tree(row) for row in found}
-            return Snapshot(seconds=_unix_seconds(found[0]["snapshot_time"]), trees=trees)
+            return OctaviaSnapshot(seconds=_unix_seconds(found[0]["snapshot_time"]), trees=trees)
 
 
 def _database_time(connection: Any) -> Any:
@@ -136,12 +136,12 @@ class _LoadBalancerRows:
         self._flavors = self._flavor_metadata()
         self._zones = self._zone_metadata()
 
-    def tree(self, row: Row) -> Tree:
+    def tree(self, row: Row) -> LoadBalancerTree:
         """Build the tree of one load balancer from its row and the rows of its objects."""
         id = row["id"]
         listeners, pools = self._listeners.get(id, []), self._pools.get(id, [])
         policies = _rows_below(listeners, self._policies)
-        tree = Tree(
+        tree = LoadBalancerTree(
             loadbalancer={name: value for name, value in row.items() if name != "snapshot_time"},
             vip=self._vips.get(id),
             additional_vips=tuple(sorted(self._additional.get(id, ()), key=lambda vip: str(vip["subnet_id"]))),

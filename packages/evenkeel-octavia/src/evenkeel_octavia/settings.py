@@ -33,7 +33,7 @@ class NoCredential:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint:
+class ControllersEndpoint:
     """The controllers' URLs, and how requests to them are authenticated."""
 
     urls: tuple[str, ...]

@@ -24,7 +24,7 @@ MAX_PAUSE_SECONDS = 10.0
 STEADY_SECONDS = 60.0
 """Lifetime after which a worker that ended is replaced without a pause."""
 STOP_SECONDS = 30.0
-TITLE = "octavia-driver-agent - provider_agent -- evenkeel_agent"
+WORKER_PROCESS_TITLE = "octavia-driver-agent - provider_agent -- evenkeel_agent"
 """Title that driver-agent gives the process in which it runs the agent."""
 
 
@@ -80,7 +80,7 @@ class StopSignal:
         return self._is_over
 
 
-Work = Callable[[Callable[[float], bool]], None]
+AgentWork = Callable[[Callable[[float], bool]], None]
 """Runs until its argument returns True; the argument waits for the given seconds."""
 
 
@@ -96,7 +96,7 @@ def provider_agent(exit_event: ExitEvent) -> None:
     supervise_worker(StopSignal(exit_event, driver_agent), lambda wait: _run_configured_agent(wait, holder))
 
 
-def supervise_worker(stop: StopSignal, work: Work) -> None:
+def supervise_worker(stop: StopSignal, work: AgentWork) -> None:
     """Keep one worker process running until ``stop``; a worker that ends is replaced after a pause that
     doubles. Also returns in the worker, which this function forks, when the worker has ended its work.
     """
@@ -112,7 +112,7 @@ def supervise_worker(stop: StopSignal, work: Work) -> None:
         stop.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311
 
 
-def _fork_worker(stop: StopSignal, work: Work) -> int:
+def _fork_worker(stop: StopSignal, work: AgentWork) -> int:
     supervisor_pid = os.getpid()
     pid = os.fork()
     if pid:
@@ -128,15 +128,15 @@ def _fork_worker(stop: StopSignal, work: Work) -> int:
         os._exit(code)
 
 
-def _run_worker(stop: StopSignal, supervisor_pid: int, work: Work) -> None:
+def _run_worker(stop: StopSignal, supervisor_pid: int, work: AgentWork) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _set_process_title(f"{TITLE} worker")
+    _set_process_title(f"{WORKER_PROCESS_TITLE} worker")
     supervisor = WatchedProcess(supervisor_pid)
     work(lambda seconds: stop.wait(seconds) or not supervisor.is_alive)
     if not supervisor.is_alive and not stop.is_over:
         LOG.error("the provider agent's supervisor %d has died; its worker takes its place", supervisor_pid)
         supervisor.close()
-        _set_process_title(TITLE)
+        _set_process_title(WORKER_PROCESS_TITLE)
         supervise_worker(stop, work)
 
 

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from evenkeel_octavia.convert import Body, loadbalancer_body
 from evenkeel_octavia.mirror import Mirror
-from evenkeel_octavia.trees import PENDING, Snapshot
+from evenkeel_octavia.trees import PENDING_STATUSES, OctaviaSnapshot
 
-AMPHORA = "amphora"
+AMPHORA_PROVIDER = "amphora"
 ACTIVE, ERROR, PENDING_UPDATE = "ACTIVE", "ERROR", "PENDING_UPDATE"
 LOOK_SECONDS = 0.1
 
@@ -48,7 +48,7 @@ class AmphoraDatabase(Protocol):
         """Read a load balancer that is not DELETED; None if there is none."""
         ...
 
-    def trees(self, ids: Collection[str]) -> Snapshot:
+    def trees(self, ids: Collection[str]) -> OctaviaSnapshot:
         """Read load balancers with all their objects, and the database's time."""
         ...
 
@@ -127,7 +127,7 @@ class AmphoraTakeOver:
         ports = ", ".join(f"{amphora} (port {port})" for amphora, port in sorted(found.amphorae.items())) or "none"
         self._check_ports(found)
         if back:
-            return f"{title}: provider {found.provider} becomes {AMPHORA}; amphorae that speak again: {ports}"
+            return f"{title}: provider {found.provider} becomes {AMPHORA_PROVIDER}; amphorae that speak again: {ports}"
         if found.provider == self._provider:
             return f"{title}: is of provider {self._provider} already; amphorae: {ports}"
         self._check_devices(found)
@@ -143,14 +143,14 @@ class AmphoraTakeOver:
         """
         found = self._get_balancer(id)
         self._check_ports(found)
-        if found.provider == AMPHORA:
+        if found.provider == AMPHORA_PROVIDER:
             self._check_devices(found)
         begun = time.monotonic()
         self._silence_amphorae(found)
         try:
-            if found.provider == AMPHORA and not self._database.change_provider(
+            if found.provider == AMPHORA_PROVIDER and not self._database.change_provider(
                 id,
-                AMPHORA,
+                AMPHORA_PROVIDER,
                 self._provider,
                 statuses=(ACTIVE,),
                 status=PENDING_UPDATE,
@@ -172,7 +172,7 @@ class AmphoraTakeOver:
         """
         found = self._get_balancer(id)
         if found.provider == self._provider and not self._database.change_provider(
-            id, self._provider, AMPHORA, statuses=(ACTIVE, ERROR, PENDING_UPDATE), status=ACTIVE
+            id, self._provider, AMPHORA_PROVIDER, statuses=(ACTIVE, ERROR, PENDING_UPDATE), status=ACTIVE
         ):
             raise TakeOverError(f"{id} is {found.status}: try again")
         self._remove_from_devices(id)
@@ -200,8 +200,10 @@ class AmphoraTakeOver:
         found = self._database.balancer(id)
         if found is None:
             raise TakeOverError(f"{id}: Octavia has no such load balancer")
-        if found.provider not in (AMPHORA, self._provider):
-            raise TakeOverError(f"{id} is of provider {found.provider}, neither of {AMPHORA} nor of {self._provider}")
+        if found.provider not in (AMPHORA_PROVIDER, self._provider):
+            raise TakeOverError(
+                f"{id} is of provider {found.provider}, neither of {AMPHORA_PROVIDER} nor of {self._provider}"
+            )
         return found
 
     def _check_ports(self, found: TakenOverBalancer) -> None:
@@ -251,7 +253,7 @@ class AmphoraTakeOver:
             now = self._get_balancer(id)
             if now.status == ERROR:
                 raise TakeOverError("the devices refuse it; the provider agent's log has the reason")
-            return now.provider == self._provider and now.status not in PENDING
+            return now.provider == self._provider and now.status not in PENDING_STATUSES
 
         if not self._wait_until(is_active, self._timeout_seconds):
             raise TakeOverError(f"it is not {ACTIVE} within {self._timeout_seconds:g} s; does the provider agent run?")

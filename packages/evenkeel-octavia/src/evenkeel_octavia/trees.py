@@ -7,13 +7,13 @@ from typing import Any
 Row = Mapping[str, Any]
 """Values of one row of Octavia's database, by column name."""
 
-PENDING = frozenset(("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"))
-KINDS = ("members", "healthmonitors", "pools", "l7rules", "l7policies", "listeners", "loadbalancers")
+PENDING_STATUSES = frozenset(("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"))
+OBJECT_KINDS = ("members", "healthmonitors", "pools", "l7rules", "l7policies", "listeners", "loadbalancers")
 """Kinds of objects in the order in which driver-agent processes a report."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
+class LoadBalancerTree:
     """All rows of one load balancer in Octavia's database, read in one snapshot; sorted by id."""
 
     loadbalancer: Row
@@ -53,7 +53,7 @@ class Tree:
         """Return the identity of the operation for which the load balancer is PENDING; None if it is not
         PENDING.
         """
-        if self.status not in PENDING:
+        if self.status not in PENDING_STATUSES:
             return None
         row = self.loadbalancer
         return f"{self.status} {row.get('updated_at') or row.get('created_at')}"
@@ -74,16 +74,16 @@ class Tree:
             "listeners": self.listeners,
             "loadbalancers": (self.loadbalancer,),
         }
-        for kind in KINDS:
+        for kind in OBJECT_KINDS:
             for row in rows[kind]:
                 yield kind, row
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class OctaviaSnapshot:
     """Load balancers as one transaction read them from Octavia's database."""
 
     seconds: float
     """Time of the snapshot by the database's clock, in seconds since 1970."""
-    trees: Mapping[str, Tree]
+    trees: Mapping[str, LoadBalancerTree]
     """Trees by load balancer id; load balancers without a row are left out."""

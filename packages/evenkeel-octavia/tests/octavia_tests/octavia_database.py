@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Collection
 from typing import Any
 
-from evenkeel_octavia.reports import BadRecordError, Report
-from evenkeel_octavia.trees import PENDING, Row, Snapshot, Tree
+from evenkeel_octavia.reports import BadRecordError, StatusReport
+from evenkeel_octavia.trees import PENDING_STATUSES, LoadBalancerTree, OctaviaSnapshot, Row
 
 
 class OctaviaInMemory:
@@ -13,17 +13,17 @@ class OctaviaInMemory:
     fail all the same.
     """
 
-    def __init__(self, *trees: Tree) -> None:
+    def __init__(self, *trees: LoadBalancerTree) -> None:
         self.trees_by_id = {tree.id: tree for tree in trees}
         self.deleted_ids: set[str] = set()
         """Load balancers whose rows are there and DELETED."""
         self.seconds = 1_800_000_000.0
-        self.reports: list[Report] = []
+        self.reports: list[StatusReport] = []
         self.totals: list[list[dict[str, Any]]] = []
         self.broken = 0
         self.refused_ids: set[str] = set()
         self.reads = 0
-        self.late_report: Report = {}
+        self.late_report: StatusReport = {}
         """A report of an earlier agent that is applied before the next one is made."""
 
     def status(self, id: str = "lb-0") -> str | None:
@@ -36,7 +36,7 @@ class OctaviaInMemory:
             self.late_report = {}
             self.statuses(late)
 
-    def statuses(self, report: Report) -> None:
+    def statuses(self, report: StatusReport) -> None:
         """Take a report, as driver-agent does."""
         if self.broken:
             self.broken -= 1
@@ -55,14 +55,14 @@ class OctaviaInMemory:
         return {
             id: tree.status
             for id, tree in self.trees_by_id.items()
-            if tree.status in PENDING and tree.loadbalancer["provider"] in providers
+            if tree.status in PENDING_STATUSES and tree.loadbalancer["provider"] in providers
         }
 
-    def trees(self, ids: Collection[str]) -> Snapshot:
+    def trees(self, ids: Collection[str]) -> OctaviaSnapshot:
         self.reads += 1
         return self._snapshot({id: self.trees_by_id[id] for id in ids if id in self.trees_by_id})
 
-    def page(self, providers: Collection[str], marker: str, limit: int) -> Snapshot:
+    def page(self, providers: Collection[str], marker: str, limit: int) -> OctaviaSnapshot:
         ids = sorted(id for id in self.trees_by_id if id > marker)[:limit]
         return self._snapshot({id: self.trees_by_id[id] for id in ids})
 
@@ -71,9 +71,9 @@ class OctaviaInMemory:
         there = {id: tree.status for id, tree in self.trees_by_id.items()}
         return self.seconds, there | dict.fromkeys(self.deleted_ids, "DELETED")
 
-    def _snapshot(self, trees: dict[str, Tree]) -> Snapshot:
+    def _snapshot(self, trees: dict[str, LoadBalancerTree]) -> OctaviaSnapshot:
         self.seconds += 1.0
-        return Snapshot(seconds=self.seconds, trees=trees)
+        return OctaviaSnapshot(seconds=self.seconds, trees=trees)
 
     def _take(self, record: dict[str, str]) -> None:
         changes = {name: value for name, value in record.items() if name != "id"}
@@ -85,7 +85,7 @@ class OctaviaInMemory:
                 self.trees_by_id[tree.id] = _changed(tree, record["id"], changes)
 
 
-def _changed(tree: Tree, id: str, changes: dict[str, str]) -> Tree:
+def _changed(tree: LoadBalancerTree, id: str, changes: dict[str, str]) -> LoadBalancerTree:
     def rows(found: tuple[Row, ...]) -> tuple[Row, ...]:
         after = ({**row, **changes} if row["id"] == id else row for row in found)
         return tuple(row for row in after if row["provisioning_status"] != "DELETED")

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from evenkeel_octavia.trees import Row, Tree
+from evenkeel_octavia.trees import LoadBalancerTree, Row
 
 few = settings(max_examples=30)
 """Trees are large: so many examples take a second."""
@@ -49,15 +49,15 @@ def rule(number: int, **values: Any) -> Row:
     return row("rule", number, **{**own, **values})
 
 
-def tree(**parts: Any) -> Tree:
+def tree(**parts: Any) -> LoadBalancerTree:
     """A load balancer ``lb-0`` of the provider ``evenkeel``."""
     own = row("lb", 0, **{"provider": "evenkeel", "flavor_id": None, **parts.pop("values", {})})
     vip = {"ip_address": "192.0.2.1", "port_id": "port", "subnet_id": "subnet", "network_id": "network"}
-    return Tree(loadbalancer=own, vip=vip, **parts)
+    return LoadBalancerTree(loadbalancer=own, vip=vip, **parts)
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> Tree:
+def trees(draw: st.DrawFn) -> LoadBalancerTree:
     """A load balancer with up to three objects of each kind, each with any statuses."""
     statuses = {
         "provisioning_status": st.sampled_from(PROVISIONING),

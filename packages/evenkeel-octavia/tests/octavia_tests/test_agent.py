@@ -12,9 +12,9 @@ from evenkeel_octavia import leftovers
 from evenkeel_octavia.agent import Agent
 from evenkeel_octavia.controllers import Controllers
 from evenkeel_octavia.mirror import ControllersMirror
-from evenkeel_octavia.reports import Report
-from evenkeel_octavia.settings import AgentSettings, Endpoint
-from evenkeel_octavia.trees import Snapshot, Tree
+from evenkeel_octavia.reports import StatusReport
+from evenkeel_octavia.settings import AgentSettings, ControllersEndpoint
+from evenkeel_octavia.trees import LoadBalancerTree, OctaviaSnapshot
 from octavia_tests.fake_controller import FakeController, served
 from octavia_tests.octavia_database import OctaviaInMemory
 from octavia_tests.strategies import listener, member, monitor, policy, pool, tree
@@ -48,7 +48,7 @@ class Rig:
         self.controller = controller
         self.clock = Clock()
         self.is_active = True
-        self.client = Controllers(Endpoint(urls=(url,)))
+        self.client = Controllers(ControllersEndpoint(urls=(url,)))
         self.octavia = OctaviaInMemory()
 
     def start(self, octavia: OctaviaInMemory, *, reporters: Executor | None = None, **settings: float) -> None:
@@ -404,11 +404,11 @@ def test_same_content_is_not_written_again_while_it_is_applied(rig: Rig) -> None
 class SlowDriverAgent(OctaviaInMemory):
     """Octavia whose first report is not answered until the test lets it be."""
 
-    def __init__(self, *trees: Tree) -> None:
+    def __init__(self, *trees: LoadBalancerTree) -> None:
         super().__init__(*trees)
         self.asked, self.answer = threading.Event(), threading.Event()
 
-    def statuses(self, report: Report) -> None:
+    def statuses(self, report: StatusReport) -> None:
         if not self.asked.is_set():
             self.asked.set()
             assert self.answer.wait(60.0)
@@ -434,7 +434,7 @@ def test_agent_whose_lease_ended_while_it_stood_still_reports_nothing_that_it_re
     rig.start(octavia)
     read = octavia.trees
 
-    def stand_still(ids: Collection[str]) -> Snapshot:
+    def stand_still(ids: Collection[str]) -> OctaviaSnapshot:
         found = read(ids)
         if octavia.reads == 2:
             rig.is_active = False

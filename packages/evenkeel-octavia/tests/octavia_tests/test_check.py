@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 
 from evenkeel_octavia import check, registration
-from evenkeel_octavia.check import AGENT, Severity
+from evenkeel_octavia.check import AGENT_ENTRY_POINT, Severity
 from evenkeel_octavia.controllers import Controllers
-from evenkeel_octavia.settings import Endpoint
+from evenkeel_octavia.settings import ControllersEndpoint
 from octavia_tests.fake_controller import FakeController, served
 
 
-def worst(findings: list[check.Finding]) -> Severity:
+def worst(findings: list[check.CheckFinding]) -> Severity:
     return max(finding.severity for finding in findings)
 
 
 @pytest.mark.parametrize(
     ("found", "enabled", "agents", "severity", "text"),
     [
-        ({"evenkeel"}, {"evenkeel": ""}, [AGENT], Severity.OK, "is enabled"),
-        (set(), {"evenkeel": ""}, [AGENT], Severity.FAILURE, "register-providers"),
-        ({"evenkeel"}, {}, [AGENT], Severity.FAILURE, "enabled_provider_drivers"),
+        ({"evenkeel"}, {"evenkeel": ""}, [AGENT_ENTRY_POINT], Severity.OK, "is enabled"),
+        (set(), {"evenkeel": ""}, [AGENT_ENTRY_POINT], Severity.FAILURE, "register-providers"),
+        ({"evenkeel"}, {}, [AGENT_ENTRY_POINT], Severity.FAILURE, "enabled_provider_drivers"),
         ({"evenkeel"}, {"evenkeel": ""}, [], Severity.WARNING, "enabled_provider_agents"),
     ],
 )
@@ -35,7 +35,7 @@ def test_provider_that_octavia_can_not_load_is_found(
 def test_environment_that_the_controllers_do_not_have_is_found() -> None:
     fake = FakeController()
     with served(fake) as url:
-        client = Controllers(Endpoint(urls=(url,)))
+        client = Controllers(ControllersEndpoint(urls=(url,)))
         assert worst(list(check.check_environment(client, "evenkeel", "prod"))) == Severity.OK
         fake.refusals["GET /loadbalancers"] = (404, "environment prod could not be found")
         (finding,) = check.check_environment(client, "evenkeel", "prod")
@@ -46,7 +46,7 @@ def test_environment_that_the_controllers_do_not_have_is_found() -> None:
 def test_controller_that_does_not_answer_is_found() -> None:
     with served(FakeController()) as url:
         pass
-    (finding,) = check.check_controllers(Endpoint(urls=(url,)))
+    (finding,) = check.check_controllers(ControllersEndpoint(urls=(url,)))
     assert finding.severity == Severity.FAILURE and url in finding.text
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from evenkeel_octavia.controllers import Controllers, ControllersUnreachable, RequestRefused, shared_client
 from evenkeel_octavia.credentials import PasswordCredential
-from evenkeel_octavia.settings import Endpoint
+from evenkeel_octavia.settings import ControllersEndpoint
 from octavia_tests.fake_controller import FakeController, served
 
 
@@ -31,7 +31,7 @@ def connect() -> Iterator[Connect]:
     made: list[Controllers] = []
 
     def one(*urls: str, **more: Any) -> Controllers:
-        made.append(Controllers(Endpoint(urls=urls, **more)))
+        made.append(Controllers(ControllersEndpoint(urls=urls, **more)))
         return made[-1]
 
     yield one
@@ -108,7 +108,7 @@ def test_password_is_read_anew_for_each_request(
 
 def test_client_is_another_one_after_a_fork(connect: Connect, controller: tuple[FakeController, str]) -> None:
     _, url = controller
-    endpoint = Endpoint(urls=(url,))
+    endpoint = ControllersEndpoint(urls=(url,))
     mine = shared_client(endpoint)
     assert shared_client(endpoint) is mine
     statuses(mine)

@@ -16,7 +16,7 @@ from evenkeel_octavia.convert import (
     parent_ids,
     vip_port_body,
 )
-from evenkeel_octavia.trees import Row, Tree
+from evenkeel_octavia.trees import LoadBalancerTree, Row
 from octavia_tests.strategies import few, listener, member, monitor, policy, pool, row, rule, tree, trees
 
 LEAVING = ("PENDING_DELETE", "DELETED")
@@ -34,7 +34,7 @@ def objects_in(body: Any) -> Iterator[dict[str, Any]]:
             yield from objects_in(value)
 
 
-def staying(tree: Tree) -> set[str]:
+def staying(tree: LoadBalancerTree) -> set[str]:
     """Ids of objects that a body must have: they and all above them are not being deleted."""
     gone = {each["id"] for _, each in tree.objects() if each["provisioning_status"] in LEAVING}
 
@@ -54,14 +54,14 @@ def staying(tree: Tree) -> set[str]:
 
 @few
 @given(trees())
-def test_body_has_each_object_that_stays_once_and_no_other(tree: Tree) -> None:
+def test_body_has_each_object_that_stays_once_and_no_other(tree: LoadBalancerTree) -> None:
     ids = [each["id"] for each in objects_in(loadbalancer_body(tree))]
     assert len(ids) == len(set(ids)) and set(ids) == staying(tree)
 
 
 @few
 @given(trees())
-def test_references_in_a_body_name_its_pools(tree: Tree) -> None:
+def test_references_in_a_body_name_its_pools(tree: LoadBalancerTree) -> None:
     body = loadbalancer_body(tree)
     pools = {pool["id"] for pool in body.get("pools", [])}
     named = {each.get(name) for each in objects_in(body) for name in ("default_pool_id", "redirect_pool_id")}
@@ -70,7 +70,7 @@ def test_references_in_a_body_name_its_pools(tree: Tree) -> None:
 
 @few
 @given(trees())
-def test_positions_of_policies_have_no_gap(tree: Tree) -> None:
+def test_positions_of_policies_have_no_gap(tree: LoadBalancerTree) -> None:
     for one in loadbalancer_body(tree).get("listeners", []):
         positions = [policy["position"] for policy in one.get("l7policies", [])]
         assert positions == sorted(positions)
@@ -79,14 +79,14 @@ def test_positions_of_policies_have_no_gap(tree: Tree) -> None:
 
 @few
 @given(trees())
-def test_absent_values_are_left_out(tree: Tree) -> None:
+def test_absent_values_are_left_out(tree: LoadBalancerTree) -> None:
     values = [value for each in objects_in(loadbalancer_body(tree)) for value in each.values()]
     assert None not in values and [] not in values and {} not in values
 
 
 @few
 @given(trees())
-def test_digest_does_not_depend_on_statuses(tree: Tree) -> None:
+def test_digest_does_not_depend_on_statuses(tree: LoadBalancerTree) -> None:
     def active(rows: tuple[Row, ...]) -> tuple[Row, ...]:
         return tuple(
             {**each, "operating_status": "OFFLINE", "provisioning_status": "ACTIVE"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel_octavia.earlier import LISTENER, EarlierReports, Processes, report_processes
+from evenkeel_octavia.earlier import STATUS_LISTENER_TITLE, ProcessIdentities, UnconfirmedReports, report_processes
 
 FIRST, SECOND = (21, "500"), (22, "501")
 
@@ -13,9 +13,9 @@ class DriverAgent:
     """Processes of reports that are under way, and empty reports that were sent."""
 
     def __init__(self, *under_way: tuple[int, str]) -> None:
-        self.under_way: Processes = frozenset(under_way)
+        self.under_way: ProcessIdentities = frozenset(under_way)
         self.barriers = 0
-        self.earlier = EarlierReports(self._barrier, lambda: self.under_way, patience_seconds=0.0)
+        self.earlier = UnconfirmedReports(self._barrier, lambda: self.under_way, patience_seconds=0.0)
 
     def _barrier(self) -> None:
         self.barriers += 1
@@ -55,7 +55,7 @@ def test_barrier_that_fails_is_repeated() -> None:
             earlier.record_unknown_outcome()
             raise failing.pop()
 
-    earlier = EarlierReports(barrier, frozenset, patience_seconds=0.0)
+    earlier = UnconfirmedReports(barrier, frozenset, patience_seconds=0.0)
     with pytest.raises(ConnectionRefusedError):
         earlier.number()
     assert earlier.number() == 0
@@ -74,8 +74,8 @@ def add_process(proc: Path, pid: int, parent: int, title: str, *descriptors: str
 def test_processes_of_reports_are_the_children_of_the_status_listener(tmp_path: Path) -> None:
     for pid, parent, title in (
         (10, 1, "octavia-driver-agent"),
-        (11, 10, LISTENER),
-        (12, 11, LISTENER),
+        (11, 10, STATUS_LISTENER_TITLE),
+        (12, 11, STATUS_LISTENER_TITLE),
         (13, 10, "octavia-driver-agent - stats_listener"),
         (14, 13, "octavia-driver-agent - stats_listener"),
     ):
@@ -99,11 +99,11 @@ def test_reports_of_another_driver_agent_of_the_machine_are_left_out(tmp_path: P
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "unix").write_text("\n".join(sockets) + "\n")
     for listener in (10, 20):
-        add_process(tmp_path, listener, 1, LISTENER)
-    add_process(tmp_path, 11, 10, LISTENER, "/dev/null", "socket:[70]", "socket:[90]")
-    add_process(tmp_path, 12, 10, LISTENER, "socket:[71]", "socket:[91]")
-    add_process(tmp_path, 13, 10, LISTENER, "socket:[90]")  # which driver-agent's, nothing says
-    add_process(tmp_path, 21, 20, LISTENER, "socket:[80]", "socket:[90]")
+        add_process(tmp_path, listener, 1, STATUS_LISTENER_TITLE)
+    add_process(tmp_path, 11, 10, STATUS_LISTENER_TITLE, "/dev/null", "socket:[70]", "socket:[90]")
+    add_process(tmp_path, 12, 10, STATUS_LISTENER_TITLE, "socket:[71]", "socket:[91]")
+    add_process(tmp_path, 13, 10, STATUS_LISTENER_TITLE, "socket:[90]")  # which driver-agent's, nothing says
+    add_process(tmp_path, 21, 20, STATUS_LISTENER_TITLE, "socket:[80]", "socket:[90]")
     assert {pid for pid, _ in report_processes(link / own.name, tmp_path)} == {11, 12, 13}
     assert {pid for pid, _ in report_processes(proc=tmp_path)} == {11, 12, 13, 21}
 
@@ -111,7 +111,7 @@ def test_reports_of_another_driver_agent_of_the_machine_are_left_out(tmp_path: P
 def test_reports_are_counted_where_descriptors_of_processes_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "unix").write_text("Num RefCount Protocol Flags Type St Inode Path\n")
-    add_process(tmp_path, 10, 1, LISTENER)
-    add_process(tmp_path, 11, 10, LISTENER)
+    add_process(tmp_path, 10, 1, STATUS_LISTENER_TITLE)
+    add_process(tmp_path, 11, 10, STATUS_LISTENER_TITLE)
     (tmp_path / "11" / "fd").rmdir()
     assert {pid for pid, _ in report_processes(tmp_path / "status.sock", tmp_path)} == {11}

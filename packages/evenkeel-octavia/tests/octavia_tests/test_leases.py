@@ -7,7 +7,7 @@ import pytest
 from evenkeel_octavia.controllers import Controllers
 from evenkeel_octavia.leases import Leases
 from evenkeel_octavia.mirror import ControllersMirror
-from evenkeel_octavia.settings import Endpoint
+from evenkeel_octavia.settings import ControllersEndpoint
 from octavia_tests.fake_controller import FakeController, served
 
 
@@ -17,7 +17,7 @@ class Rivals:
     def __init__(self, url: str, controller: FakeController) -> None:
         self.controller = controller
         self.now = 100.0
-        self.clients = [Controllers(Endpoint(urls=(url,))) for _ in range(2)]
+        self.clients = [Controllers(ControllersEndpoint(urls=(url,))) for _ in range(2)]
         self.first, self.second = (self._leases(client, name) for client, name in zip(self.clients, "ab", strict=True))
 
     def _leases(self, client: Controllers, holder: str) -> Leases:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evenkeel_octavia.reports import (
     MirroredStatus,
     ObjectStatus,
-    Report,
+    StatusReport,
     count_records,
     merge_reports,
     parse_status,
@@ -18,11 +18,13 @@ from evenkeel_octavia.reports import (
     report_operating,
     report_refused,
 )
-from evenkeel_octavia.trees import KINDS, PENDING, Tree
+from evenkeel_octavia.trees import OBJECT_KINDS, PENDING_STATUSES, LoadBalancerTree
 from octavia_tests.strategies import few, listener, member, pool, tree, trees
 
 
-def status_of(tree: Tree, provisioning: str = "ACTIVE", operating: str = "ONLINE", **others: str) -> MirroredStatus:
+def status_of(
+    tree: LoadBalancerTree, provisioning: str = "ACTIVE", operating: str = "ONLINE", **others: str
+) -> MirroredStatus:
     """Statuses of all objects of a load balancer; ``others``: provisioning statuses by id."""
     objects = {
         row["id"]: ObjectStatus(provisioning=others.get(row["id"], provisioning), operating=operating)
@@ -31,7 +33,7 @@ def status_of(tree: Tree, provisioning: str = "ACTIVE", operating: str = "ONLINE
     return MirroredStatus(digest="d", is_settled=True, objects=objects)
 
 
-def reported(report: Report) -> dict[str, dict[str, str]]:
+def reported(report: StatusReport) -> dict[str, dict[str, str]]:
     """Records by id, without it."""
     return {
         record["id"]: {name: value for name, value in record.items() if name != "id"}
@@ -42,44 +44,44 @@ def reported(report: Report) -> dict[str, dict[str, str]]:
 
 @few
 @given(trees(), st.booleans())
-def test_applied_load_balancer_is_reported_for_pending_objects_only(tree: Tree, failed: bool) -> None:
+def test_applied_load_balancer_is_reported_for_pending_objects_only(tree: LoadBalancerTree, failed: bool) -> None:
     found = reported(report_applied(tree, status_of(tree, "ERROR" if failed else "ACTIVE"), with_operating=True))
-    pending = {row["id"] for _, row in tree.objects() if row["provisioning_status"] in PENDING}
+    pending = {row["id"] for _, row in tree.objects() if row["provisioning_status"] in PENDING_STATUSES}
     recovered = {row["id"] for _, row in tree.objects() if row["provisioning_status"] == "ERROR" and not failed}
     assert set(found) == pending | recovered
     for _, row in tree.objects():
         if row["provisioning_status"] == "PENDING_DELETE":
             assert found[row["id"]]["provisioning_status"] == ("ERROR" if failed else "DELETED")
-        elif row["provisioning_status"] in PENDING:
+        elif row["provisioning_status"] in PENDING_STATUSES:
             assert found[row["id"]]["provisioning_status"] == ("ERROR" if failed else "ACTIVE")
 
 
 @few
 @given(trees())
-def test_refused_load_balancer_sets_pending_objects_to_error(tree: Tree) -> None:
+def test_refused_load_balancer_sets_pending_objects_to_error(tree: LoadBalancerTree) -> None:
     found = reported(report_refused(tree))
-    assert set(found) == {row["id"] for _, row in tree.objects() if row["provisioning_status"] in PENDING}
+    assert set(found) == {row["id"] for _, row in tree.objects() if row["provisioning_status"] in PENDING_STATUSES}
     assert all(record == {"provisioning_status": "ERROR"} for record in found.values())
 
 
 @few
 @given(trees())
-def test_deleted_load_balancer_takes_all_its_children_along(tree: Tree) -> None:
+def test_deleted_load_balancer_takes_all_its_children_along(tree: LoadBalancerTree) -> None:
     found = reported(report_deleted(tree))
     assert set(found) == {row["id"] for _, row in tree.objects()}
 
 
 @few
 @given(trees())
-def test_operating_report_omits_pending_objects(tree: Tree) -> None:
+def test_operating_report_omits_pending_objects(tree: LoadBalancerTree) -> None:
     found = reported(report_operating(tree, status_of(tree, operating="DEGRADED"), with_operating=True))
-    calm = {row["id"] for _, row in tree.objects() if row["provisioning_status"] not in PENDING}
+    calm = {row["id"] for _, row in tree.objects() if row["provisioning_status"] not in PENDING_STATUSES}
     assert set(found) == calm and all(record["operating_status"] == "DEGRADED" for record in found.values())
 
 
 @few
 @given(trees())
-def test_statuses_that_are_equal_are_not_reported(tree: Tree) -> None:
+def test_statuses_that_are_equal_are_not_reported(tree: LoadBalancerTree) -> None:
     objects = {
         row["id"]: ObjectStatus(provisioning="ACTIVE", operating=row["operating_status"]) for _, row in tree.objects()
     }
@@ -119,14 +121,14 @@ def test_object_that_left_error_is_reported_active() -> None:
 
 @few
 @given(st.lists(trees(), max_size=5), st.integers(1, 20))
-def test_batches_keep_each_load_balancer_whole(found: list[Tree], limit: int) -> None:
+def test_batches_keep_each_load_balancer_whole(found: list[LoadBalancerTree], limit: int) -> None:
     made = [report_deleted(tree) for tree in found]
     merged = list(merge_reports(made, limit))
     assert sum(map(count_records, merged)) == sum(map(count_records, made))
     for batch in merged:
         parts = len(batch["loadbalancers"])
         assert count_records(batch) <= limit or parts == 1
-        assert list(batch) == sorted(batch, key=KINDS.index) or parts > 1
+        assert list(batch) == sorted(batch, key=OBJECT_KINDS.index) or parts > 1
 
 
 ANSWER: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel_octavia.requested import add_requested_policies, request_body
+from evenkeel_octavia.requested import add_requested_policies, current_request_body
 
 RULE = {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/a", "key": None}
 POLICY = {"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "web"}, "position": 7, "rules": [RULE]}
@@ -60,14 +60,14 @@ def test_body_is_the_current_threads_request_body(
     monkeypatch: pytest.MonkeyPatch, body: bytes, decoded: object
 ) -> None:
     monkeypatch.setitem(sys.modules, "pecan", SimpleNamespace(request=SimpleNamespace(body=body)))
-    assert request_body() == decoded
+    assert current_request_body() == decoded
 
 
 def test_thread_without_a_request_has_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pecan", SimpleNamespace(request=SimpleNamespace()))
-    assert request_body() is None
+    assert current_request_body() is None
 
 
 def test_process_without_pecan_has_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pecan", None)
-    assert request_body() is None
+    assert current_request_body() is None

@@ -9,7 +9,7 @@ import pytest
 from evenkeel_octavia.controllers import RequestRefused
 from evenkeel_octavia.reports import MirroredStatus, ObjectStatus
 from evenkeel_octavia.take_over import AmphoraTakeOver, TakenOverBalancer, TakeOverError
-from evenkeel_octavia.trees import Snapshot, Tree
+from evenkeel_octavia.trees import LoadBalancerTree, OctaviaSnapshot
 
 LB, PORT, VIP, MORE = "lb-1", "vrrp-1", "203.0.113.5", "2001:db8::5"
 OWN = {"ip_address": "198.51.100.7"}
@@ -71,12 +71,12 @@ class World:
             has_flavor=self.flavor,
         )
 
-    def trees(self, ids: Collection[str]) -> Snapshot:
+    def trees(self, ids: Collection[str]) -> OctaviaSnapshot:
         self.clock += 1.0
         row = {"id": LB, "provisioning_status": self.status, "provider": self.provider, "enabled": True}
         row |= {"project_id": "p1", "name": "web", "description": None}
         flavor = {"loadbalancer_topology": "SINGLE"} if self.flavor else None
-        return Snapshot(seconds=self.clock, trees={LB: Tree(loadbalancer=row, flavor=flavor)})
+        return OctaviaSnapshot(seconds=self.clock, trees={LB: LoadBalancerTree(loadbalancer=row, flavor=flavor)})
 
     def change_provider(
         self, id: str, before: str, after: str, *, statuses: Collection[str], status: str, without_flavor: bool = False

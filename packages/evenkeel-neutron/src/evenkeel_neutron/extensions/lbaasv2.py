@@ -7,7 +7,7 @@ from neutron_lib.api import extensions
 from neutron_lib.plugins import directory
 
 from evenkeel_neutron.controller import LbaasController
-from evenkeel_neutron.plugin import ALIAS, PLUGIN_TYPE
+from evenkeel_neutron.plugin import EXTENSION_ALIAS, PLUGIN_TYPE
 
 
 class Lbaasv2(extensions.ExtensionDescriptor):  # type: ignore[misc]
@@ -19,7 +19,7 @@ class Lbaasv2(extensions.ExtensionDescriptor):  # type: ignore[misc]
 
     @classmethod
     def get_alias(cls) -> str:
-        return ALIAS
+        return EXTENSION_ALIAS
 
     @classmethod
     def get_description(cls) -> str:
