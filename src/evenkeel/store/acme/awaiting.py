@@ -19,10 +19,10 @@ from evenkeel.store.writing.events import event_row, record_events
 from evenkeel.store.writing.revision_lock import ERROR, PENDING_CREATE, PENDING_UPDATE
 from evenkeel.store.writing.served_references import has_served_references
 
-_row = schema.acme_certificate
+_acme_certificate = schema.acme_certificate
 _certificate = schema.certificate
-_use = schema.certificate_use
-_root = schema.load_balancer
+_certificate_use = schema.certificate_use
+_load_balancer = schema.load_balancer
 _listener = schema.listener
 UNTAKEN_STEP_SECONDS = 300.0
 """Time after which a step that is due counts as one that no controller takes."""
@@ -56,8 +56,13 @@ def end_overdue_wait(connection: Connection, id_: str, awaited_seconds: float) -
     reason in the request, too, if no controller takes the request's next step. Nothing happens if the
     certificate is no longer overdue.
     """
-    untaken = _row.c.next_attempt_at < db_now() - UNTAKEN_STEP_SECONDS
-    columns = _row.c.id.label("request_id"), _row.c.step, _row.c.problem, untaken.label("untaken")
+    untaken = _acme_certificate.c.next_attempt_at < db_now() - UNTAKEN_STEP_SECONDS
+    columns = (
+        _acme_certificate.c.id.label("request_id"),
+        _acme_certificate.c.step,
+        _acme_certificate.c.problem,
+        untaken.label("untaken"),
+    )
     statement = _overdue_query(*columns, awaited_seconds=awaited_seconds)
     row = connection.execute(statement.where(_certificate.c.id == id_)).first()
     if row is None:
@@ -68,21 +73,26 @@ def end_overdue_wait(connection: Connection, id_: str, awaited_seconds: float) -
     problem = UNTAKEN_STEP_PROBLEM if row.untaken else row.problem
     _store_awaiting_problem(connection, id_, _overdue_problem_text(problem, awaited_seconds))
     if row.untaken:
-        connection.execute(update(_row).where(_row.c.id == row.request_id, untaken).values(problem=problem))
+        connection.execute(
+            update(_acme_certificate).where(_acme_certificate.c.id == row.request_id, untaken).values(problem=problem)
+        )
 
 
 def _overdue_query(*columns: Any, awaited_seconds: float) -> Select[Any]:
-    same = _row.c.project_id == _certificate.c.project_id, _row.c.reference == _certificate.c.reference
-    is_gone = or_(_row.c.id.is_(None), _row.c.step == AcmeStep.REMOVE.value)
+    same = (
+        _acme_certificate.c.project_id == _certificate.c.project_id,
+        _acme_certificate.c.reference == _certificate.c.reference,
+    )
+    is_gone = or_(_acme_certificate.c.id.is_(None), _acme_certificate.c.step == AcmeStep.REMOVE.value)
     return (
         select(*columns)
-        .select_from(_certificate.outerjoin(_row, and_(*same)))
+        .select_from(_certificate.outerjoin(_acme_certificate, and_(*same)))
         .where(
             _certificate.c.reference.startswith(SCHEME),
             _certificate.c.kind == CertificateKind.CERTIFICATE.value,
             _certificate.c.announced_sha256 == "",
             _certificate.c.problem == "",
-            or_(is_gone, _row.c.referenced_at < db_now() - awaited_seconds),
+            or_(is_gone, _acme_certificate.c.referenced_at < db_now() - awaited_seconds),
         )
     )
 
@@ -96,13 +106,17 @@ def _store_awaiting_problem(connection: Connection, id_: str, problem: str) -> N
     before = connection.execute(select(_certificate.c.problem, _certificate.c.reference).where(*differs)).first()
     if before is None:
         return
-    users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
-    locking = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)
+    users = select(_certificate_use.c.load_balancer_id).where(_certificate_use.c.certificate_id == id_)
+    locking = (
+        select(_load_balancer.c.id)
+        .where(_load_balancer.c.id.in_(users), _load_balancer.c.deleted == false())
+        .order_by(_load_balancer.c.id)
+    )
     roots = list(connection.scalars(locking.with_for_update(key_share=True)))
     if not connection.execute(update(_certificate).where(*differs).values(problem=problem)).rowcount:
         return  # it was issued meanwhile
     status = literal(ERROR) if problem else case((has_served_references(), PENDING_UPDATE), else_=PENDING_CREATE)
-    waiting = select(_use.c.owner_id).where(_use.c.certificate_id == id_)
+    waiting = select(_certificate_use.c.owner_id).where(_certificate_use.c.certificate_id == id_)
     connection.execute(
         update(_listener)
         .where(
@@ -122,9 +136,14 @@ def _store_awaiting_problem(connection: Connection, id_: str, problem: str) -> N
 def _awaiting_problem(connection: Connection, certificate: AcmeCertificate, awaited_seconds: float) -> str | None:
     """Return why the certificate is not awaited any longer; empty while it is, None if the request is gone."""
     # The next step would come too late to end the waiting in time.
-    overdue = _row.c.next_attempt_at > _row.c.referenced_at + awaited_seconds
-    columns = _row.c.step, _row.c.problem, _row.c.failures, overdue.label("overdue")
-    row = connection.execute(select(*columns).where(_row.c.id == certificate.id)).first()
+    overdue = _acme_certificate.c.next_attempt_at > _acme_certificate.c.referenced_at + awaited_seconds
+    columns = (
+        _acme_certificate.c.step,
+        _acme_certificate.c.problem,
+        _acme_certificate.c.failures,
+        overdue.label("overdue"),
+    )
+    row = connection.execute(select(*columns).where(_acme_certificate.c.id == certificate.id)).first()
     if row is None:
         return None
     if row.step == AcmeStep.REMOVE.value:

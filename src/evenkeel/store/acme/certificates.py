@@ -27,9 +27,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.quota_check import lock_project_quotas
 
-_row = schema.acme_certificate
+_acme_certificate = schema.acme_certificate
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 # A renewal may be due in months.
 _STEP_DELAY_MAX_SECONDS = 10 * 365 * 86_400.0
 _names_decoder = msgspec.json.Decoder(tuple[str, ...])
@@ -41,7 +41,7 @@ def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertif
     project has a request of this name, or as many requests as it may have.
     """
     lock_project_quotas(connection, new.project_id)
-    count = select(func.count()).select_from(_row).where(_row.c.project_id == new.project_id)
+    count = select(func.count()).select_from(_acme_certificate).where(_acme_certificate.c.project_id == new.project_id)
     if (connection.scalar(count) or 0) >= new.per_project_max:
         raise Conflict(
             f"Project {new.project_id} has {new.per_project_max} requested certificates, which is the most:"
@@ -60,25 +60,35 @@ def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertif
         "next_attempt_at": db_now(),
         **_progress_columns(AcmeProgress()),
     }
-    if not insert_if_absent(connection, _row, values):
+    if not insert_if_absent(connection, _acme_certificate, values):
         raise Conflict(f"Certificate {new.name} of project {new.project_id} was requested already.")
-    return _certificate_from_row(connection.execute(select(_row).where(_row.c.id == new.id)).one())
+    return _certificate_from_row(
+        connection.execute(select(_acme_certificate).where(_acme_certificate.c.id == new.id)).one()
+    )
 
 
 def read_requested_certificates(connection: Connection, project_id: ProjectId | None) -> tuple[AcmeCertificate, ...]:
     """Return the requested certificates of the project, or (None) of all projects, sorted by project and
     name, without those being removed.
     """
-    statement = select(_row).where(_row.c.step != AcmeStep.REMOVE.value).order_by(_row.c.project_id, _row.c.name)
+    statement = (
+        select(_acme_certificate)
+        .where(_acme_certificate.c.step != AcmeStep.REMOVE.value)
+        .order_by(_acme_certificate.c.project_id, _acme_certificate.c.name)
+    )
     if project_id is not None:
-        statement = statement.where(_row.c.project_id == project_id)
+        statement = statement.where(_acme_certificate.c.project_id == project_id)
     return tuple(map(_certificate_from_row, connection.execute(statement)))
 
 
 def find_requested_certificate(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
     """Return the project's requested certificate of this name; None if there is none, or it is being removed."""
-    named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
-    row = connection.execute(select(_row).where(*named)).first()
+    named = (
+        _acme_certificate.c.project_id == project_id,
+        _acme_certificate.c.name == name,
+        _acme_certificate.c.step != AcmeStep.REMOVE.value,
+    )
+    row = connection.execute(select(_acme_certificate).where(*named)).first()
     return None if row is None else _certificate_from_row(row)
 
 
@@ -86,8 +96,12 @@ def mark_referenced(connection: Connection, project_id: ProjectId, name: str) ->
     """Set the time of the last reference to the certificate to now, and return the certificate; None if there
     is none of this name, or it is being removed.
     """
-    named = _row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value
-    connection.execute(update(_row).where(*named).values(referenced_at=db_now()))
+    named = (
+        _acme_certificate.c.project_id == project_id,
+        _acme_certificate.c.name == name,
+        _acme_certificate.c.step != AcmeStep.REMOVE.value,
+    )
+    connection.execute(update(_acme_certificate).where(*named).values(referenced_at=db_now()))
     return find_requested_certificate(connection, project_id, name)
 
 
@@ -97,24 +111,24 @@ def request_removal_of_unused(connection: Connection, unused_seconds: float) -> 
     """
     users = (
         select(_certificate.c.id)
-        .join(_use, _use.c.certificate_id == _certificate.c.id)
+        .join(_certificate_use, _certificate_use.c.certificate_id == _certificate.c.id)
         .where(
-            _certificate.c.project_id == _row.c.project_id,
+            _certificate.c.project_id == _acme_certificate.c.project_id,
             or_(
-                _certificate.c.reference == _row.c.reference,
-                _certificate.c.reference == _row.c.reference + SELF_SIGNED,
+                _certificate.c.reference == _acme_certificate.c.reference,
+                _certificate.c.reference == _acme_certificate.c.reference + SELF_SIGNED,
             ),
         )
     )
     statement = (
-        update(_row)
+        update(_acme_certificate)
         .where(
-            _row.c.reference != "",
-            _row.c.step != AcmeStep.REMOVE.value,
-            _row.c.referenced_at < db_now() - unused_seconds,
+            _acme_certificate.c.reference != "",
+            _acme_certificate.c.step != AcmeStep.REMOVE.value,
+            _acme_certificate.c.referenced_at < db_now() - unused_seconds,
             ~users.exists(),
         )
-        .values(step=AcmeStep.REMOVE.value, turn=_row.c.turn + 1, next_attempt_at=db_now())
+        .values(step=AcmeStep.REMOVE.value, turn=_acme_certificate.c.turn + 1, next_attempt_at=db_now())
     )
     return connection.execute(statement).rowcount
 
@@ -124,9 +138,13 @@ def request_removal(connection: Connection, project_id: ProjectId, name: str) ->
     if there is none of this name, or it is being removed already.
     """
     statement = (
-        update(_row)
-        .where(_row.c.project_id == project_id, _row.c.name == name, _row.c.step != AcmeStep.REMOVE.value)
-        .values(step=AcmeStep.REMOVE.value, turn=_row.c.turn + 1, next_attempt_at=db_now())
+        update(_acme_certificate)
+        .where(
+            _acme_certificate.c.project_id == project_id,
+            _acme_certificate.c.name == name,
+            _acme_certificate.c.step != AcmeStep.REMOVE.value,
+        )
+        .values(step=AcmeStep.REMOVE.value, turn=_acme_certificate.c.turn + 1, next_attempt_at=db_now())
     )
     return connection.execute(statement).rowcount > 0
 
@@ -136,11 +154,18 @@ def request_revocation(connection: Connection, project_id: ProjectId, name: str,
     it. False if there is none that is still valid, an order is open, or it is being removed or revoked
     already.
     """
-    resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
+    resting = is_in_list(_acme_certificate.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
     statement = (
-        update(_row)
-        .where(_row.c.project_id == project_id, _row.c.name == name, resting, _row.c.not_after > db_now())
-        .values(step=AcmeStep.REVOKE.value, revocation=reason, turn=_row.c.turn + 1, next_attempt_at=db_now())
+        update(_acme_certificate)
+        .where(
+            _acme_certificate.c.project_id == project_id,
+            _acme_certificate.c.name == name,
+            resting,
+            _acme_certificate.c.not_after > db_now(),
+        )
+        .values(
+            step=AcmeStep.REVOKE.value, revocation=reason, turn=_acme_certificate.c.turn + 1, next_attempt_at=db_now()
+        )
     )
     return connection.execute(statement).rowcount > 0
 
@@ -151,8 +176,15 @@ def read_due_ids(connection: Connection, limit: int) -> list[str]:
 
     Otherwise a project whose names take long to resolve would delay all others by its whole backlog.
     """
-    of_project = func.row_number().over(partition_by=_row.c.project_id, order_by=_row.c.next_attempt_at)
-    statement = select(_row.c.id).where(_is_step_due()).order_by(of_project, _row.c.next_attempt_at).limit(limit)
+    of_project = func.row_number().over(
+        partition_by=_acme_certificate.c.project_id, order_by=_acme_certificate.c.next_attempt_at
+    )
+    statement = (
+        select(_acme_certificate.c.id)
+        .where(_is_step_due())
+        .order_by(of_project, _acme_certificate.c.next_attempt_at)
+        .limit(limit)
+    )
     return list(connection.scalars(statement))
 
 
@@ -162,13 +194,17 @@ def take_due_certificates(
     """Take a lease of ``lease_seconds`` on each of the certificates that is still due; return those taken,
     sorted by id.
     """
-    values = {"turn": _row.c.turn + 1, "next_attempt_at": db_now() + lease_seconds}
+    values = {"turn": _acme_certificate.c.turn + 1, "next_attempt_at": db_now() + lease_seconds}
     taken = [
         id_
         for id_ in sorted(ids)
-        if connection.execute(update(_row).where(_row.c.id == id_, _is_step_due()).values(**values)).rowcount
+        if connection.execute(
+            update(_acme_certificate).where(_acme_certificate.c.id == id_, _is_step_due()).values(**values)
+        ).rowcount
     ]
-    rows = connection.execute(select(_row).where(is_in_list(_row.c.id, taken)).order_by(_row.c.id))
+    rows = connection.execute(
+        select(_acme_certificate).where(is_in_list(_acme_certificate.c.id, taken)).order_by(_acme_certificate.c.id)
+    )
     return tuple(map(_certificate_from_row, rows))
 
 
@@ -181,8 +217,8 @@ def store_progress(
     """
     delay = result.delay_seconds or lease_seconds
     statement = (
-        update(_row)
-        .where(_row.c.id == certificate.id, _row.c.turn == certificate.turn)
+        update(_acme_certificate)
+        .where(_acme_certificate.c.id == certificate.id, _acme_certificate.c.turn == certificate.turn)
         .values(**_progress_columns(result.progress), next_attempt_at=db_now() + delay)
     )
     if not connection.execute(statement).rowcount:
@@ -190,12 +226,18 @@ def store_progress(
     if result.told is not None:
         kind, text = result.told
         record_event(connection, kind=kind, text=f"{certificate_event_title(certificate)} {text}")
-    return _certificate_from_row(connection.execute(select(_row).where(_row.c.id == certificate.id)).one())
+    return _certificate_from_row(
+        connection.execute(select(_acme_certificate).where(_acme_certificate.c.id == certificate.id)).one()
+    )
 
 
 def remove_request(connection: Connection, certificate: AcmeCertificate) -> None:
     """Delete the row of a certificate whose stored step is REMOVE; nothing happens in another step."""
-    connection.execute(delete(_row).where(_row.c.id == certificate.id, _row.c.step == AcmeStep.REMOVE.value))
+    connection.execute(
+        delete(_acme_certificate).where(
+            _acme_certificate.c.id == certificate.id, _acme_certificate.c.step == AcmeStep.REMOVE.value
+        )
+    )
 
 
 def store_dns_records(connection: Connection, certificate: AcmeCertificate, records: Sequence[TxtRecord]) -> bool:
@@ -203,9 +245,14 @@ def store_dns_records(connection: Connection, certificate: AcmeCertificate, reco
     changes nothing, if the caller's lease is over, or the stored records are not those of ``certificate``
     any more.
     """
-    own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
-    known = _row.c.records == _encode_records(certificate.records)
-    return connection.execute(update(_row).where(*own, known).values(records=_encode_records(records))).rowcount > 0
+    own = _acme_certificate.c.id == certificate.id, _acme_certificate.c.turn == certificate.turn
+    known = _acme_certificate.c.records == _encode_records(certificate.records)
+    return (
+        connection.execute(
+            update(_acme_certificate).where(*own, known).values(records=_encode_records(records))
+        ).rowcount
+        > 0
+    )
 
 
 def find_certificates_with_unneeded_records(
@@ -214,9 +261,13 @@ def find_certificates_with_unneeded_records(
     """Return at most ``limit`` certificates, sorted by id, that have TXT records in DNS but no order, and
     whose next step is not due within ``rest_seconds``.
     """
-    resting = is_in_list(_row.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
-    statement = select(_row).where(resting, _row.c.records != "[]", _row.c.next_attempt_at > db_now() + rest_seconds)
-    return tuple(map(_certificate_from_row, connection.execute(statement.order_by(_row.c.id).limit(limit))))
+    resting = is_in_list(_acme_certificate.c.step, [AcmeStep.CHECK.value, AcmeStep.RENEWAL.value])
+    statement = select(_acme_certificate).where(
+        resting, _acme_certificate.c.records != "[]", _acme_certificate.c.next_attempt_at > db_now() + rest_seconds
+    )
+    return tuple(
+        map(_certificate_from_row, connection.execute(statement.order_by(_acme_certificate.c.id).limit(limit)))
+    )
 
 
 def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_max: int, lease_seconds: float) -> bool:
@@ -225,18 +276,27 @@ def reserve_order(connection: Connection, certificate: AcmeCertificate, orders_m
     """
     # One lock for all projects: what is counted afterwards is exact.
     lock_project_quotas(connection, ACME_PROJECT)
-    ordered = _row.c.step.in_([step.value for step in ORDERED_STEPS])
-    reserved = and_(_row.c.step == AcmeStep.CHECK.value, _row.c.order_until > db_now())
-    others = select(func.count()).select_from(_row).where(or_(ordered, reserved), _row.c.id != certificate.id)
+    ordered = _acme_certificate.c.step.in_([step.value for step in ORDERED_STEPS])
+    reserved = and_(_acme_certificate.c.step == AcmeStep.CHECK.value, _acme_certificate.c.order_until > db_now())
+    others = (
+        select(func.count())
+        .select_from(_acme_certificate)
+        .where(or_(ordered, reserved), _acme_certificate.c.id != certificate.id)
+    )
     if (connection.scalar(others) or 0) >= orders_max:
         return False
-    own = _row.c.id == certificate.id, _row.c.turn == certificate.turn
-    return connection.execute(update(_row).where(*own).values(order_until=db_now() + lease_seconds)).rowcount > 0
+    own = _acme_certificate.c.id == certificate.id, _acme_certificate.c.turn == certificate.turn
+    return (
+        connection.execute(update(_acme_certificate).where(*own).values(order_until=db_now() + lease_seconds)).rowcount
+        > 0
+    )
 
 
 def is_lease_current(connection: Connection, certificate: AcmeCertificate) -> bool:
     """Lock the certificate's row, and return whether the caller's lease of it still holds."""
-    statement = select(_row.c.id).where(_row.c.id == certificate.id, _row.c.turn == certificate.turn)
+    statement = select(_acme_certificate.c.id).where(
+        _acme_certificate.c.id == certificate.id, _acme_certificate.c.turn == certificate.turn
+    )
     return connection.execute(statement.with_for_update()).first() is not None
 
 
@@ -246,7 +306,7 @@ def certificate_event_title(certificate: AcmeCertificate) -> str:
 
 
 def _is_step_due() -> Any:
-    return is_past(_row.c.next_attempt_at, far_seconds=_STEP_DELAY_MAX_SECONDS)
+    return is_past(_acme_certificate.c.next_attempt_at, far_seconds=_STEP_DELAY_MAX_SECONDS)
 
 
 def _progress_columns(progress: AcmeProgress) -> dict[str, Any]:

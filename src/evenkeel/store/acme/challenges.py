@@ -26,9 +26,9 @@ from evenkeel.store.writing.changes import new_change_parameter
 from evenkeel.store.writing.revision_lock import read_changes, revision_assignments
 from evenkeel.store.writing.revisions import store_revision_requesters
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _listener = schema.listener
-_address = schema.vip_address
+_vip_address = schema.vip_address
 HTTP_PORT = 80
 _challenges_decoder = msgspec.json.Decoder(tuple[HttpChallenge, ...])
 
@@ -39,23 +39,29 @@ def read_challenge_targets(
     """Return the project's load balancers that have one of the addresses as a VIP, sorted by id; deleted and
     held ones are left out. Three queries.
     """
-    owned = _root.c.project_id == project_id, _root.c.deleted == false(), _root.c.held == false()
-    with_address = select(_address.c.load_balancer_id).where(is_in_list(_address.c.address, list(addresses)))
+    owned = (
+        _load_balancer.c.project_id == project_id,
+        _load_balancer.c.deleted == false(),
+        _load_balancer.c.held == false(),
+    )
+    with_address = select(_vip_address.c.load_balancer_id).where(is_in_list(_vip_address.c.address, list(addresses)))
     roots = connection.execute(
         select(
-            _root.c.id,
-            _root.c.provider,
-            _root.c.admin_state_up,
-            _root.c.shard_id,
-            _root.c.mirrored,
-            _root.c.vip_port_id,
+            _load_balancer.c.id,
+            _load_balancer.c.provider,
+            _load_balancer.c.admin_state_up,
+            _load_balancer.c.shard_id,
+            _load_balancer.c.mirrored,
+            _load_balancer.c.vip_port_id,
         )
-        .where(*owned, _root.c.id.in_(with_address))
-        .order_by(_root.c.id)
+        .where(*owned, _load_balancer.c.id.in_(with_address))
+        .order_by(_load_balancer.c.id)
     ).all()
     ids = [row.id for row in roots]
     of = connection.execute(
-        select(_address.c.load_balancer_id, _address.c.address).where(is_in_list(_address.c.load_balancer_id, ids))
+        select(_vip_address.c.load_balancer_id, _vip_address.c.address).where(
+            is_in_list(_vip_address.c.load_balancer_id, ids)
+        )
     ).all()
     on_port = connection.execute(
         select(_listener.c.load_balancer_id, _listener.c.protocol, _listener.c.admin_state_up).where(
@@ -115,7 +121,7 @@ def replace_challenges(
             changed.append(row.id)
             _store_challenges(connection, row.id, new, options)
     placed = tuple(_placed_challenges(row, stored[row.id], certificate.id) for row in rows if row.id in wanted)
-    return placed, read_changes(connection, is_in_list(_root.c.id, changed)) if changed else ()
+    return placed, read_changes(connection, is_in_list(_load_balancer.c.id, changed)) if changed else ()
 
 
 def _lock_load_balancers(
@@ -124,14 +130,20 @@ def _lock_load_balancers(
     """Lock the project's load balancers with these ids or challenges of the certificate, in the order of
     their ids; return their rows.
     """
-    columns = (_root.c.id, _root.c.challenges, _root.c.revision, _root.c.applied_revision)
+    columns = (
+        _load_balancer.c.id,
+        _load_balancer.c.challenges,
+        _load_balancer.c.revision,
+        _load_balancer.c.applied_revision,
+    )
     concerned = or_(
-        is_in_list(_root.c.id, list(ids)), _root.c.challenges.contains(f'"{certificate.id}"', autoescape=True)
+        is_in_list(_load_balancer.c.id, list(ids)),
+        _load_balancer.c.challenges.contains(f'"{certificate.id}"', autoescape=True),
     )
     statement = (
-        select(*columns, _root.c.provisioning_status, _root.c.status_reason)
-        .where(_root.c.project_id == certificate.project_id, _root.c.deleted == false(), concerned)
-        .order_by(_root.c.id)
+        select(*columns, _load_balancer.c.provisioning_status, _load_balancer.c.status_reason)
+        .where(_load_balancer.c.project_id == certificate.project_id, _load_balancer.c.deleted == false(), concerned)
+        .order_by(_load_balancer.c.id)
     )
     return connection.execute(statement.with_for_update(key_share=True)).all()
 
@@ -172,10 +184,10 @@ def _store_challenges(
 ) -> None:
     values = {**revision_assignments(), **columns_from_attributes({"challenges": challenges})}
     connection.execute(
-        update(_root).where(_root.c.id == id_).ordered_values(*values.items()),
+        update(_load_balancer).where(_load_balancer.c.id == id_).ordered_values(*values.items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},
     )
-    store_revision_requesters(connection, _root.c.id == id_)
+    store_revision_requesters(connection, _load_balancer.c.id == id_)
 
 
 def _placed_challenges(row: Any, challenges: Sequence[HttpChallenge], certificate_id: str) -> PlacedChallenges:

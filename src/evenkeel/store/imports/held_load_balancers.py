@@ -41,8 +41,14 @@ from evenkeel.store.writing.revision_lock import (
 )
 from evenkeel.store.writing.steps import CHILD_KINDS
 
-_root, _claim = schema.load_balancer, schema.vip_claim
-_READ_LOAD_BALANCER = select(_root.c.id, _root.c.deleted, _root.c.mirrored, _root.c.held, _root.c.provider)
+_load_balancer, _vip_claim = schema.load_balancer, schema.vip_claim
+_READ_LOAD_BALANCER = select(
+    _load_balancer.c.id,
+    _load_balancer.c.deleted,
+    _load_balancer.c.mirrored,
+    _load_balancer.c.held,
+    _load_balancer.c.provider,
+)
 
 
 def update_held_load_balancer(
@@ -109,7 +115,7 @@ def discard_held_load_balancer(options: StoreOptions, load_balancer_id: LoadBala
             raise Conflict(f"The port of the VIP of load balancer {load_balancer_id} is not unbound yet: try again.")
         locked = _lock_and_raise_revision(connection, options, load_balancer_id, marks)
         # Without a claim nothing deletes the port with the load balancer.
-        connection.execute(delete(_claim).where(_claim.c.held_by == load_balancer_id))
+        connection.execute(delete(_vip_claim).where(_vip_claim.c.held_by == load_balancer_id))
         return delete_locked_load_balancer(connection, locked, notifies=options.notifications)
 
     return run_transaction
@@ -120,7 +126,7 @@ def _lock_existing_load_balancer(connection: Connection, load_balancer_id: LoadB
     system's load balancer, or is marked deleted.
     """
     row = connection.execute(
-        _READ_LOAD_BALANCER.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)
+        _READ_LOAD_BALANCER.where(_load_balancer.c.id == load_balancer_id).with_for_update(key_share=True)
     ).first()
     if row is None:
         raise NotFound("Load Balancer", load_balancer_id)
@@ -148,5 +154,5 @@ def _lock_and_raise_revision(
 
 def _has_network_port(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """Whether the VIP has a port at the network service."""
-    has = exists().where(_claim.c.held_by == load_balancer_id, _claim.c.port_id.is_not(None))
+    has = exists().where(_vip_claim.c.held_by == load_balancer_id, _vip_claim.c.port_id.is_not(None))
     return bool(connection.scalar(select(has)))

@@ -34,7 +34,7 @@ from evenkeel.store.writing.conflicts import check_new_tree
 from evenkeel.store.writing.quota_check import count_new_objects
 from evenkeel.store.writing.taken_ids import check_ids_free, id_in_use_error
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 class SqlImports:
@@ -89,7 +89,7 @@ def _find_stored(connection: Connection, load_balancer_id: LoadBalancerId) -> St
     tree = load_trees(connection, [load_balancer_id]).get(load_balancer_id)
     if tree is None:
         return None
-    mirrored = connection.scalar(select(_root.c.mirrored).where(_root.c.id == load_balancer_id))
+    mirrored = connection.scalar(select(_load_balancer.c.mirrored).where(_load_balancer.c.id == load_balancer_id))
     return StoredLoadBalancer(tree=tree, mirrored=bool(mirrored))
 
 

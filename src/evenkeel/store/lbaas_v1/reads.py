@@ -18,9 +18,9 @@ from evenkeel.store.records.child_ids import columns_with_child_ids, object_with
 from evenkeel.store.records.listing import filter_conditions, list_page
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, LOAD_BALANCER, POOL, Kind, health_monitor_from_row
 
-_root = schema.load_balancer
-_monitor = schema.health_monitor
-_shared = schema.shared_monitor
+_load_balancer = schema.load_balancer
+_health_monitor = schema.health_monitor
+_shared_monitor = schema.shared_monitor
 _listener = schema.listener
 
 VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
@@ -34,7 +34,7 @@ def list_vips(query: ListQuery) -> Op[Page]:
     own, of_root = _split_query(query, VIP_FILTERS)
     conditions = [_listener.c.default_pool_id.is_not(None)]
     if of_root.filters:
-        roots = select(_root.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
+        roots = select(_load_balancer.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
         conditions.append(_listener.c.load_balancer_id.in_(roots))
 
     def run_transaction(connection: Connection) -> Page:
@@ -65,7 +65,7 @@ def list_v1_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
         wanted = storable_text(agent_id)
         shard = schema.shard
         shards = select(shard.c.id).where(or_(shard.c.acting_agent_id == wanted, shard.c.home_agent_id == wanted))
-        served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
+        served = select(_load_balancer.c.id).where(_load_balancer.c.shard_id.in_(shards))
         conditions.append(schema.pool.c.load_balancer_id.in_(served))
 
     def run_transaction(connection: Connection) -> Page:
@@ -100,11 +100,11 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
     query.
     """
     statement = (
-        select(_root.c.provider)
-        .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
-        .where(_monitor.c.shared_monitor_id == storable_text(monitor_id), _monitor.c.deleted == false())
+        select(_load_balancer.c.provider)
+        .join(_health_monitor, _health_monitor.c.load_balancer_id == _load_balancer.c.id)
+        .where(_health_monitor.c.shared_monitor_id == storable_text(monitor_id), _health_monitor.c.deleted == false())
         .distinct()
-        .order_by(_root.c.provider)
+        .order_by(_load_balancer.c.provider)
     )
     return tuple(connection.scalars(statement))
 
@@ -142,7 +142,7 @@ def _monitors_by_pool(connection: Connection, pools: Sequence[Pool]) -> dict[str
     if not ids:
         return {}
     statement = select(*HEALTH_MONITOR.columns).where(
-        is_in_list(_monitor.c.pool_id, ids), _monitor.c.deleted == false()
+        is_in_list(_health_monitor.c.pool_id, ids), _health_monitor.c.deleted == false()
     )
     return {row.pool_id: row for row in map(health_monitor_from_row, connection.execute(statement))}
 
@@ -151,9 +151,9 @@ def _monitor_uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[st
     if not monitor_ids:
         return {}
     statement = (
-        select(_monitor.c.shared_monitor_id, _monitor.c.pool_id, _monitor.c.provisioning_status)
-        .where(is_in_list(_monitor.c.shared_monitor_id, monitor_ids), _monitor.c.deleted == false())
-        .order_by(_monitor.c.created_at, _monitor.c.id)
+        select(_health_monitor.c.shared_monitor_id, _health_monitor.c.pool_id, _health_monitor.c.provisioning_status)
+        .where(is_in_list(_health_monitor.c.shared_monitor_id, monitor_ids), _health_monitor.c.deleted == false())
+        .order_by(_health_monitor.c.created_at, _health_monitor.c.id)
     )
     found: dict[str, list[MonitorUse]] = {}
     for monitor_id, pool_id, status in connection.execute(statement):
@@ -170,14 +170,16 @@ _MONITOR_COLUMNS = (
 )
 _ALL_MONITORS_QUERY = union_all(
     select(
-        *(_shared.c[name] for name in _MONITOR_COLUMNS),
+        *(_shared_monitor.c[name] for name in _MONITOR_COLUMNS),
         # Typed NULLs: SQLAlchemy takes the types of a union's columns from its first part.
         cast(null(), String(36)).label("pool_id"),
         cast(null(), String(16)).label("provisioning_status"),
     ),
-    select(*(_monitor.c[name] for name in _MONITOR_COLUMNS), _monitor.c.pool_id, _monitor.c.provisioning_status).where(
-        _monitor.c.shared_monitor_id.is_(None), _monitor.c.deleted == false()
-    ),
+    select(
+        *(_health_monitor.c[name] for name in _MONITOR_COLUMNS),
+        _health_monitor.c.pool_id,
+        _health_monitor.c.provisioning_status,
+    ).where(_health_monitor.c.shared_monitor_id.is_(None), _health_monitor.c.deleted == false()),
 ).subquery("monitors")
 
 

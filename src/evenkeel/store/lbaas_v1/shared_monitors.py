@@ -45,9 +45,9 @@ from evenkeel.store.writing.shared_monitor_lock import (
 from evenkeel.store.writing.steps import check_changeable, mark_objects_deleted, with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
-_shared = schema.shared_monitor
-_monitor = schema.health_monitor
-_root = schema.load_balancer
+_shared_monitor = schema.shared_monitor
+_health_monitor = schema.health_monitor
+_load_balancer = schema.load_balancer
 
 SHARED_MONITOR_CHANGES = frozenset(
     {"admin_state_up", "delay", "timeout", "max_retries", "http_method", "url_path", "expected_codes"}
@@ -66,7 +66,9 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
         check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
         stored = replace(row, created_at=now)
         insert_rows(
-            connection, _shared, [{**{name: getattr(stored, name) for name in _STORED_ATTRIBUTES}, "revision": 1}]
+            connection,
+            _shared_monitor,
+            [{**{name: getattr(stored, name) for name in _STORED_ATTRIBUTES}, "revision": 1}],
         )
         return stored
 
@@ -93,10 +95,10 @@ def update_shared_monitor(
 def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
     """Delete a shared monitor. Raises :class:`NotFound`, or :class:`Conflict` while it is associated with a pool."""
     lock_shared_monitor(connection, monitor_id, project_id)
-    used = connection.scalar(select(_monitor.c.pool_id).where(*association_conditions(monitor_id)).limit(1))
+    used = connection.scalar(select(_health_monitor.c.pool_id).where(*association_conditions(monitor_id)).limit(1))
     if used is not None:
         raise Conflict(f"Health Monitor {monitor_id} is still in use by pool {used}.", code="monitor_in_use")
-    connection.execute(delete(_shared).where(_shared.c.id == monitor_id))
+    connection.execute(delete(_shared_monitor).where(_shared_monitor.c.id == monitor_id))
 
 
 def associate_monitor(
@@ -163,8 +165,10 @@ _READ_TIME_AND_QUOTA = select(db_now().label("now"), has_own_quotas(bindparam("i
 
 def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str) -> None:
     """Check that the pool has no monitor. Raises :class:`Conflict` if it has one."""
-    statement = select(_monitor.c.id, _monitor.c.shared_monitor_id)
-    has = connection.execute(statement.where(_monitor.c.pool_id == pool_id, _monitor.c.deleted == false())).first()
+    statement = select(_health_monitor.c.id, _health_monitor.c.shared_monitor_id)
+    has = connection.execute(
+        statement.where(_health_monitor.c.pool_id == pool_id, _health_monitor.c.deleted == false())
+    ).first()
     if has is None:
         return
     if monitor_id == has.shared_monitor_id:
@@ -179,9 +183,9 @@ def _check_has_no_monitor(connection: Connection, pool_id: str, monitor_id: str)
 
 
 def _remove_monitor_from_pool(connection: Connection, pool_id: str, locked: LockedLoadBalancer) -> None:
-    mark_objects_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
+    mark_objects_deleted(connection, HEALTH_MONITOR, locked, _health_monitor.c.pool_id == pool_id)
     if not locked.placed:  # no device has it
-        connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
+        connection.execute(delete(_health_monitor).where(_health_monitor.c.pool_id == pool_id))
 
 
 def _copy_into_pool(
@@ -194,7 +198,7 @@ def _copy_into_pool(
         raise NotFound(HEALTH_MONITOR.title, held.id)
     check_monitor_pool_count(connection, held.id)
     row = with_pending_create_status(shared_monitor_copy(held, new_id, pool_id), locked)
-    insert_rows(connection, _monitor, [row_from_resource(row)])
+    insert_rows(connection, _health_monitor, [row_from_resource(row)])
     return row
 
 
@@ -204,20 +208,24 @@ def _copy_into_pool(
 def _update_copies_in_pools(
     connection: Connection, monitor_id: str, changes: dict[str, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
-    roots = select(_monitor.c.load_balancer_id).where(*association_conditions(monitor_id))
-    pools = select(_monitor.c.pool_id).where(*association_conditions(monitor_id))
+    roots = select(_health_monitor.c.load_balancer_id).where(*association_conditions(monitor_id))
+    pools = select(_health_monitor.c.pool_id).where(*association_conditions(monitor_id))
     # in the order of their ids, as reports lock them
-    owners = select(_root.c.id).where(_root.c.id.in_(roots), _root.c.deleted == false()).order_by(_root.c.id)
+    owners = (
+        select(_load_balancer.c.id)
+        .where(_load_balancer.c.id.in_(roots), _load_balancer.c.deleted == false())
+        .order_by(_load_balancer.c.id)
+    )
     locked = list(connection.scalars(owners.with_for_update(key_share=True)))
     if not locked:
         return ()
     connection.execute(
-        update(_root)
-        .where(_root.c.id.in_(roots), _root.c.deleted == false())
+        update(_load_balancer)
+        .where(_load_balancer.c.id.in_(roots), _load_balancer.c.deleted == false())
         .ordered_values(*revision_assignments().items()),
         {"deadline_seconds": deadline_seconds, "new_change": new_change_parameter()},
     )
-    store_revision_requesters(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
+    store_revision_requesters(connection, and_(_load_balancer.c.id.in_(roots), _load_balancer.c.deleted == false()))
     connection.execute(
         _mark_pending_statement(HEALTH_MONITOR, *association_conditions(monitor_id)).values(
             changes | {"updated_at": db_now()}
@@ -229,12 +237,14 @@ def _update_copies_in_pools(
     listener = schema.listener
     sends = or_(listener.c.default_pool_id.in_(pools), listener.c.id.in_(senders))
     connection.execute(_mark_pending_statement(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
-    return read_changes(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
+    return read_changes(connection, and_(_load_balancer.c.id.in_(roots), _load_balancer.c.deleted == false()))
 
 
 def _mark_pending_statement(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
     table = kind.table
-    revision = select(_root.c.revision).where(_root.c.id == table.c.load_balancer_id).scalar_subquery()
+    revision = (
+        select(_load_balancer.c.revision).where(_load_balancer.c.id == table.c.load_balancer_id).scalar_subquery()
+    )
     return (
         update(table)
         .where(*conditions, table.c.deleted == false())

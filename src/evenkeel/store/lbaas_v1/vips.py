@@ -49,16 +49,16 @@ from evenkeel.store.writing.revision_lock import (
 from evenkeel.store.writing.steps import check_changeable, mark_objects_deleted, with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _SET_VIP = (
-    update(_root)
-    .where(_root.c.id == bindparam("b_id"))
+    update(_load_balancer)
+    .where(_load_balancer.c.id == bindparam("b_id"))
     .values({name: bindparam(name) for name in ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")})
     .values(own_revision=bindparam("b_revision"))
 )
 _DELETE_LOAD_BALANCER = (
-    update(_root)
-    .where(_root.c.id == bindparam("b_id"))
+    update(_load_balancer)
+    .where(_load_balancer.c.id == bindparam("b_id"))
     .values(deleted=True, live_key=bindparam("b_id"), provisioning_status=PENDING_DELETE, updated_at=db_now())
 )
 

@@ -22,7 +22,7 @@ CURSOR_AGE_MAX_SECONDS = 3600.0
 have changed.
 """
 _CURSOR_PATTERN = re.compile(r"[0-9]{1,11}\.[0-9]{6}")
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 def read_mirror_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
@@ -48,16 +48,16 @@ def read_mirror_changes(connection: Connection, provider: str, since: str) -> Mi
 
 @cache
 def _changed_query() -> Select[Any]:
-    since = bindparam("since", type_=_root.c.updated_at.type)
+    since = bindparam("since", type_=_load_balancer.c.updated_at.type)
     below = (schema.listener, schema.pool, schema.member)
     found = union(
-        select(_root.c.id.label("id")).where(_root.c.updated_at >= since),
+        select(_load_balancer.c.id.label("id")).where(_load_balancer.c.updated_at >= since),
         *(select(table.c.load_balancer_id).where(table.c.updated_at >= since) for table in below),
     ).subquery("changed")
     return (
-        select(_root.c.id)
-        .join(found, found.c.id == _root.c.id)
-        .where(_root.c.mirrored, _root.c.provider == bindparam("provider"))
-        .order_by(_root.c.id)
+        select(_load_balancer.c.id)
+        .join(found, found.c.id == _load_balancer.c.id)
+        .where(_load_balancer.c.mirrored, _load_balancer.c.provider == bindparam("provider"))
+        .order_by(_load_balancer.c.id)
         .limit(IDS_MAX + 1)
     )

@@ -14,7 +14,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, L7RULE, LISTENER, MEMBER, POOL, Kind
 
-_root, _mark = schema.load_balancer, schema.mirror
+_load_balancer, _mirror = schema.load_balancer, schema.mirror
 
 _KINDS_OF_CHILDREN = {
     "listeners": LISTENER,
@@ -26,9 +26,13 @@ _KINDS_OF_CHILDREN = {
 }
 """{attribute of :class:`MirrorStatus`: kind of children whose statuses it holds}."""
 _READ_MARK = (
-    select(_mark)
-    .join(_root, _root.c.id == _mark.c.load_balancer_id)
-    .where(_mark.c.load_balancer_id == bindparam("wanted_id"), _root.c.mirrored, _root.c.deleted == false())
+    select(_mirror)
+    .join(_load_balancer, _load_balancer.c.id == _mirror.c.load_balancer_id)
+    .where(
+        _mirror.c.load_balancer_id == bindparam("wanted_id"),
+        _load_balancer.c.mirrored,
+        _load_balancer.c.deleted == false(),
+    )
 )
 _LOAD_BALANCER_STATUS_COLUMNS = (
     "id",
@@ -39,10 +43,10 @@ _LOAD_BALANCER_STATUS_COLUMNS = (
     "status_reason",
 )
 _READ_LOAD_BALANCER_STATUSES = (
-    select(*(_root.c[name] for name in _LOAD_BALANCER_STATUS_COLUMNS), _mark.c.snapshot, _mark.c.digest)
-    .join(_mark, _mark.c.load_balancer_id == _root.c.id)
-    .where(is_in_bound_list(_root.c.id, "wanted"), _root.c.mirrored)
-    .order_by(_root.c.id)
+    select(*(_load_balancer.c[name] for name in _LOAD_BALANCER_STATUS_COLUMNS), _mirror.c.snapshot, _mirror.c.digest)
+    .join(_mirror, _mirror.c.load_balancer_id == _load_balancer.c.id)
+    .where(is_in_bound_list(_load_balancer.c.id, "wanted"), _load_balancer.c.mirrored)
+    .order_by(_load_balancer.c.id)
 )
 
 
@@ -98,10 +102,14 @@ def list_mirrored_load_balancers(
 
 
 _READ_ENTRIES = (
-    select(_root.c.id, _mark.c.snapshot, _mark.c.digest, _root.c.provisioning_status)
-    .join(_root, _root.c.id == _mark.c.load_balancer_id)
-    .where(_mark.c.provider == bindparam("provider"), _mark.c.load_balancer_id > bindparam("marker"), _root.c.mirrored)
-    .order_by(_mark.c.load_balancer_id)
+    select(_load_balancer.c.id, _mirror.c.snapshot, _mirror.c.digest, _load_balancer.c.provisioning_status)
+    .join(_load_balancer, _load_balancer.c.id == _mirror.c.load_balancer_id)
+    .where(
+        _mirror.c.provider == bindparam("provider"),
+        _mirror.c.load_balancer_id > bindparam("marker"),
+        _load_balancer.c.mirrored,
+    )
+    .order_by(_mirror.c.load_balancer_id)
     .limit(bindparam("page", type_=Integer()))
 )
 
@@ -116,22 +124,26 @@ def read_mirror_statistics(
     return tuple(ListenerTotals(**row._asdict()) for row in rows)
 
 
-_totals = schema.listener_statistics
+_listener_statistics = schema.listener_statistics
 _READ_STATISTICS = (
     select(
-        _totals.c.listener_id.label("id"),
-        *(_totals.c[name] for name in ListenerTotals.__struct_fields__ if name != "id"),
+        _listener_statistics.c.listener_id.label("id"),
+        *(_listener_statistics.c[name] for name in ListenerTotals.__struct_fields__ if name != "id"),
     )
-    .join(_root, _root.c.id == _totals.c.load_balancer_id)
-    .where(is_in_bound_list(_totals.c.load_balancer_id, "wanted"), _root.c.mirrored)
-    .order_by(_totals.c.listener_id)
+    .join(_load_balancer, _load_balancer.c.id == _listener_statistics.c.load_balancer_id)
+    .where(is_in_bound_list(_listener_statistics.c.load_balancer_id, "wanted"), _load_balancer.c.mirrored)
+    .order_by(_listener_statistics.c.listener_id)
 )
 
-_held = schema.vip_address
+_vip_address = schema.vip_address
 READ_DELETED_HOLDERS_OF_ADDRESSES = (
-    select(_root.c.id)
-    .join(_held, _held.c.load_balancer_id == _root.c.id)
-    .where(_held.c.network_id == bindparam("network_id"), is_in_bound_list(_held.c.address, "some"), _root.c.deleted)
+    select(_load_balancer.c.id)
+    .join(_vip_address, _vip_address.c.load_balancer_id == _load_balancer.c.id)
+    .where(
+        _vip_address.c.network_id == bindparam("network_id"),
+        is_in_bound_list(_vip_address.c.address, "some"),
+        _load_balancer.c.deleted,
+    )
     .limit(1)
 )
 """Query of load balancers marked deleted that still have one of the addresses ``some`` of a network."""

@@ -53,8 +53,8 @@ from evenkeel.store.writing.revision_lock import (
 from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.taken_ids import check_ids_free
 
-_root = schema.load_balancer
-_LOCK_LOAD_BALANCER = select(_root.c.id, _root.c.deleted, _root.c.mirrored)
+_load_balancer = schema.load_balancer
+_LOCK_LOAD_BALANCER = select(_load_balancer.c.id, _load_balancer.c.deleted, _load_balancer.c.mirrored)
 
 
 def put_mirrored_load_balancer(
@@ -212,7 +212,7 @@ def _lock_mirrored_load_balancer(connection: Connection, load_balancer_id: LoadB
 
 
 def _read_load_balancer_row(connection: Connection, load_balancer_id: LoadBalancerId) -> Any:
-    statement = _LOCK_LOAD_BALANCER.where(_root.c.id == load_balancer_id).with_for_update(key_share=True)
+    statement = _LOCK_LOAD_BALANCER.where(_load_balancer.c.id == load_balancer_id).with_for_update(key_share=True)
     return connection.execute(statement).first()
 
 

@@ -20,11 +20,11 @@ from evenkeel.store.records import schema
 REMOVED_STATE_KEPT_SECONDS = 3600.0
 """Time for which the row of a removed load balancer is kept: no request is on its way for so long."""
 
-_mark = schema.mirror
-_HAS_WANTED_ID = _mark.c.load_balancer_id == bindparam("wanted_id")
-_LOCK_SOURCE_STATE = select(_mark).where(_HAS_WANTED_ID).with_for_update()
+_mirror = schema.mirror
+_HAS_WANTED_ID = _mirror.c.load_balancer_id == bindparam("wanted_id")
+_LOCK_SOURCE_STATE = select(_mirror).where(_HAS_WANTED_ID).with_for_update()
 _UPDATE_SOURCE_STATE = (
-    update(_mark)
+    update(_mirror)
     .where(_HAS_WANTED_ID)
     .values(
         snapshot=bindparam("new_snapshot"),
@@ -42,7 +42,7 @@ def lock_source_state(connection: Connection, load_balancer_id: LoadBalancerId, 
     """
     row = connection.execute(_LOCK_SOURCE_STATE, {"wanted_id": load_balancer_id}).first()
     if row is None:
-        if insert_if_absent(connection, _mark, {"load_balancer_id": load_balancer_id, **_source_state_columns(mark)}):
+        if insert_if_absent(connection, _mirror, {"load_balancer_id": load_balancer_id, **_source_state_columns(mark)}):
             return None
         # another transaction has stored it meanwhile
         row = connection.execute(_LOCK_SOURCE_STATE, {"wanted_id": load_balancer_id}).one()
@@ -76,13 +76,13 @@ def store_removed_source_state(connection: Connection, load_balancer_id: LoadBal
     balancers removed more than :data:`REMOVED_STATE_KEPT_SECONDS` ago whose rows are gone.
     """
     connection.execute(
-        update(_mark)
-        .where(_mark.c.load_balancer_id == load_balancer_id)
+        update(_mirror)
+        .where(_mirror.c.load_balancer_id == load_balancer_id)
         .values(snapshot=snapshot, digest="", change_key=None, removed_at=db_now())
     )
     # A device that has been away for longer still holds the load balancer: its row needs the mark until it is gone.
-    there = exists().where(schema.load_balancer.c.id == _mark.c.load_balancer_id)
-    connection.execute(delete(_mark).where(_mark.c.removed_at < db_now() - REMOVED_STATE_KEPT_SECONDS, ~there))
+    there = exists().where(schema.load_balancer.c.id == _mirror.c.load_balancer_id)
+    connection.execute(delete(_mirror).where(_mirror.c.removed_at < db_now() - REMOVED_STATE_KEPT_SECONDS, ~there))
 
 
 def source_state_from_row(row: Any) -> MirroredSourceState:

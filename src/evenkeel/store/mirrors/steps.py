@@ -30,7 +30,7 @@ from evenkeel.store.writing.certificates import add_certificate_uses, update_cer
 from evenkeel.store.writing.revision_lock import PENDING_CREATE, PENDING_UPDATE, LockedLoadBalancer, pending_status
 from evenkeel.store.writing.steps import CHILD_KINDS, mark_objects_deleted, with_pending_create_status
 
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 CertificateUser = Listener | Pool
 
 
@@ -129,7 +129,7 @@ def _update_certificate_uses(
     gone = [id_ for step in using if isinstance(step, RemoveObjects) for id_ in step.ids]
     gone = [id_ for id_ in gone if id_ not in {row.id for row in _certificate_users_of_steps(using, OverwriteObjects)}]
     if any(references_of(before[kind][id_]) for kind in (Listener, Pool) for id_ in gone if id_ in before[kind]):  # type: ignore[arg-type]
-        connection.execute(delete(_use).where(is_in_list(_use.c.owner_id, gone)))
+        connection.execute(delete(_certificate_use).where(is_in_list(_certificate_use.c.owner_id, gone)))
 
 
 def _certificate_users_of_steps(

@@ -17,9 +17,9 @@ from evenkeel.store.mirrors.source_states import lock_source_state
 from evenkeel.store.networks.claims import KEPT_SECONDS_MAX, NO_GRACE_SECONDS, claim_from_row
 from evenkeel.store.records import schema
 
-_claim, _mark = schema.vip_claim, schema.mirror
-_IS_CLAIM_OF_ROOT = _claim.c.load_balancer_id == bindparam("wanted_id")
-_IS_UNUSED = _claim.c.held_by.is_(None)
+_vip_claim, _mirror = schema.vip_claim, schema.mirror
+_IS_CLAIM_OF_ROOT = _vip_claim.c.load_balancer_id == bindparam("wanted_id")
+_IS_UNUSED = _vip_claim.c.held_by.is_(None)
 
 
 def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
@@ -30,10 +30,10 @@ def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, pro
     """
     lock_source_state(connection, load_balancer_id, MirroredSourceState(provider=provider, snapshot=0.0, digest=""))
     statement = (
-        update(_claim)
+        update(_vip_claim)
         # An attempt means that some controller may be deleting the port; NO_GRACE_SECONDS, that it was given back.
-        .where(_claim.c.load_balancer_id == load_balancer_id, _IS_UNUSED, _claim.c.attempts == 0)
-        .where(_claim.c.due_at > NO_GRACE_SECONDS)
+        .where(_vip_claim.c.load_balancer_id == load_balancer_id, _IS_UNUSED, _vip_claim.c.attempts == 0)
+        .where(_vip_claim.c.due_at > NO_GRACE_SECONDS)
         .values(port_id=port_id, due_at=db_now() + KEPT_SECONDS_MAX)
     )
     if not connection.execute(statement).rowcount:
@@ -41,12 +41,17 @@ def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, pro
 
 
 _READ_UNUSED_PORTS = (
-    select(_claim.c.load_balancer_id)
-    .join(_mark, _mark.c.load_balancer_id == _claim.c.load_balancer_id)
+    select(_vip_claim.c.load_balancer_id)
+    .join(_mirror, _mirror.c.load_balancer_id == _vip_claim.c.load_balancer_id)
     # neither given back nor being deleted already
-    .where(_IS_UNUSED, _mark.c.provider == bindparam("provider"), _mark.c.removed_at.is_(None), _claim.c.attempts == 0)
-    .where(_claim.c.made_at < db_now() - bindparam("older", type_=_claim.c.made_at.type))
-    .order_by(_claim.c.made_at)
+    .where(
+        _IS_UNUSED,
+        _mirror.c.provider == bindparam("provider"),
+        _mirror.c.removed_at.is_(None),
+        _vip_claim.c.attempts == 0,
+    )
+    .where(_vip_claim.c.made_at < db_now() - bindparam("older", type_=_vip_claim.c.made_at.type))
+    .order_by(_vip_claim.c.made_at)
     .limit(IDS_MAX)
 )
 
@@ -62,11 +67,11 @@ def make_port_deletion_due(connection: Connection, load_balancer_id: LoadBalance
     """Make the port of a load balancer that is not stored due to be deleted; nothing happens if there is no such
     port.
     """
-    mine = _claim.c.load_balancer_id == load_balancer_id
-    connection.execute(update(_claim).where(mine, _IS_UNUSED).values(due_at=NO_GRACE_SECONDS))
+    mine = _vip_claim.c.load_balancer_id == load_balancer_id
+    connection.execute(update(_vip_claim).where(mine, _IS_UNUSED).values(due_at=NO_GRACE_SECONDS))
 
 
-_READ_CLAIM = select(_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
+_READ_CLAIM = select(_vip_claim).where(_IS_CLAIM_OF_ROOT).with_for_update()
 
 
 def plan_with_created_port(connection: Connection, load_balancer_id: LoadBalancerId, plan: VipPlan) -> VipPlan:
@@ -79,11 +84,11 @@ def plan_with_created_port(connection: Connection, load_balancer_id: LoadBalance
         return plan
     if row.port_id != plan.port_id:
         raise NetworkUnavailable(f"another port of load balancer {load_balancer_id} is being deleted")
-    return replace(plan, claim=claim_from_row(row, _claim))
+    return replace(plan, claim=claim_from_row(row, _vip_claim))
 
 
 _IS_CREATED_BY_CONTROLLER = select(
-    exists().where(_claim.c.held_by == bindparam("wanted_id"), _claim.c.device_owner != "")
+    exists().where(_vip_claim.c.held_by == bindparam("wanted_id"), _vip_claim.c.device_owner != "")
 )
 
 

@@ -31,11 +31,11 @@ from evenkeel.store.vips.port_changes import make_port_due_for_binding
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import WriteTarget, read_shard_owner, try_lock_load_balancer
 
-_move = schema.load_balancer_move
-_root = schema.load_balancer
+_load_balancer_move = schema.load_balancer_move
+_load_balancer = schema.load_balancer
 _shard = schema.shard
-_group = schema.device_group
-_port = schema.vip_port_change
+_device_group = schema.device_group
+_vip_port_change = schema.vip_port_change
 
 
 class AdvancedMoves(NamedTuple):
@@ -51,15 +51,20 @@ class AdvancedMoves(NamedTuple):
 
 def find_moving_load_balancers(connection: Connection, load_balancer_ids: Iterable[str]) -> frozenset[str]:
     """Return those of the load balancers that are being moved to another device group. One query."""
-    here = is_in_list(_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
-    return frozenset(connection.scalars(select(_move.c.load_balancer_id).where(here, is_move_open())))
+    here = is_in_list(_load_balancer_move.c.load_balancer_id, sorted(set(load_balancer_ids)))
+    return frozenset(connection.scalars(select(_load_balancer_move.c.load_balancer_id).where(here, is_move_open())))
 
 
 def find_open_moves(connection: Connection, limit: int) -> list[LoadBalancerId]:
     """Return at most ``limit`` load balancers that are being moved to another device group, the longest in
     their step first. One query.
     """
-    statement = select(_move.c.load_balancer_id).where(is_move_open()).order_by(_move.c.step_at).limit(limit)
+    statement = (
+        select(_load_balancer_move.c.load_balancer_id)
+        .where(is_move_open())
+        .order_by(_load_balancer_move.c.step_at)
+        .limit(limit)
+    )
     return list(connection.scalars(statement))
 
 
@@ -113,31 +118,31 @@ def _lock_moves(connection: Connection, load_balancer_ids: Sequence[LoadBalancer
     """Lock moves that are not done and their load balancers, in order of ids; return {load balancer id:
     (move, load balancer's row)}; load balancers without an open move are missing.
     """
-    binding = exists().where(_port.c.load_balancer_id == _root.c.id, _port.c.binding)
-    moving = select(_move.c.load_balancer_id).where(is_move_open())
+    binding = exists().where(_vip_port_change.c.load_balancer_id == _load_balancer.c.id, _vip_port_change.c.binding)
+    moving = select(_load_balancer_move.c.load_balancer_id).where(is_move_open())
     rows = connection.execute(
         select(
-            _root.c.id,
-            _root.c.name,
-            _root.c.provider,
-            _root.c.project_id,
-            _root.c.shard_id,
-            _root.c.revision,
-            _root.c.change_id,
-            _root.c.applied_revision,
-            _root.c.provisioning_status,
-            _root.c.status_reason,
-            _root.c.deleted,
+            _load_balancer.c.id,
+            _load_balancer.c.name,
+            _load_balancer.c.provider,
+            _load_balancer.c.project_id,
+            _load_balancer.c.shard_id,
+            _load_balancer.c.revision,
+            _load_balancer.c.change_id,
+            _load_balancer.c.applied_revision,
+            _load_balancer.c.provisioning_status,
+            _load_balancer.c.status_reason,
+            _load_balancer.c.deleted,
             binding.label("binding"),
         )
-        .where(is_in_list(_root.c.id, sorted(set(load_balancer_ids))), _root.c.id.in_(moving))
-        .order_by(_root.c.id)
-        .with_for_update(key_share=True, of=_root)
+        .where(is_in_list(_load_balancer.c.id, sorted(set(load_balancer_ids))), _load_balancer.c.id.in_(moving))
+        .order_by(_load_balancer.c.id)
+        .with_for_update(key_share=True, of=_load_balancer)
     ).all()
-    found = is_in_list(_move.c.load_balancer_id, [row.id for row in rows])
+    found = is_in_list(_load_balancer_move.c.load_balancer_id, [row.id for row in rows])
     moves = {
         row.load_balancer_id: move_from_row(row)
-        for row in connection.execute(select(_move).where(found, is_move_open()).with_for_update())
+        for row in connection.execute(select(_load_balancer_move).where(found, is_move_open()).with_for_update())
     }
     return {row.id: (moves[row.id], row) for row in rows if row.id in moves}
 
@@ -185,9 +190,11 @@ def _request_observation(connection: Connection, shard_id: ShardId) -> None:
     devices that served the load balancer before.
     """
     here = exists().where(
-        _shard.c.id == shard_id, _shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number
+        _shard.c.id == shard_id,
+        _shard.c.environment == _device_group.c.environment,
+        _shard.c.group_number == _device_group.c.number,
     )
-    connection.execute(update(_group).where(here).values(reached_count=_group.c.reached_count + 1))
+    connection.execute(update(_device_group).where(here).values(reached_count=_device_group.c.reached_count + 1))
 
 
 def _moving_load_balancer(row: Any) -> MovingLoadBalancer:
@@ -215,7 +222,9 @@ def _write_move_step(
         # A device group of another environment makes that the provider, by which tenants see and filter it.
         environment = select(_shard.c.environment).where(_shard.c.id == transition.owner).scalar_subquery()
         connection.execute(
-            update(_root).where(_root.c.id == row.id).values(shard_id=transition.owner, provider=environment)
+            update(_load_balancer)
+            .where(_load_balancer.c.id == row.id)
+            .values(shard_id=transition.owner, provider=environment)
         )
         make_port_due_for_binding(connection, row.id)
     if transition.raises_revision:
@@ -238,8 +247,8 @@ def _write_move_step(
 
 
 def _store_move(connection: Connection, move: Move) -> None:
-    is_it = _move.c.load_balancer_id == move.load_balancer_id
-    connection.execute(update(_move).where(is_it).values(**move_columns(move), step_at=db_now()))
+    is_it = _load_balancer_move.c.load_balancer_id == move.load_balancer_id
+    connection.execute(update(_load_balancer_move).where(is_it).values(**move_columns(move), step_at=db_now()))
 
 
 def _drop_reservation(connection: Connection, load_balancer_id: LoadBalancerId) -> None:

@@ -48,11 +48,11 @@ from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)
 
-_common = schema.common_network
-_attached = schema.attached_network
-_address = schema.device_address
+_common_network = schema.common_network
+_attached_network = schema.attached_network
+_device_address = schema.device_address
 _shard = schema.shard
-_root, _vip, _member, _subnet = schema.load_balancer, schema.vip_address, schema.member, schema.subnet
+_load_balancer, _vip_address, _member, _subnet = schema.load_balancer, schema.vip_address, schema.member, schema.subnet
 
 SharedNetwork = tuple[ShardId, str]
 """Id of a device group's common shard, and id of one of the common shard's networks."""
@@ -93,9 +93,12 @@ def add_common_networks(
         .scalar_subquery()
     )
     states = connection.execute(
-        select(_common.c.network_id, _common.c.revision, _common.c.applied_revision, _common.c.reason).where(
-            _common.c.shard_id == here, is_in_list(_common.c.network_id, networks)
-        )
+        select(
+            _common_network.c.network_id,
+            _common_network.c.revision,
+            _common_network.c.applied_revision,
+            _common_network.c.reason,
+        ).where(_common_network.c.shard_id == here, is_in_list(_common_network.c.network_id, networks))
     )
     return replace(
         attached,
@@ -106,7 +109,7 @@ def add_common_networks(
             for row in states
         },
         common_addresses=read_addresses(
-            connection, _address.c.shard_id == here, is_in_list(_address.c.network_id, networks)
+            connection, _device_address.c.shard_id == here, is_in_list(_device_address.c.network_id, networks)
         ),
     )
 
@@ -147,21 +150,23 @@ def _store_network_use(
     yet. Raises :class:`NetworkNotAttachable` if its subnets overlap with others of the common shard.
     """
     mine = {"shard_id": location.shard_id, "network_id": network_id}
-    is_mine = [_attached.c[name] == value for name, value in mine.items()]
-    number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
+    is_mine = [_attached_network.c[name] == value for name, value in mine.items()]
+    number = connection.scalar(select(_attached_network.c.route_domain).where(*is_mine))
     if number is None:
-        insert_rows(connection, _attached, [{**mine, "route_domain": COMMON_ROUTE_DOMAIN}])
+        insert_rows(connection, _attached_network, [{**mine, "route_domain": COMMON_ROUTE_DOMAIN}])
     elif number != COMMON_ROUTE_DOMAIN:  # it was the project's alone
-        connection.execute(update(_attached).where(*is_mine).values(route_domain=COMMON_ROUTE_DOMAIN))
+        connection.execute(update(_attached_network).where(*is_mine).values(route_domain=COMMON_ROUTE_DOMAIN))
         # Its own addresses are given up; the common shard gets others for all projects.
-        old = _address.c.shard_id == location.shard_id, _address.c.network_id == network_id
-        connection.execute(delete(_address).where(*old))
+        old = _device_address.c.shard_id == location.shard_id, _device_address.c.network_id == network_id
+        connection.execute(delete(_device_address).where(*old))
     _check_overlaps(connection, shard_id, subnets)
-    known = select(_common.c.revision).where(_common.c.shard_id == shard_id, _common.c.network_id == network_id)
+    known = select(_common_network.c.revision).where(
+        _common_network.c.shard_id == shard_id, _common_network.c.network_id == network_id
+    )
     if connection.scalar(known) is not None:
         return False
     row = {"shard_id": shard_id, "network_id": network_id, "revision": 0, "applied_revision": 0, "reason": ""}
-    insert_rows(connection, _common, [row])
+    insert_rows(connection, _common_network, [row])
     log.info("shared network required", shard=shard_id, network=network_id)
     return True
 
@@ -172,18 +177,18 @@ def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence
     """
     ids = [each.subnet.id for each in subnets]
     there = (
-        _address.c.shard_id == shard_id,
-        is_in_list(_address.c.subnet_id, ids),
-        _address.c.leaving_revision.is_(None),
+        _device_address.c.shard_id == shard_id,
+        is_in_list(_device_address.c.subnet_id, ids),
+        _device_address.c.leaving_revision.is_(None),
     )
-    has = set(connection.scalars(select(_address.c.subnet_id).where(*there)))
+    has = set(connection.scalars(select(_device_address.c.subnet_id).where(*there)))
     new = [each for each in subnets if each.subnet.id not in has]
     if not new:
         return
     others = (
         select(_subnet.c.cidr)
-        .join(_address, _address.c.subnet_id == _subnet.c.id)
-        .where(_address.c.shard_id == shard_id, ~is_in_list(_subnet.c.id, [each.subnet.id for each in new]))
+        .join(_device_address, _device_address.c.subnet_id == _subnet.c.id)
+        .where(_device_address.c.shard_id == shard_id, ~is_in_list(_subnet.c.id, [each.subnet.id for each in new]))
         .distinct()
     )
     check_no_overlap(new, list(connection.scalars(others)))
@@ -193,18 +198,20 @@ def _cancel_address_removal(connection: Connection, shard_id: ShardId, subnets: 
     """Keep addresses of these subnets that were to leave the devices; return whether there were any."""
     ids = [each.subnet.id for each in subnets]
     left = (
-        _address.c.shard_id == shard_id,
-        is_in_list(_address.c.subnet_id, ids),
-        _address.c.leaving_revision.is_not(None),
+        _device_address.c.shard_id == shard_id,
+        is_in_list(_device_address.c.subnet_id, ids),
+        _device_address.c.leaving_revision.is_not(None),
     )
-    return connection.execute(update(_address).where(*left).values(leaving_revision=None)).rowcount > 0
+    return connection.execute(update(_device_address).where(*left).values(leaving_revision=None)).rowcount > 0
 
 
 def _subnets_lacking_addresses(
     connection: Connection, location: ShardLocation, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
-    has = read_addresses(connection, _address.c.shard_id == shard_id, is_in_list(_address.c.subnet_id, ids))
+    has = read_addresses(
+        connection, _device_address.c.shard_id == shard_id, is_in_list(_device_address.c.subnet_id, ids)
+    )
     for each in subnets:
         there = {(one.use, one.owner, one.index) for one in has.get(each.subnet.id, ())}
         lacking = [one for one in wanted_common_addresses(location.layout) if one not in there]
@@ -219,20 +226,20 @@ def record_needed_revision(
 
     ``changed``: the network has changed since its last revision, so it gets a new one first.
     """
-    is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+    is_it = _common_network.c.shard_id == shard_id, _common_network.c.network_id == network_id
     if changed:
         _raise_network_revisions(connection, *is_it)
-    revision = select(_common.c.revision).where(*is_it).scalar_subquery()
+    revision = select(_common_network.c.revision).where(*is_it).scalar_subquery()
     connection.execute(
-        update(_attached)
-        .where(_attached.c.shard_id == user, _attached.c.network_id == network_id)
+        update(_attached_network)
+        .where(_attached_network.c.shard_id == user, _attached_network.c.network_id == network_id)
         .values(needed_revision=func.coalesce(revision, 0))
     )
 
 
 def _raise_network_revisions(connection: Connection, *which: ColumnElement[bool]) -> None:
-    changes = {"revision": _common.c.revision + 1, "reason": ""}
-    connection.execute(update(_common).where(*which).values(**changes))
+    changes = {"revision": _common_network.c.revision + 1, "reason": ""}
+    connection.execute(update(_common_network).where(*which).values(**changes))
 
 
 def raise_revisions_for_changed_facts(connection: Connection, network_id: str, *, needed: bool) -> None:
@@ -241,21 +248,21 @@ def raise_revisions_for_changed_facts(connection: Connection, network_id: str, *
 
     ``needed``: load balancers on the network wait until their devices have confirmed that revision.
     """
-    _raise_network_revisions(connection, _common.c.network_id == network_id)
+    _raise_network_revisions(connection, _common_network.c.network_id == network_id)
     if not needed:
         return
     user = _shard.alias()
     revision = (
-        select(_common.c.revision)
-        .join(_shard, _shard.c.id == _common.c.shard_id)
+        select(_common_network.c.revision)
+        .join(_shard, _shard.c.id == _common_network.c.shard_id)
         .join(user, _is_same_group(user))
-        .where(_common.c.network_id == network_id, user.c.id == _attached.c.shard_id)
+        .where(_common_network.c.network_id == network_id, user.c.id == _attached_network.c.shard_id)
         .scalar_subquery()
     )
     connection.execute(
-        update(_attached)
-        .where(_attached.c.network_id == network_id)
-        .values(needed_revision=func.coalesce(revision, _attached.c.needed_revision))
+        update(_attached_network)
+        .where(_attached_network.c.network_id == network_id)
+        .values(needed_revision=func.coalesce(revision, _attached_network.c.needed_revision))
     )
 
 
@@ -266,10 +273,16 @@ def read_common_networks_of_shard(connection: Connection, shard_id: ShardId) -> 
     """Return the common networks that the tenant's shard has used. One query."""
     user = _shard.alias()
     rows = connection.execute(
-        select(_common.c.shard_id, _common.c.network_id)
-        .join(_shard, _shard.c.id == _common.c.shard_id)
+        select(_common_network.c.shard_id, _common_network.c.network_id)
+        .join(_shard, _shard.c.id == _common_network.c.shard_id)
         .join(user, _is_same_group(user))
-        .join(_attached, and_(_attached.c.shard_id == user.c.id, _attached.c.network_id == _common.c.network_id))
+        .join(
+            _attached_network,
+            and_(
+                _attached_network.c.shard_id == user.c.id,
+                _attached_network.c.network_id == _common_network.c.network_id,
+            ),
+        )
         .where(user.c.id == shard_id)
     )
     return tuple((row.shard_id, row.network_id) for row in rows)
@@ -280,22 +293,26 @@ def mark_unused_subnets_leaving(connection: Connection, networks: Collection[Sha
     revisions of the networks.
     """
     for shard_id, network_id in networks:
-        here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
-        staying = *here, _address.c.leaving_revision.is_(None)
+        here = _device_address.c.shard_id == shard_id, _device_address.c.network_id == network_id
+        staying = *here, _device_address.c.leaving_revision.is_(None)
         subnets = list(
-            connection.scalars(select(_address.c.subnet_id).where(*staying, ~_is_subnet_used(_address)).distinct())
+            connection.scalars(
+                select(_device_address.c.subnet_id).where(*staying, ~_is_subnet_used(_device_address)).distinct()
+            )
         )
-        is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+        is_it = _common_network.c.shard_id == shard_id, _common_network.c.network_id == network_id
         if not subnets:  # perhaps its ports were never made
             # A network without addresses and users gets a last revision, whose confirmation removes its row.
             unmade = ~exists().where(*here), ~_is_attached_in_group(shard_id, network_id)
-            _raise_network_revisions(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
+            _raise_network_revisions(
+                connection, *is_it, *unmade, _common_network.c.revision == _common_network.c.applied_revision
+            )
             continue
         _raise_network_revisions(connection, *is_it)
-        revision = select(_common.c.revision).where(*is_it).scalar_subquery()
+        revision = select(_common_network.c.revision).where(*is_it).scalar_subquery()
         connection.execute(
-            update(_address)
-            .where(*staying, is_in_list(_address.c.subnet_id, subnets))
+            update(_device_address)
+            .where(*staying, is_in_list(_device_address.c.subnet_id, subnets))
             .values(leaving_revision=revision)
         )
         log.info("shared network no longer required", shard=shard_id, network=network_id, subnets=subnets)
@@ -310,12 +327,14 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
         select(literal(1))
         .select_from(user)
         .join(mine, _is_same_group(mine, user))
-        .join(_root, _is_held_on_devices(user))
+        .join(_load_balancer, _is_held_on_devices(user))
         .where(mine.c.id == addresses.c.shard_id)
     )
     uses = (
-        in_group.join(each, each.c.load_balancer_id == _root.c.id).where(each.c.subnet_id == addresses.c.subnet_id)
-        for each in (_vip, _member)
+        in_group.join(each, each.c.load_balancer_id == _load_balancer.c.id).where(
+            each.c.subnet_id == addresses.c.subnet_id
+        )
+        for each in (_vip_address, _member)
     )
     return or_(*(each.correlate(addresses).exists() for each in uses))
 
@@ -325,18 +344,18 @@ def _is_held_on_devices(user: FromClause) -> ColumnElement[bool]:
     as the copy of one that moves.
     """
     move = schema.load_balancer_move
-    copy = exists().where(move.c.load_balancer_id == _root.c.id, move.c.standby_shard_id == user.c.id)
-    return or_(_root.c.shard_id == user.c.id, copy)
+    copy = exists().where(move.c.load_balancer_id == _load_balancer.c.id, move.c.standby_shard_id == user.c.id)
+    return or_(_load_balancer.c.shard_id == user.c.id, copy)
 
 
 def _is_attached_in_group(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
     user, mine = _shard.alias(), _shard.alias()
     return (
         select(literal(1))
-        .select_from(_attached)
-        .join(user, user.c.id == _attached.c.shard_id)
+        .select_from(_attached_network)
+        .join(user, user.c.id == _attached_network.c.shard_id)
         .join(mine, _is_same_group(mine, user))
-        .where(mine.c.id == shard_id, _attached.c.network_id == network_id)
+        .where(mine.c.id == shard_id, _attached_network.c.network_id == network_id)
         .exists()
     )
 
@@ -348,9 +367,15 @@ def find_unused_common_networks(connection: Connection, limit: int) -> tuple[Sha
     what it needed.
     """
     there = (
-        select(_address.c.shard_id, _address.c.network_id, _address.c.subnet_id)
-        .join(_common, and_(_common.c.shard_id == _address.c.shard_id, _common.c.network_id == _address.c.network_id))
-        .where(_address.c.leaving_revision.is_(None))
+        select(_device_address.c.shard_id, _device_address.c.network_id, _device_address.c.subnet_id)
+        .join(
+            _common_network,
+            and_(
+                _common_network.c.shard_id == _device_address.c.shard_id,
+                _common_network.c.network_id == _device_address.c.network_id,
+            ),
+        )
+        .where(_device_address.c.leaving_revision.is_(None))
         .distinct()
         .subquery()
     )
@@ -367,19 +392,19 @@ def record_confirmed_network_revisions(
     """
     news = set()
     for network_id, revision in sorted(applied.items()):
-        is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+        is_it = _common_network.c.shard_id == shard_id, _common_network.c.network_id == network_id
         # Reports may arrive out of order, or from before commits were lost.
-        is_news = _common.c.applied_revision < revision, _common.c.revision >= revision
+        is_news = _common_network.c.applied_revision < revision, _common_network.c.revision >= revision
         if connection.execute(
-            update(_common).where(*is_it, *is_news).values(applied_revision=revision, reason="")
+            update(_common_network).where(*is_it, *is_news).values(applied_revision=revision, reason="")
         ).rowcount:
             news.add(network_id)
-        here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
+        here = _device_address.c.shard_id == shard_id, _device_address.c.network_id == network_id
         # Only a confirmed revision without the subnet proves that no device has the addresses any more.
-        connection.execute(delete(_address).where(*here, _address.c.leaving_revision <= revision))
-        done = _common.c.applied_revision == _common.c.revision
+        connection.execute(delete(_device_address).where(*here, _device_address.c.leaving_revision <= revision))
+        done = _common_network.c.applied_revision == _common_network.c.revision
         unused = ~exists().where(*here), ~_is_attached_in_group(shard_id, network_id)
-        if connection.execute(delete(_common).where(*is_it, done, *unused)).rowcount:
+        if connection.execute(delete(_common_network).where(*is_it, done, *unused)).rowcount:
             log.info("shared network removed", shard=shard_id, network=network_id)
     return news
 
@@ -392,8 +417,12 @@ def record_refused_network_revisions(
     """
     news = set()
     for network_id, (revision, reason) in sorted(reasons.items()):
-        is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
-        is_news = _common.c.applied_revision < revision, _common.c.revision == revision, _common.c.reason != reason
-        if connection.execute(update(_common).where(*is_it, *is_news).values(reason=reason)).rowcount:
+        is_it = _common_network.c.shard_id == shard_id, _common_network.c.network_id == network_id
+        is_news = (
+            _common_network.c.applied_revision < revision,
+            _common_network.c.revision == revision,
+            _common_network.c.reason != reason,
+        )
+        if connection.execute(update(_common_network).where(*is_it, *is_news).values(reason=reason)).rowcount:
             news.add(network_id)
     return news

@@ -18,9 +18,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_from_row, subnet_from_row
 
-_common = schema.common_network
-_address = schema.device_address
-_network, _subnet, _host = schema.network, schema.subnet, schema.member_host
+_common_network = schema.common_network
+_device_address = schema.device_address
+_network, _subnet, _member_host = schema.network, schema.subnet, schema.member_host
 
 HostsByNetwork = dict[str, list[MemberHost]]
 
@@ -45,16 +45,18 @@ def read_network_services(
     ``network_ids`` None: all common networks. Five queries, and one more each with tunnels and with unused
     networks.
     """
-    columns = _common.c.network_id, _common.c.revision
-    statement = select(*columns).where(_common.c.shard_id == location.shard_id, _common.c.network_id > after_id)
+    columns = _common_network.c.network_id, _common_network.c.revision
+    statement = select(*columns).where(
+        _common_network.c.shard_id == location.shard_id, _common_network.c.network_id > after_id
+    )
     if network_ids is not None:
-        statement = statement.where(is_in_list(_common.c.network_id, network_ids))
-    found = connection.execute(statement.order_by(_common.c.network_id).limit(size + 1)).all()
+        statement = statement.where(is_in_list(_common_network.c.network_id, network_ids))
+    found = connection.execute(statement.order_by(_common_network.c.network_id).limit(size + 1)).all()
     revisions = {row.network_id: row.revision for row in found[:size]}
     missing: tuple[LoadBalancerId, ...] = ()
     if network_ids is not None:
-        there = select(_common.c.network_id).where(
-            _common.c.shard_id == location.shard_id, is_in_list(_common.c.network_id, network_ids)
+        there = select(_common_network.c.network_id).where(
+            _common_network.c.shard_id == location.shard_id, is_in_list(_common_network.c.network_id, network_ids)
         )
         missing = tuple(sorted(set(network_ids) - set(connection.scalars(there))))
     services = tuple(_network_definitions(connection, location, revisions)) if revisions else ()
@@ -115,7 +117,7 @@ def _subnets_by_network(
     connection: Connection, location: ShardLocation, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
     """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
-    mine = _address.c.shard_id == location.shard_id, is_in_list(_address.c.network_id, network_ids)
+    mine = _device_address.c.shard_id == location.shard_id, is_in_list(_device_address.c.network_id, network_ids)
     addresses = read_addresses(connection, *mine)
     rows = connection.execute(select(*SUBNET_COLUMNS).where(is_in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
     known: list[Subnet] = [subnet_from_row(row) for row in rows]
@@ -132,9 +134,11 @@ def _read_member_hosts(connection: Connection, network_ids: Sequence[str]) -> Ho
     """
     found: HostsByNetwork = {}
     if network_ids:
-        columns = _host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep
-        known = is_in_list(_host.c.network_id, network_ids), _host.c.mac_address != ""
-        for row in connection.execute(select(*columns).where(*known).order_by(_host.c.network_id, _host.c.address)):
+        columns = _member_host.c.network_id, _member_host.c.address, _member_host.c.mac_address, _member_host.c.vtep
+        known = is_in_list(_member_host.c.network_id, network_ids), _member_host.c.mac_address != ""
+        for row in connection.execute(
+            select(*columns).where(*known).order_by(_member_host.c.network_id, _member_host.c.address)
+        ):
             host = MemberHost(address=row.address, mac_address=row.mac_address, vtep=row.vtep)
             found.setdefault(row.network_id, []).append(host)
     return found

@@ -22,7 +22,7 @@ from evenkeel.store.writing.revision_lock import read_changes, revision_assignme
 from evenkeel.store.writing.revisions import store_revision_requesters
 
 _network = schema.network
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
@@ -81,16 +81,22 @@ def raise_revisions_on_network(connection: Connection, network_id: str, options:
     """
     raise_revisions_for_changed_facts(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them
-    users = users_of_network_query(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
+    users = (
+        users_of_network_query(network_id)
+        .order_by(_load_balancer.c.id)
+        .with_for_update(key_share=True, of=_load_balancer)
+    )
     ids: list[str] = [row.id for row in connection.execute(users)]
     if not ids:
         return ()
-    these: ColumnElement[bool] = is_in_list(_root.c.id, ids)
+    these: ColumnElement[bool] = is_in_list(_load_balancer.c.id, ids)
     connection.execute(
-        update(_root).where(these, _root.c.deleted == false()).ordered_values(*revision_assignments().items()),
+        update(_load_balancer)
+        .where(these, _load_balancer.c.deleted == false())
+        .ordered_values(*revision_assignments().items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},
     )
-    store_revision_requesters(connection, and_(these, _root.c.deleted == false()))
+    store_revision_requesters(connection, and_(these, _load_balancer.c.deleted == false()))
     text = f"network {network_id} was changed; load balancers that get it: {len(ids)}"
     record_event(connection, kind="network_changed", text=text)
     return read_changes(connection, these)

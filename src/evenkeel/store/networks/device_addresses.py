@@ -17,8 +17,10 @@ from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 
-_address, _port = schema.device_address, schema.device_port
-_READ_ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
+_device_address, _device_port = schema.device_address, schema.device_port
+_READ_ADDRESSES = select(_device_address, _device_port.c.port_id).join(
+    _device_port, _device_port.c.claim_id == _device_address.c.claim_id, isouter=True
+)
 
 
 def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
@@ -27,7 +29,7 @@ def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[
     ``where``: conditions on rows of ``device_address``.
     """
     found: dict[str, list[DeviceAddress]] = {}
-    for row in connection.execute(_READ_ADDRESSES.where(_address.c.leaving_revision.is_(None), *where)):
+    for row in connection.execute(_READ_ADDRESSES.where(_device_address.c.leaving_revision.is_(None), *where)):
         address = DeviceAddress(
             use=AddressUse(row.purpose),
             owner=row.owner,
@@ -61,7 +63,7 @@ def allocate_device_addresses(
     """
     subnet = known.subnet
     # Those of all shards, because an address is unique in its network.
-    here = select(_address.c.address).where(_address.c.network_id == subnet.network_id)
+    here = select(_device_address.c.address).where(_device_address.c.network_id == subnet.network_id)
     free = free_addresses(subnet, set(connection.scalars(here)))
     rows: list[dict[str, object]] = []
     for use, owner, index in lacking:
@@ -82,4 +84,4 @@ def allocate_device_addresses(
                 "address": address,
             }
         )
-    insert_rows(connection, _address, rows)
+    insert_rows(connection, _device_address, rows)

@@ -21,7 +21,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_from_row, row_from_network, row_from_subnet
 
 _network, _subnet = schema.network, schema.subnet
-_attached, _member, _host = schema.attached_network, schema.member, schema.member_host
+_attached_network, _member, _member_host = schema.attached_network, schema.member, schema.member_host
 
 
 CHANGE_DELAY_SECONDS = 5.0
@@ -84,7 +84,7 @@ def take_due_network_facts(connection: Connection, older_seconds: float, limit: 
         unchanged = _network.c.id == row.id, _network.c.read_at == row.read_at
         if connection.execute(update(_network).where(*unchanged).values(read_at=db_now())).rowcount:
             ids.append(row.id)
-    columns = _attached.c.network_id, schema.common_network.c.network_id
+    columns = _attached_network.c.network_id, schema.common_network.c.network_id
     used = {id_ for each in columns for id_ in connection.scalars(select(each).where(is_in_list(each, ids)).distinct())}
     _delete_networks(connection, [id_ for id_ in ids if id_ not in used])
     return _due_facts(connection, sorted(used))
@@ -98,8 +98,8 @@ def make_network_facts_due_for_agent(connection: Connection, agent_id: AgentId, 
     """
     agent, shard = schema.agent, schema.shard
     of_group = (
-        select(_attached.c.network_id)
-        .join(shard, shard.c.id == _attached.c.shard_id)
+        select(_attached_network.c.network_id)
+        .join(shard, shard.c.id == _attached_network.c.shard_id)
         .join(agent, (agent.c.environment == shard.c.environment) & (agent.c.group_number == shard.c.group_number))
         .where(agent.c.id == agent_id)
     )
@@ -125,12 +125,12 @@ def record_unanswered_hosts(connection: Connection, members: Mapping[str, Collec
         for address in sorted(addresses)
     ]
     # An empty row makes the first answer a change, so that load balancers served without it are applied again.
-    insert_all_if_absent(connection, _host, rows)
+    insert_all_if_absent(connection, _member_host, rows)
     make_network_facts_due(connection, members)
 
 
 def _delete_networks(connection: Connection, network_ids: Collection[str]) -> None:
-    for column in (_host.c.network_id, _subnet.c.network_id, _network.c.id):
+    for column in (_member_host.c.network_id, _subnet.c.network_id, _network.c.id):
         connection.execute(delete(column.table).where(is_in_list(column, network_ids)))
 
 
@@ -138,11 +138,11 @@ def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[Ne
     """Return the given networks, in order, each with its subnets and the members whose hosts devices need.
     Stored hosts of deleted members are removed first, which raises the revisions of their networks.
     """
-    here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
-    of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))
-    gone = is_in_list(_host.c.network_id, network_ids), ~of_member
-    for id_ in set(connection.scalars(select(_host.c.network_id).where(*gone).distinct())):
-        connection.execute(delete(_host).where(*gone, _host.c.network_id == id_))
+    here = select(_subnet.c.id).where(_subnet.c.network_id == _member_host.c.network_id)
+    of_member = exists().where(_member.c.address == _member_host.c.address, _member.c.subnet_id.in_(here))
+    gone = is_in_list(_member_host.c.network_id, network_ids), ~of_member
+    for id_ in set(connection.scalars(select(_member_host.c.network_id).where(*gone).distinct())):
+        connection.execute(delete(_member_host).where(*gone, _member_host.c.network_id == id_))
         raise_revisions_for_changed_facts(connection, id_, needed=False)
     subnets: dict[str, list[str]] = {}
     for row in connection.execute(
@@ -169,7 +169,9 @@ def _member_addresses(connection: Connection, network_ids: Collection[str]) -> d
         .join(_network, _network.c.id == _subnet.c.network_id)
         .where(*of_tunnel, _member.c.deleted == false(), is_in_list(_subnet.c.network_id, network_ids))
     )
-    known = select(_host.c.network_id, _host.c.address).where(is_in_list(_host.c.network_id, network_ids))
+    known = select(_member_host.c.network_id, _member_host.c.address).where(
+        is_in_list(_member_host.c.network_id, network_ids)
+    )
     found: dict[str, list[str]] = {}
     for row in connection.execute(union(named, known)):
         found.setdefault(row.network_id, []).append(row.address)
@@ -186,9 +188,11 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
     if not members:
         return {}
     rows = connection.execute(
-        select(_host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep).where(
-            is_in_list(_host.c.network_id, {id_ for id_, _ in members}),
-            is_in_list(_host.c.address, {address for _, address in members}),
+        select(
+            _member_host.c.network_id, _member_host.c.address, _member_host.c.mac_address, _member_host.c.vtep
+        ).where(
+            is_in_list(_member_host.c.network_id, {id_ for id_, _ in members}),
+            is_in_list(_member_host.c.address, {address for _, address in members}),
         )
     )
     return {
@@ -212,12 +216,12 @@ def store_hosts(
         for address, host in sorted(hosts.items())
     }
     new = rows.keys() - known.keys()
-    insert_rows(connection, _host, [rows[address] for address in sorted(new)])
+    insert_rows(connection, _member_host, [rows[address] for address in sorted(new)])
     if new:
         raise_revisions_for_changed_facts(connection, network_id, needed=False)
     moved = [address for address in rows if address in known and known[address] != hosts[address]]
     for address in moved:
-        is_it = _host.c.network_id == network_id, _host.c.address == address
-        connection.execute(update(_host).where(*is_it).values(**rows[address]))
+        is_it = _member_host.c.network_id == network_id, _member_host.c.address == address
+        connection.execute(update(_member_host).where(*is_it).values(**rows[address]))
     found = late and any(hosts[address].mac_address for address in new)
     return raise_revisions_on_network(connection, network_id, options) if moved or found else ()

@@ -41,13 +41,13 @@ log = structlog.get_logger(__name__)
 ROUTE_DOMAINS_MAX = 65_534
 """The highest id of a BIG-IP's route domains."""
 
-_attached = schema.attached_network
-_domain = schema.route_domain
-_address = schema.device_address
-_group = schema.device_group
+_attached_network = schema.attached_network
+_route_domain = schema.route_domain
+_device_address = schema.device_address
+_device_group = schema.device_group
 _subnet, _network = schema.subnet, schema.network
-_move = schema.load_balancer_move
-_root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
+_load_balancer_move = schema.load_balancer_move
+_load_balancer, _vip_address, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
 class AllocationResult(NamedTuple):
@@ -78,13 +78,13 @@ def _known_subnet(row: Sequence[object], columns: int) -> KnownSubnet:
 def read_attachments(connection: Connection, shard_id: ShardId) -> AttachedNetworks:
     """Return the route domains and addresses that devices have for the shard; two queries."""
     numbers = connection.execute(
-        select(_attached.c.network_id, _attached.c.route_domain, _attached.c.needed_revision).where(
-            _attached.c.shard_id == shard_id
-        )
+        select(
+            _attached_network.c.network_id, _attached_network.c.route_domain, _attached_network.c.needed_revision
+        ).where(_attached_network.c.shard_id == shard_id)
     ).all()
     return AttachedNetworks(
         route_domains={row.network_id: row.route_domain for row in numbers},
-        addresses=read_addresses(connection, _address.c.shard_id == shard_id),
+        addresses=read_addresses(connection, _device_address.c.shard_id == shard_id),
         needed={row.network_id: row.needed_revision for row in numbers},
     )
 
@@ -120,9 +120,9 @@ def allocate_addresses(
 
 def _lock_group_allocations(connection: Connection, location: ShardLocation) -> None:
     connection.execute(
-        update(_group)
-        .where(_group.c.environment == location.environment, _group.c.number == location.group_number)
-        .values(allocations=_group.c.allocations + 1)
+        update(_device_group)
+        .where(_device_group.c.environment == location.environment, _device_group.c.number == location.group_number)
+        .values(allocations=_device_group.c.allocations + 1)
     )
 
 
@@ -130,9 +130,11 @@ def lock_group_of_shard(connection: Connection, shard_id: ShardId) -> None:
     """Lock the allocations of the shard's device group until the transaction ends."""
     shard = schema.shard
     here = select(shard.c.environment).where(
-        shard.c.id == shard_id, shard.c.environment == _group.c.environment, shard.c.group_number == _group.c.number
+        shard.c.id == shard_id,
+        shard.c.environment == _device_group.c.environment,
+        shard.c.group_number == _device_group.c.number,
     )
-    connection.execute(update(_group).where(here.exists()).values(allocations=_group.c.allocations + 1))
+    connection.execute(update(_device_group).where(here.exists()).values(allocations=_device_group.c.allocations + 1))
 
 
 def _attach_devices(
@@ -162,7 +164,7 @@ def _attach_tenant_subnets(
         beside = {attached.route_domains[id_] for each in subnets if (id_ := each.subnet.network_id) not in networks}
         number = _choose_route_domain(connection, location, new, beside)
         rows = [{"shard_id": location.shard_id, "network_id": id_, "route_domain": number} for id_ in networks]
-        insert_rows(connection, _attached, rows)
+        insert_rows(connection, _attached_network, rows)
         log.info("networks attached", shard=location.shard_id, networks=networks, route_domain=number)
     for each in subnets:
         has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
@@ -179,10 +181,10 @@ def _check_networks_of_other_projects(connection: Connection, location: ShardLoc
     """
     shard = schema.shard
     other = connection.execute(
-        select(shard.c.project_id, _attached.c.network_id)
-        .join(_attached, _attached.c.shard_id == shard.c.id)
+        select(shard.c.project_id, _attached_network.c.network_id)
+        .join(_attached_network, _attached_network.c.shard_id == shard.c.id)
         .where(
-            is_in_list(_attached.c.network_id, networks),
+            is_in_list(_attached_network.c.network_id, networks),
             shard.c.environment == location.environment,
             shard.c.group_number == location.group_number,
             shard.c.id != location.shard_id,
@@ -207,13 +209,17 @@ def _choose_route_domain(
     there: dict[int, list[str]] = {
         number: []
         for number in connection.scalars(
-            select(_domain.c.number).where(_domain.c.shard_id == location.shard_id).order_by(_domain.c.number)
+            select(_route_domain.c.number)
+            .where(_route_domain.c.shard_id == location.shard_id)
+            .order_by(_route_domain.c.number)
         )
     }
     rows = connection.execute(
-        select(_attached.c.route_domain, _subnet.c.cidr)
-        .join(_subnet, _subnet.c.network_id == _attached.c.network_id)
-        .where(_attached.c.shard_id == location.shard_id, _attached.c.route_domain != COMMON_ROUTE_DOMAIN)
+        select(_attached_network.c.route_domain, _subnet.c.cidr)
+        .join(_subnet, _subnet.c.network_id == _attached_network.c.network_id)
+        .where(
+            _attached_network.c.shard_id == location.shard_id, _attached_network.c.route_domain != COMMON_ROUTE_DOMAIN
+        )
     )
     for row in rows:
         there.setdefault(row.route_domain, []).append(row.cidr)
@@ -235,7 +241,7 @@ def _new_route_domain(connection: Connection, location: ShardLocation) -> int:
         "number": number,
         "shard_id": location.shard_id,
     }
-    insert_rows(connection, _domain, [row])
+    insert_rows(connection, _route_domain, [row])
     return number
 
 
@@ -243,8 +249,8 @@ def free_route_domain(connection: Connection, location: ShardLocation, excluded:
     """Return the lowest number, from 1, of a route domain that no shard of the device group has, except for
     those in ``excluded``. Raises :class:`NetworkNotAttachable` if there is none.
     """
-    here = _domain.c.environment == location.environment, _domain.c.group_number == location.group_number
-    taken = {*connection.scalars(select(_domain.c.number).where(*here)), *excluded}
+    here = _route_domain.c.environment == location.environment, _route_domain.c.group_number == location.group_number
+    taken = {*connection.scalars(select(_route_domain.c.number).where(*here)), *excluded}
     number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
     if number is None:
         raise NetworkNotAttachable(
@@ -260,8 +266,8 @@ def store_allocated_address(connection: Connection, shard_id: ShardId, taken: De
     """
     lock_group_of_shard(connection, shard_id)
     port = taken.port
-    attached = select(_attached.c.network_id).where(
-        _attached.c.shard_id == shard_id, _attached.c.network_id == port.network_id
+    attached = select(_attached_network.c.network_id).where(
+        _attached_network.c.shard_id == shard_id, _attached_network.c.network_id == port.network_id
     )
     # Creating a port takes a call to the network service, outside of any transaction.
     if connection.scalar(attached) is None:  # released while the port was created
@@ -274,11 +280,11 @@ def store_allocated_address(connection: Connection, shard_id: ShardId, taken: De
         "owner": port.owner,
         "number": port.index,
     }
-    has = select(_address.c.address).where(*(_address.c[name] == value for name, value in row.items()))
+    has = select(_device_address.c.address).where(*(_device_address.c[name] == value for name, value in row.items()))
     stored = holder is not None and connection.scalar(has) is None
     if stored:
         more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
-        insert_rows(connection, _address, [row | more])
+        insert_rows(connection, _device_address, [row | more])
         set_claim_holder(connection, taken.claim, taken.port_id, table=schema.device_port)
     if port.common and holder is not None:
         common.record_needed_revision(connection, holder, shard_id, port.network_id, changed=stored)
@@ -306,19 +312,24 @@ def find_shards_with_unused_networks(connection: Connection, limit: int) -> list
     """Return at most ``limit`` shards whose devices have networks that none of the shard's load balancers
     uses, because a process died before it released them.
     """
-    vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
+    vips = select(_vip_address.c.network_id).join(
+        _load_balancer, _load_balancer.c.id == _vip_address.c.load_balancer_id
+    )
     members = (
         select(_subnet.c.network_id)
         .join(_member, _member.c.subnet_id == _subnet.c.id)
-        .join(_root, _root.c.id == _member.c.load_balancer_id)
+        .join(_load_balancer, _load_balancer.c.id == _member.c.load_balancer_id)
     )
-    copy = exists().where(_move.c.load_balancer_id == _root.c.id, _move.c.standby_shard_id == _attached.c.shard_id)
-    mine = (_root.c.shard_id == _attached.c.shard_id) | copy
+    copy = exists().where(
+        _load_balancer_move.c.load_balancer_id == _load_balancer.c.id,
+        _load_balancer_move.c.standby_shard_id == _attached_network.c.shard_id,
+    )
+    mine = (_load_balancer.c.shard_id == _attached_network.c.shard_id) | copy
     used = (
-        vips.where(mine, _vip.c.network_id == _attached.c.network_id).exists()
-        | members.where(mine, _subnet.c.network_id == _attached.c.network_id).exists()
+        vips.where(mine, _vip_address.c.network_id == _attached_network.c.network_id).exists()
+        | members.where(mine, _subnet.c.network_id == _attached_network.c.network_id).exists()
     )
-    return list(connection.scalars(select(_attached.c.shard_id).where(~used).distinct().limit(limit)))
+    return list(connection.scalars(select(_attached_network.c.shard_id).where(~used).distinct().limit(limit)))
 
 
 def release_unused_networks_locked(connection: Connection, shard_id: ShardId) -> None:
@@ -328,31 +339,39 @@ def release_unused_networks_locked(connection: Connection, shard_id: ShardId) ->
     # Read before the rows go that show which common networks the shard used.
     shared = common.read_common_networks_of_shard(connection, shard_id)
     used = set(connection.scalars(_networks_in_use_query(shard_id)))
-    there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
+    there = connection.scalars(select(_attached_network.c.network_id).where(_attached_network.c.shard_id == shard_id))
     gone = sorted(set(there) - used)
     if gone:
         connection.execute(
-            delete(_attached).where(_attached.c.shard_id == shard_id, is_in_list(_attached.c.network_id, gone))
+            delete(_attached_network).where(
+                _attached_network.c.shard_id == shard_id, is_in_list(_attached_network.c.network_id, gone)
+            )
         )
         connection.execute(
-            delete(_address).where(_address.c.shard_id == shard_id, is_in_list(_address.c.network_id, gone))
+            delete(_device_address).where(
+                _device_address.c.shard_id == shard_id, is_in_list(_device_address.c.network_id, gone)
+            )
         )
         log.info("networks released", shard=shard_id, networks=gone)
     common.mark_unused_subnets_leaving(connection, shared)
-    numbers = select(_attached.c.route_domain).where(_attached.c.shard_id == shard_id)
+    numbers = select(_attached_network.c.route_domain).where(_attached_network.c.shard_id == shard_id)
     # Last: a number is free only when no network of the shard is in it any more.
-    connection.execute(delete(_domain).where(_domain.c.shard_id == shard_id, _domain.c.number.not_in(numbers)))
+    connection.execute(
+        delete(_route_domain).where(_route_domain.c.shard_id == shard_id, _route_domain.c.number.not_in(numbers))
+    )
 
 
 def _networks_in_use_query(shard_id: ShardId) -> Select[tuple[str]]:
     """Return a query for the networks of the VIPs and members of the shard's load balancers, also of those being
     deleted.
     """
-    vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
+    vips = select(_vip_address.c.network_id).join(
+        _load_balancer, _load_balancer.c.id == _vip_address.c.load_balancer_id
+    )
     members = (
         select(_subnet.c.network_id)
         .join(_member, _member.c.subnet_id == _subnet.c.id)
-        .join(_root, _root.c.id == _member.c.load_balancer_id)
+        .join(_load_balancer, _load_balancer.c.id == _member.c.load_balancer_id)
     )
     here = is_held_by_shard(shard_id)
     both = union(vips.where(here), members.where(here)).subquery()
@@ -363,16 +382,18 @@ def users_of_network_query(network_id: str) -> Select[tuple[str]]:
     """Return a query for load balancers with a VIP or a member in the network, on devices that are attached to the
     network.
     """
-    shards = select(_attached.c.shard_id).where(_attached.c.network_id == network_id)
-    here = select(_root.c.id).where(is_held_by_any_shard(shards), _root.c.deleted == false())
-    vips = select(_vip.c.load_balancer_id).where(_vip.c.network_id == network_id)
+    shards = select(_attached_network.c.shard_id).where(_attached_network.c.network_id == network_id)
+    here = select(_load_balancer.c.id).where(is_held_by_any_shard(shards), _load_balancer.c.deleted == false())
+    vips = select(_vip_address.c.load_balancer_id).where(_vip_address.c.network_id == network_id)
     subnets = select(_subnet.c.id).where(_subnet.c.network_id == network_id)
     members = select(_member.c.load_balancer_id).where(_member.c.subnet_id.in_(subnets))
-    return here.where(_root.c.id.in_(vips) | _root.c.id.in_(members.where(_member.c.load_balancer_id.in_(here))))
+    return here.where(
+        _load_balancer.c.id.in_(vips) | _load_balancer.c.id.in_(members.where(_member.c.load_balancer_id.in_(here)))
+    )
 
 
 def is_network_attached(connection: Connection, network_id: str) -> bool:
     """Whether any device is attached to the network, for a project's shard or for a group's common shard."""
-    tables = _attached, schema.common_network
+    tables = _attached_network, schema.common_network
     found = (select(each.c.shard_id).where(each.c.network_id == network_id).limit(1) for each in tables)
     return any(connection.scalar(statement) is not None for statement in found)

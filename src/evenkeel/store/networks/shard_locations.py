@@ -10,7 +10,7 @@ from evenkeel.core.kit.ids import ProjectId, ShardId
 from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.store.records import schema
 
-_group = schema.device_group
+_device_group = schema.device_group
 _layout_decoder = msgspec.json.Decoder(NetworkLayout)
 
 
@@ -36,9 +36,9 @@ def decode_layout(text: str | None) -> NetworkLayout:
 def shard_locations_query() -> Select[tuple[str, str, str, int, str, str]]:
     """Return a query for shards with the columns that :func:`shard_location_from_row` needs."""
     shard, agent = schema.shard, schema.agent
-    here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
-    columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
-    with_group = select(*columns, agent.c.host).join(_group, here, isouter=True)
+    here = (_device_group.c.environment == shard.c.environment) & (_device_group.c.number == shard.c.group_number)
+    columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _device_group.c.network_layout
+    with_group = select(*columns, agent.c.host).join(_device_group, here, isouter=True)
     return with_group.join(agent, agent.c.id == shard.c.home_agent_id, isouter=True)
 
 

@@ -20,8 +20,8 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_from_row
 from evenkeel.store.writing.operator_actions import record_operator_action_event
 
-_agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
-_environment, _group = schema.environment, schema.device_group
+_agent, _shard, _load_balancer = schema.agent, schema.shard, schema.load_balancer
+_environment, _device_group = schema.environment, schema.device_group
 
 DeviceGroupKey = tuple[str, int]
 """Environment and number of a device group."""
@@ -144,7 +144,7 @@ def read_agents_liveness(connection: Connection) -> tuple[AgentLiveness, ...]:
 
 
 def _agent_rows(connection: Connection, environment: str | None, group_number: int | None) -> Sequence[Any]:
-    group = and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number)
+    group = and_(_device_group.c.environment == _agent.c.environment, _device_group.c.number == _agent.c.group_number)
     return connection.execute(
         select(
             *AGENT_COLUMNS,
@@ -154,11 +154,11 @@ def _agent_rows(connection: Connection, environment: str | None, group_number: i
             _environment.c.failback,
             _environment.c.halted_at,
             _environment.c.halted_reason,
-            _group.c.reschedule,
+            _device_group.c.reschedule,
             db_now().label("now"),
         )
         .select_from(
-            _agent.outerjoin(_environment, _environment.c.name == _agent.c.environment).outerjoin(_group, group)
+            _agent.outerjoin(_environment, _environment.c.name == _agent.c.environment).outerjoin(_device_group, group)
         )
         .where(*_device_group_conditions(_agent, environment, group_number))
         .order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.id)
@@ -266,7 +266,7 @@ def _count_home_load_balancers(connection: Connection, agent_id: AgentId) -> dic
     """Return {``agent_id``: number of load balancers on shards whose home is this agent}, one entry."""
     statement = (
         select(func.count())
-        .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))
+        .select_from(_load_balancer.join(_shard, _shard.c.id == _load_balancer.c.shard_id))
         .where(_shard.c.home_agent_id == agent_id)
     )
     return {agent_id: connection.scalar(statement) or 0}

@@ -15,7 +15,7 @@ CLAIM_IN_PROGRESS_SECONDS = 5.0
 FORGOTTEN_SOON_SECONDS = 86_400.0
 
 _event = schema.event
-_removed = schema.removed_load_balancer
+_removed_load_balancer = schema.removed_load_balancer
 
 
 def read_countdowns(connection: Connection, events_kept: int) -> RemovalCountdowns:
@@ -25,8 +25,8 @@ def read_countdowns(connection: Connection, events_kept: int) -> RemovalCountdow
     ports = union_all(*map(_unused_ports_query, (schema.vip_claim, schema.device_port))).subquery()
     first = select(ports.c.device_id).order_by(ports.c.due_at, ports.c.device_id).limit(1).scalar_subquery()
     oldest = select(_event.c.at).order_by(_event.c.id).limit(1).scalar_subquery()
-    forgets_at = _removed.c.removed_at + REMOVED_KEPT_SECONDS
-    soon = _removed.c.removed_at < db_now() + (FORGOTTEN_SOON_SECONDS - REMOVED_KEPT_SECONDS)
+    forgets_at = _removed_load_balancer.c.removed_at + REMOVED_KEPT_SECONDS
+    soon = _removed_load_balancer.c.removed_at < db_now() + (FORGOTTEN_SOON_SECONDS - REMOVED_KEPT_SECONDS)
     row = connection.execute(
         select(
             select(func.count()).select_from(ports).scalar_subquery().label("ports"),

@@ -17,7 +17,7 @@ from evenkeel.store.records.shared_counts import SharedCount, kept_seconds
 EnvironmentGroup = tuple[str, int | None]
 """Environment and number of a device group; None: not placed yet."""
 
-_root, _shard = schema.load_balancer, schema.shard
+_load_balancer, _shard = schema.load_balancer, schema.shard
 
 
 class LoadBalancerCounts(Value):
@@ -108,8 +108,8 @@ def summary_from_counts(counts: LoadBalancerCounts, age_seconds: float) -> LoadB
 
 # first by shard, in the order of an index; then shards by their homes
 _COUNTS_BY_SHARD = (
-    select(_root.c.shard_id, _root.c.provisioning_status, func.count().label("count"))
-    .group_by(_root.c.shard_id, _root.c.provisioning_status)
+    select(_load_balancer.c.shard_id, _load_balancer.c.provisioning_status, func.count().label("count"))
+    .group_by(_load_balancer.c.shard_id, _load_balancer.c.provisioning_status)
     .subquery("by_shard")
 )
 _HOME_COLUMNS = (
@@ -123,24 +123,26 @@ _BY_HOME_AND_STATUS = (
     .select_from(_COUNTS_BY_SHARD.outerjoin(_shard, _shard.c.id == _COUNTS_BY_SHARD.c.shard_id))
     .group_by(*_HOME_COLUMNS)
 )
-_BY_OPERATING_STATUS = select(_root.c.operating_status, func.count()).group_by(_root.c.operating_status)
-_ENVIRONMENT_GROUP_COLUMNS = (_root.c.provider, _shard.c.group_number)
-_ACCEPTED_AT = func.coalesce(_root.c.updated_at, _root.c.created_at)
-_HAS_REASON = _root.c.status_reason != ""
+_BY_OPERATING_STATUS = select(_load_balancer.c.operating_status, func.count()).group_by(
+    _load_balancer.c.operating_status
+)
+_ENVIRONMENT_GROUP_COLUMNS = (_load_balancer.c.provider, _shard.c.group_number)
+_ACCEPTED_AT = func.coalesce(_load_balancer.c.updated_at, _load_balancer.c.created_at)
+_HAS_REASON = _load_balancer.c.status_reason != ""
 _COUNT_PENDING = (
     select(
-        _root.c.provider.label("environment"),
+        _load_balancer.c.provider.label("environment"),
         _shard.c.group_number,
         func.sum(case((_HAS_REASON, 1), else_=0)).label("waiting"),
-        func.min(case((_HAS_REASON, _root.c.id))).label("example"),
+        func.min(case((_HAS_REASON, _load_balancer.c.id))).label("example"),
         (db_now() - func.min(_ACCEPTED_AT)).label("oldest_seconds"),
         (db_now() - func.min(case((~_HAS_REASON, _ACCEPTED_AT)))).label("unexplained_seconds"),
     )
-    .select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
+    .select_from(_load_balancer.outerjoin(_shard, _shard.c.id == _load_balancer.c.shard_id))
     .where(
         # placed load balancers have a deadline, and unplaced ones no shard: both are found by index
-        or_(_root.c.pending_deadline.is_not(None), _root.c.shard_id.is_(None)),
-        _root.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
+        or_(_load_balancer.c.pending_deadline.is_not(None), _load_balancer.c.shard_id.is_(None)),
+        _load_balancer.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
     )
     .group_by(*_ENVIRONMENT_GROUP_COLUMNS)
 )

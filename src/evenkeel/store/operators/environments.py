@@ -14,7 +14,7 @@ from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_column_
 from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _environment = schema.environment
-_agent, _root = schema.agent, schema.load_balancer
+_agent, _load_balancer = schema.agent, schema.load_balancer
 
 IDS_SHOWN = 5
 """Maximum number of ids that an event or error lists."""
@@ -158,7 +158,7 @@ def delete_environment(connection: Connection, name: str) -> None:
     """
     _lock_environment(connection, name)  # locked: registrations are serialized on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
-    roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0
+    roots = connection.scalar(select(func.count()).where(_load_balancer.c.provider == name)) or 0
     if agents or roots:
         raise Conflict(
             f"Environment {name} has {_count_text(agents, 'agent')} and {_count_text(roots, 'load balancer')},"

@@ -22,16 +22,16 @@ from evenkeel.store.scheduling.shard_placement import find_or_create_shard
 from evenkeel.store.writing.operator_actions import record_operator_action_event
 from evenkeel.store.writing.revision_lock import read_shard_owner
 
-_root, _shard, _group = schema.load_balancer, schema.shard, schema.device_group
-_move, _environment = schema.load_balancer_move, schema.environment
+_load_balancer, _shard, _device_group = schema.load_balancer, schema.shard, schema.device_group
+_load_balancer_move, _environment = schema.load_balancer_move, schema.environment
 
 MOVES_SHOWN = 1_000
 
 
 def read_move_target_group(connection: Connection, environment: str, group_number: int) -> MoveTargetGroup | None:
     """Return a device group as a target of moves; None if no agent of it has ever registered. One query."""
-    is_it = _group.c.environment == storable_text(environment), _group.c.number == group_number
-    row = connection.execute(select(_group).where(*is_it)).first()
+    is_it = _device_group.c.environment == storable_text(environment), _device_group.c.number == group_number
+    row = connection.execute(select(_device_group).where(*is_it)).first()
     if row is None:
         return None
     return MoveTargetGroup(
@@ -54,9 +54,12 @@ def read_movable_load_balancers(
     they can be moved; sorted by id, empty if there are none. One query.
     """
     if load_balancer_id is not None:
-        wanted = _root.c.id == storable_text(load_balancer_id)
+        wanted = _load_balancer.c.id == storable_text(load_balancer_id)
     else:
-        wanted = and_(_root.c.project_id == storable_text(project_id), _root.c.provider == storable_text(environment))
+        wanted = and_(
+            _load_balancer.c.project_id == storable_text(project_id),
+            _load_balancer.c.provider == storable_text(environment),
+        )
     claim, use, attached = schema.vip_claim, schema.certificate_use, schema.attached_network
 
     def count_rows(table: Any, condition: ColumnElement[bool]) -> Any:
@@ -64,18 +67,20 @@ def read_movable_load_balancers(
 
     rows = connection.execute(
         select(
-            *(_root.c[name] for name in _SHOWN_COLUMNS),
+            *(_load_balancer.c[name] for name in _SHOWN_COLUMNS),
             _shard.c.group_number,
             _environment.c.device_driver,
-            exists().where(_move.c.load_balancer_id == _root.c.id, is_move_open()).label("moving"),
-            exists().where(claim.c.held_by == _root.c.id, claim.c.port_id.is_not(None)).label("network_port"),
-            count_rows(use, use.c.load_balancer_id == _root.c.id).label("certificates"),
-            count_rows(attached, attached.c.shard_id == _root.c.shard_id).label("attached_networks"),
+            exists()
+            .where(_load_balancer_move.c.load_balancer_id == _load_balancer.c.id, is_move_open())
+            .label("moving"),
+            exists().where(claim.c.held_by == _load_balancer.c.id, claim.c.port_id.is_not(None)).label("network_port"),
+            count_rows(use, use.c.load_balancer_id == _load_balancer.c.id).label("certificates"),
+            count_rows(attached, attached.c.shard_id == _load_balancer.c.shard_id).label("attached_networks"),
         )
-        .join(_environment, _environment.c.name == _root.c.provider)
-        .outerjoin(_shard, _shard.c.id == _root.c.shard_id)
+        .join(_environment, _environment.c.name == _load_balancer.c.provider)
+        .outerjoin(_shard, _shard.c.id == _load_balancer.c.shard_id)
         .where(wanted)
-        .order_by(_root.c.id)
+        .order_by(_load_balancer.c.id)
     )
     return tuple(
         MovableLoadBalancer(
@@ -163,9 +168,15 @@ def begin_moves(connection: Connection, request: MoveRequest) -> tuple[Change, .
 
 def _lock_load_balancers(connection: Connection, request: MoveRequest) -> dict[LoadBalancerId, Any]:
     rows = connection.execute(
-        select(_root.c.id, _root.c.shard_id, _root.c.deleted, _root.c.provider, _root.c.revision)
-        .where(is_in_list(_root.c.id, sorted(request.load_balancer_ids)))
-        .order_by(_root.c.id)
+        select(
+            _load_balancer.c.id,
+            _load_balancer.c.shard_id,
+            _load_balancer.c.deleted,
+            _load_balancer.c.provider,
+            _load_balancer.c.revision,
+        )
+        .where(is_in_list(_load_balancer.c.id, sorted(request.load_balancer_ids)))
+        .order_by(_load_balancer.c.id)
         .with_for_update(key_share=True)
     ).all()
     found = {row.id: row for row in rows}
@@ -184,7 +195,9 @@ def _begin_move(
     if source == target:
         raise Conflict(f"Load balancer {id_} is on device group {request.environment}/{request.group_number} already.")
     # The last move, which is done.
-    connection.execute(delete(_move).where(_move.c.load_balancer_id == id_, ~is_move_open()))
+    connection.execute(
+        delete(_load_balancer_move).where(_load_balancer_move.c.load_balancer_id == id_, ~is_move_open())
+    )
     move = Move(
         load_balancer_id=id_,
         source_shard_id=source,
@@ -201,7 +214,7 @@ def _begin_move(
         "begun_at": db_now(),
         "step_at": db_now(),
     }
-    if not insert_if_absent(connection, _move, row):
+    if not insert_if_absent(connection, _load_balancer_move, row):
         raise Conflict(f"Load balancer {id_} is being moved already.")
 
 
@@ -236,23 +249,27 @@ def read_moves(
     source, target = _shard.alias("source"), _shard.alias("target")
     conditions: list[ColumnElement[bool]] = [is_move_open()] if only_open else []
     if load_balancer_id is not None:
-        conditions.append(_move.c.load_balancer_id == storable_text(load_balancer_id))
+        conditions.append(_load_balancer_move.c.load_balancer_id == storable_text(load_balancer_id))
     rows = connection.execute(
         select(
-            _move,
-            _root.c.name,
-            _root.c.project_id,
-            _root.c.vip_address,
+            _load_balancer_move,
+            _load_balancer.c.name,
+            _load_balancer.c.project_id,
+            _load_balancer.c.vip_address,
             source.c.environment.label("source_environment"),
             source.c.group_number.label("source_number"),
             target.c.environment.label("target_environment"),
             target.c.group_number.label("target_number"),
         )
-        .join(_root, _root.c.id == _move.c.load_balancer_id)
-        .outerjoin(source, source.c.id == _move.c.source_shard_id)
-        .outerjoin(target, target.c.id == _move.c.target_shard_id)
+        .join(_load_balancer, _load_balancer.c.id == _load_balancer_move.c.load_balancer_id)
+        .outerjoin(source, source.c.id == _load_balancer_move.c.source_shard_id)
+        .outerjoin(target, target.c.id == _load_balancer_move.c.target_shard_id)
         .where(*conditions)
-        .order_by(_move.c.step == MoveStep.DONE.value, _move.c.step_at.desc(), _move.c.load_balancer_id)
+        .order_by(
+            _load_balancer_move.c.step == MoveStep.DONE.value,
+            _load_balancer_move.c.step_at.desc(),
+            _load_balancer_move.c.load_balancer_id,
+        )
         .limit(MOVES_SHOWN)
     )
     return tuple(_move_progress(row) for row in rows)
@@ -288,8 +305,10 @@ def end_move(
     :class:`Conflict` in a step that cannot end in this way.
     """
     id_ = LoadBalancerId(storable_text(load_balancer_id))
-    connection.execute(select(_root.c.id).where(_root.c.id == id_).with_for_update(key_share=True))
-    row = connection.execute(select(_move).where(_move.c.load_balancer_id == id_).with_for_update()).first()
+    connection.execute(select(_load_balancer.c.id).where(_load_balancer.c.id == id_).with_for_update(key_share=True))
+    row = connection.execute(
+        select(_load_balancer_move).where(_load_balancer_move.c.load_balancer_id == id_).with_for_update()
+    ).first()
     if row is None:
         raise NotFound("Move of load balancer", load_balancer_id)
     allowed = _STEPS_THAT_MAY_GO_BACK if back else _STEPS_THAT_MAY_FINISH
@@ -300,7 +319,7 @@ def end_move(
             f" {'go back' if back else 'be finished'} only while it is {' or '.join(allowed)}."
         )
     asked = {"back_asked": True} if back else {"finish_asked": True}
-    connection.execute(update(_move).where(_move.c.load_balancer_id == id_).values(**asked))
+    connection.execute(update(_load_balancer_move).where(_load_balancer_move.c.load_balancer_id == id_).values(**asked))
     changes = advance_moves(connection, [id_], deadline_seconds)
     record_operator_action_event(
         connection,

@@ -18,7 +18,7 @@ SHARDS_SHOWN = 40
 the group's common shard are shown."""
 
 _controller, _shard = schema.controller, schema.shard
-_root, _revision = schema.load_balancer, schema.load_balancer_revision
+_load_balancer, _load_balancer_revision = schema.load_balancer, schema.load_balancer_revision
 
 
 def read_controllers(connection: Connection) -> tuple[ControllerHeartbeat, ...]:
@@ -79,11 +79,15 @@ def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> 
     :class:`NotFound` if there is no such load balancer. One query.
     """
     rows = connection.execute(
-        select(_root.c.id, _revision)
+        select(_load_balancer.c.id, _load_balancer_revision)
         # An outer join distinguishes a load balancer without stored revisions from one that does not exist.
-        .select_from(_root.outerjoin(_revision, _revision.c.load_balancer_id == _root.c.id))
-        .where(_root.c.id == storable_text(load_balancer_id))
-        .order_by(_revision.c.revision.desc())
+        .select_from(
+            _load_balancer.outerjoin(
+                _load_balancer_revision, _load_balancer_revision.c.load_balancer_id == _load_balancer.c.id
+            )
+        )
+        .where(_load_balancer.c.id == storable_text(load_balancer_id))
+        .order_by(_load_balancer_revision.c.revision.desc())
     ).all()
     if not rows:
         raise NotFound(LOAD_BALANCER.title, load_balancer_id)

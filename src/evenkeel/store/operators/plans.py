@@ -10,7 +10,7 @@ from evenkeel.store.records import schema
 
 KEPT_SECONDS = 600.0
 
-_inquiry = schema.plan_inquiry
+_plan_inquiry = schema.plan_inquiry
 
 
 def add_plan_inquiry(
@@ -20,9 +20,9 @@ def add_plan_inquiry(
     older than :data:`KEPT_SECONDS`.
     """
     # Nothing else removes them: inquiries are rare, and each one cleans up after the former ones.
-    connection.execute(delete(_inquiry).where(_inquiry.c.asked_at < db_now() - KEPT_SECONDS))
+    connection.execute(delete(_plan_inquiry).where(_plan_inquiry.c.asked_at < db_now() - KEPT_SECONDS))
     connection.execute(
-        insert(_inquiry).values(
+        insert(_plan_inquiry).values(
             id=inquiry_id, shard_id=shard_id, load_balancer_id=load_balancer_id, asked_at=db_now(), answer=None
         )
     )
@@ -30,5 +30,5 @@ def add_plan_inquiry(
 
 def read_plan_answer(connection: Connection, inquiry_id: str) -> PlanAnswer | None:
     """Return the agent's answer to an operator's inquiry; None if there is none yet, or no such inquiry."""
-    found = connection.scalar(select(_inquiry.c.answer).where(_inquiry.c.id == inquiry_id))
+    found = connection.scalar(select(_plan_inquiry.c.answer).where(_plan_inquiry.c.id == inquiry_id))
     return None if found is None else msgspec.json.decode(found, type=PlanAnswer)

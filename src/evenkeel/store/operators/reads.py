@@ -17,7 +17,7 @@ from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_from_row, shard_from_row
 
 _agent, _shard, _event = schema.agent, schema.shard, schema.event
-_root, _group = schema.load_balancer, schema.device_group
+_load_balancer, _device_group = schema.load_balancer, schema.device_group
 
 
 def list_load_balancers_of_agent(connection: Connection, agent_id: AgentId, query: ListQuery) -> Page:
@@ -26,7 +26,7 @@ def list_load_balancers_of_agent(connection: Connection, agent_id: AgentId, quer
     """
     _check_agent_exists(connection, agent_id)
     shards = select(_shard.c.id).where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
-    return list_page(connection, LOAD_BALANCER, query, [_root.c.shard_id.in_(shards)])
+    return list_page(connection, LOAD_BALANCER, query, [_load_balancer.c.shard_id.in_(shards)])
 
 
 def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> Shard | None:
@@ -35,8 +35,8 @@ def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBa
     """
     row = connection.execute(
         select(*SHARD_COLUMNS)
-        .select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
-        .where(_root.c.id == load_balancer_id)
+        .select_from(_load_balancer.outerjoin(_shard, _shard.c.id == _load_balancer.c.shard_id))
+        .where(_load_balancer.c.id == load_balancer_id)
     ).first()
     if row is None:
         raise NotFound(LOAD_BALANCER.title, load_balancer_id)
@@ -48,12 +48,13 @@ def read_queue_position(connection: Connection, load_balancer_id: LoadBalancerId
     with an earlier deadline of their changes; if not, older unplaced ones of its environment. 0 if it is
     unknown, or placed without a pending change. One query.
     """
-    this, its_shard = _root.alias("this"), _shard.alias("its_shard")
+    this, its_shard = _load_balancer.alias("this"), _shard.alias("its_shard")
     same_agent = (
         select(func.count())
-        .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))
+        .select_from(_load_balancer.join(_shard, _shard.c.id == _load_balancer.c.shard_id))
         .where(
-            _root.c.pending_deadline < this.c.pending_deadline, _shard.c.acting_agent_id == its_shard.c.acting_agent_id
+            _load_balancer.c.pending_deadline < this.c.pending_deadline,
+            _shard.c.acting_agent_id == its_shard.c.acting_agent_id,
         )
         .correlate(this, its_shard)
         .scalar_subquery()
@@ -61,10 +62,10 @@ def read_queue_position(connection: Connection, load_balancer_id: LoadBalancerId
     unplaced = (
         select(func.count())
         .where(
-            _root.c.shard_id.is_(None),
-            _root.c.provider == this.c.provider,
-            _root.c.deleted == false(),
-            _root.c.created_at < this.c.created_at,
+            _load_balancer.c.shard_id.is_(None),
+            _load_balancer.c.provider == this.c.provider,
+            _load_balancer.c.deleted == false(),
+            _load_balancer.c.created_at < this.c.created_at,
         )
         .correlate(this)
         .scalar_subquery()
@@ -81,7 +82,7 @@ def filter_known_load_balancers(connection: Connection, ids: Sequence[LoadBalanc
     """Return those of the ids that the database contains. One query for every thousand ids."""
     found: set[LoadBalancerId] = set()
     for batch in split_into_batches([storable_text(id_) for id_ in ids]):
-        found.update(connection.scalars(select(_root.c.id).where(is_in_list(_root.c.id, batch))))
+        found.update(connection.scalars(select(_load_balancer.c.id).where(is_in_list(_load_balancer.c.id, batch))))
     return frozenset(found)
 
 
@@ -89,8 +90,8 @@ def read_group_numbers(connection: Connection, environment: str) -> tuple[int, .
     """Return the numbers of an environment's device groups, ascending; empty if the environment is unknown.
     One query.
     """
-    of_environment = select(_group.c.number).where(_group.c.environment == storable_text(environment))
-    return tuple(connection.scalars(of_environment.order_by(_group.c.number)))
+    of_environment = select(_device_group.c.number).where(_device_group.c.environment == storable_text(environment))
+    return tuple(connection.scalars(of_environment.order_by(_device_group.c.number)))
 
 
 def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
@@ -139,7 +140,7 @@ def find_ids_by_prefix(connection: Connection, prefix: str, limit: int) -> Mappi
     ``loadbalancers``, ``agents`` and ``shards``. One query for each kind.
     """
     found = {}
-    for kind, table in (("loadbalancers", _root), ("agents", _agent), ("shards", _shard)):
+    for kind, table in (("loadbalancers", _load_balancer), ("agents", _agent), ("shards", _shard)):
         # Escaped, because % and _ in a prefix would match other ids.
         like = table.c.id.startswith(prefix, autoescape=True)
         found[kind] = tuple(connection.scalars(select(table.c.id).where(like).order_by(table.c.id).limit(limit)))

@@ -16,11 +16,11 @@ from evenkeel.store.renewals.expiry import ends_within
 from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 
 _COUNT_OF_USERS = (
-    select(func.count(_use.c.load_balancer_id.distinct()))
-    .where(_use.c.certificate_id == _certificate.c.id)
+    select(func.count(_certificate_use.c.load_balancer_id.distinct()))
+    .where(_certificate_use.c.certificate_id == _certificate.c.id)
     .scalar_subquery()
 )
 
@@ -33,7 +33,10 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
     if query.project_id is not None:
         statement = statement.where(_certificate.c.project_id == storable_text(query.project_id))
     if query.load_balancer_id is not None:
-        used = (_use.c.certificate_id == _certificate.c.id, _use.c.load_balancer_id == query.load_balancer_id)
+        used = (
+            _certificate_use.c.certificate_id == _certificate.c.id,
+            _certificate_use.c.load_balancer_id == query.load_balancer_id,
+        )
         statement = statement.where(exists().where(*used))
     if query.expiring_days is not None:
         statement = statement.where(ends_within(query.expiring_days))

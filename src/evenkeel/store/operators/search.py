@@ -56,21 +56,21 @@ _SET_OTHER_SCANS_ALLOWED = sql(
     " set_config('enable_indexonlyscan', :allowed, true)"
 )
 
-_root, _member, _shard = schema.load_balancer, schema.member, schema.shard
+_load_balancer, _member, _shard = schema.load_balancer, schema.member, schema.shard
 _SHOWN_COLUMNS = (
-    _root.c.id,
-    _root.c.name,
-    _root.c.project_id,
-    _root.c.vip_address,
-    _root.c.provider,
+    _load_balancer.c.id,
+    _load_balancer.c.name,
+    _load_balancer.c.project_id,
+    _load_balancer.c.vip_address,
+    _load_balancer.c.provider,
     _shard.c.group_number,
-    _root.c.provisioning_status,
-    _root.c.operating_status,
-    _root.c.status_reason,
-    _root.c.operating_reason,
-    _root.c.held,
-    _root.c.created_at,
-    _root.c.updated_at,
+    _load_balancer.c.provisioning_status,
+    _load_balancer.c.operating_status,
+    _load_balancer.c.status_reason,
+    _load_balancer.c.operating_reason,
+    _load_balancer.c.held,
+    _load_balancer.c.created_at,
+    _load_balancer.c.updated_at,
 )
 
 
@@ -102,7 +102,7 @@ def _group_conditions(query: ListQuery, group_number: int | None) -> Iterator[Co
     if group_number is not None:
         (environment,) = query.filters["provider"]
         place = (_shard.c.environment == environment, _shard.c.group_number == group_number)
-        yield _root.c.shard_id.in_(select(_shard.c.id).where(*place).correlate(None))
+        yield _load_balancer.c.shard_id.in_(select(_shard.c.id).where(*place).correlate(None))
 
 
 def _read_page_and_total(
@@ -119,7 +119,9 @@ def _read_page_and_total(
 
 def _read_page(connection: Connection, query: ListQuery, wanted: Sequence[ColumnElement[bool]]) -> PageRows:
     place = ListQuery(sort=query.sort, limit=query.limit, marker=query.marker, page_reverse=query.page_reverse)
-    selected = select(*_SHOWN_COLUMNS).select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
+    selected = select(*_SHOWN_COLUMNS).select_from(
+        _load_balancer.outerjoin(_shard, _shard.c.id == _load_balancer.c.shard_id)
+    )
     return read_page_rows(connection, LOAD_BALANCER, place, selected, wanted)
 
 
@@ -127,7 +129,7 @@ def _count_matches(connection: Connection, wanted: Sequence[ColumnElement[bool]]
     """Return the number of load balancers for which the conditions hold, counted up to one more than
     ``COUNTED_MAX``.
     """
-    counted = select(_root.c.id).where(*wanted).limit(COUNTED_MAX + 1).subquery("counted")
+    counted = select(_load_balancer.c.id).where(*wanted).limit(COUNTED_MAX + 1).subquery("counted")
     return int(connection.scalar(select(func.count()).select_from(counted)) or 0)
 
 
@@ -142,7 +144,9 @@ def _read_page_with_text(
     with _prefer_text_indexes(connection):
         found = connection.scalars(matching_ids_query(text, dialect)).fetchall()
         if len(found) <= MATCHES_MAX:
-            return _read_page_and_total(connection, query, [*filters, is_in_list(_root.c.id, sorted(set(found)))])
+            return _read_page_and_total(
+                connection, query, [*filters, is_in_list(_load_balancer.c.id, sorted(set(found)))]
+            )
         wanted = [*filters, _matches_text(text, dialect)]
         total = _count_matches(connection, wanted)
         if total <= COUNTED_MAX:
@@ -168,7 +172,7 @@ def _prefer_text_indexes(connection: Connection) -> Iterator[None]:
 
 def _matches_text(text: str, dialect: str) -> ColumnElement[bool]:
     """Return the SQL condition that a load balancer or one of its members has the text."""
-    of_member = exists().where(_member.c.load_balancer_id == _root.c.id, _address_contains_text(text, dialect))
+    of_member = exists().where(_member.c.load_balancer_id == _load_balancer.c.id, _address_contains_text(text, dialect))
     others = [of_member] if _ADDRESS_PART.fullmatch(text.lower()) else []
     return or_(*_root_conditions(text, dialect), *others)
 
@@ -177,7 +181,7 @@ def matching_ids_query(text: str, dialect: str) -> Select[Any]:
     """Return a query for the ids of load balancers that have the text: some of them more than once, and at most one
     more than ``MATCHES_MAX``.
     """
-    each = [select(_root.c.id).where(condition) for condition in _root_conditions(text, dialect)]
+    each = [select(_load_balancer.c.id).where(condition) for condition in _root_conditions(text, dialect)]
     if _ADDRESS_PART.fullmatch(text.lower()):
         each.append(
             select(_member.c.load_balancer_id.label("id")).where(_address_contains_text(text, dialect)).distinct()
@@ -192,19 +196,22 @@ def _root_conditions(text: str, dialect: str) -> list[ColumnElement[bool]]:
     """Return SQL conditions on a load balancer's own row; the text is found if one of them holds. Each can use one
     index.
     """
-    conditions = [_contains_text(column, storable_text(text), dialect) for column in (_root.c.name, _root.c.project_id)]
+    conditions = [
+        _contains_text(column, storable_text(text), dialect)
+        for column in (_load_balancer.c.name, _load_balancer.c.project_id)
+    ]
     if _ADDRESS_PART.fullmatch(text.lower()):
-        conditions.append(_contains_text(_root.c.vip_address, text.lower(), dialect))
+        conditions.append(_contains_text(_load_balancer.c.vip_address, text.lower(), dialect))
     if dialect in MARIADB_DIALECTS:  # one index has all of them
         conditions = [or_(*conditions)]
     if _ID_PREFIX.fullmatch(text.lower()):
-        conditions.append(_root.c.id.startswith(text.lower(), autoescape=True))
+        conditions.append(_load_balancer.c.id.startswith(text.lower(), autoescape=True))
     return conditions
 
 
 def _contains_text(column: Column[str], text: str, dialect: str) -> ColumnElement[bool]:
     """Return the SQL condition that the text is a part of the column; for names without regard to case."""
-    if column is not _root.c.name or dialect == "sqlite":
+    if column is not _load_balancer.c.name or dialect == "sqlite":
         # SQLite's LIKE ignores the case, and lower() would make it three times as slow
         return _value_as_bytes(column, dialect).contains(text, autoescape=True)
     if dialect in MARIADB_DIALECTS:

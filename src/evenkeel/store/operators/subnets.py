@@ -12,14 +12,14 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, row_from_subnet, subnet_from_row
 from evenkeel.store.writing.operator_actions import record_operator_action_event
 
-_table = schema.subnet
+_subnet = schema.subnet
 
 
 def read_subnets(connection: Connection) -> tuple[Subnet, ...]:
     """Return all stored subnets, declared by operators or read from the network service, sorted by name. One
     query.
     """
-    rows = connection.execute(select(*SUBNET_COLUMNS).order_by(_table.c.name))
+    rows = connection.execute(select(*SUBNET_COLUMNS).order_by(_subnet.c.name))
     return tuple(subnet_from_row(row) for row in rows)
 
 
@@ -30,7 +30,7 @@ def subnet_with_name(subnet: Subnet) -> Subnet:
 
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
     """Store a subnet, and record the operator's act. Raises ``IntegrityError`` if the id or name exists."""
-    insert_rows(connection, _table, [row_from_subnet(subnet)])
+    insert_rows(connection, _subnet, [row_from_subnet(subnet)])
     record_operator_action_event(
         connection,
         kind="subnet_added",
@@ -47,7 +47,7 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
     values = {
         name: value for name, value in row_from_subnet(subnet).items() if name in ("device_addresses", "reserved")
     }
-    if connection.execute(update(_table).where(_table.c.id == subnet.id).values(**values)).rowcount == 0:
+    if connection.execute(update(_subnet).where(_subnet.c.id == subnet.id).values(**values)).rowcount == 0:
         raise NotFound("Subnet", subnet.id)
     ranges = [parsed_range(text) for text in subnet.device_addresses]
     for table, forbidden in ((schema.vip_address, True), (schema.device_address, False)):
@@ -71,6 +71,6 @@ def delete_subnet(connection: Connection, subnet_id: str) -> None:
     attached = exists().where(schema.device_address.c.subnet_id == subnet_id)
     if connection.scalar(select(or_(used, attached))):
         raise Conflict(f"Subnet {subnet_id} is in use by a load balancer.")
-    if connection.execute(delete(_table).where(_table.c.id == subnet_id)).rowcount == 0:
+    if connection.execute(delete(_subnet).where(_subnet.c.id == subnet_id)).rowcount == 0:
         raise NotFound("Subnet", subnet_id)
     record_operator_action_event(connection, kind="subnet_deleted", done=f"subnet {subnet_id} was deleted")

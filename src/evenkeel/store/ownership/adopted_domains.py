@@ -28,7 +28,12 @@ from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_from_row
 
-_attached, _domain, _shard, _root = schema.attached_network, schema.route_domain, schema.shard, schema.load_balancer
+_attached_network, _route_domain, _shard, _load_balancer = (
+    schema.attached_network,
+    schema.route_domain,
+    schema.shard,
+    schema.load_balancer,
+)
 
 
 class RouteDomainsToAdopt(Value):
@@ -75,21 +80,26 @@ class RouteDomainsToAdopt(Value):
         mine, before = set(self.wanted.values()), set(self.now.values())
         left = iter(sorted(before - mine))
         for each in sorted(mine | before):
-            connection.execute(delete(_domain).where(*_is_route_domain(self.location, each)))
+            connection.execute(delete(_route_domain).where(*_is_route_domain(self.location, each)))
         self._insert_numbers(connection, dict.fromkeys(mine, self.location.shard_id))
         for number, holder in sorted(self.holders.items()):
             other = next(left, None) or _free_route_domain_number(connection, self.location)
             self._insert_numbers(connection, {other: holder})
-            is_holders = _attached.c.shard_id == holder, _attached.c.route_domain == number
-            connection.execute(update(_attached).where(*is_holders).values(route_domain=other))
+            is_holders = _attached_network.c.shard_id == holder, _attached_network.c.route_domain == number
+            connection.execute(update(_attached_network).where(*is_holders).values(route_domain=other))
         for number in sorted(mine):
             ids = [id_ for id_, wanted in self.wanted.items() if wanted == number]
-            is_mine = _attached.c.shard_id == self.location.shard_id, is_in_list(_attached.c.network_id, ids)
-            connection.execute(update(_attached).where(*is_mine).values(route_domain=number))
+            is_mine = (
+                _attached_network.c.shard_id == self.location.shard_id,
+                is_in_list(_attached_network.c.network_id, ids),
+            )
+            connection.execute(update(_attached_network).where(*is_mine).values(route_domain=number))
 
     def _insert_numbers(self, connection: Connection, owners: Mapping[int, ShardId]) -> None:
         group = {"environment": self.location.environment, "group_number": self.location.group_number}
-        insert_rows(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
+        insert_rows(
+            connection, _route_domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()]
+        )
 
 
 def _numbers_text(numbers: Collection[int]) -> str:
@@ -188,12 +198,16 @@ def _checked_holders(
             f" {_numbers_text([now[id_] for id_ in moved])} already; that of the partition is"
             f" {_numbers_text([wanted[id_] for id_ in moved])}"
         )
-    here = _domain.c.environment == location.environment, _domain.c.group_number == location.group_number
+    here = _route_domain.c.environment == location.environment, _route_domain.c.group_number == location.group_number
     rows = connection.execute(
-        select(_domain.c.number, _domain.c.shard_id, _shard.c.project_id)
-        .join(_shard, _shard.c.id == _domain.c.shard_id, isouter=True)
-        .where(*here, _domain.c.number.in_(sorted(set(wanted.values()))), _domain.c.shard_id != location.shard_id)
-        .order_by(_domain.c.number)
+        select(_route_domain.c.number, _route_domain.c.shard_id, _shard.c.project_id)
+        .join(_shard, _shard.c.id == _route_domain.c.shard_id, isouter=True)
+        .where(
+            *here,
+            _route_domain.c.number.in_(sorted(set(wanted.values()))),
+            _route_domain.c.shard_id != location.shard_id,
+        )
+        .order_by(_route_domain.c.number)
     ).all()
     for row in rows:
         if _is_served(connection, row.shard_id):
@@ -206,13 +220,17 @@ def _checked_holders(
 
 def _is_route_domain(location: ShardLocation, number: int) -> tuple[ColumnElement[bool], ...]:
     return (
-        _domain.c.environment == location.environment,
-        _domain.c.group_number == location.group_number,
-        _domain.c.number == number,
+        _route_domain.c.environment == location.environment,
+        _route_domain.c.group_number == location.group_number,
+        _route_domain.c.number == number,
     )
 
 
 def _is_served(connection: Connection, shard_id: ShardId) -> bool:
     """Whether the devices have had a load balancer of the shard."""
-    applied = select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.applied_revision > 0).limit(1)
+    applied = (
+        select(_load_balancer.c.id)
+        .where(_load_balancer.c.shard_id == shard_id, _load_balancer.c.applied_revision > 0)
+        .limit(1)
+    )
     return connection.scalar(applied) is not None

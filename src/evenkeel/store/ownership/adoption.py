@@ -44,7 +44,7 @@ from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
 
-_address, _port = schema.device_address, schema.device_port
+_device_address, _device_port = schema.device_address, schema.device_port
 
 
 def find_addresses_needing_ports(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
@@ -153,8 +153,8 @@ def _addresses_of_others(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str]
 ) -> set[tuple[str, str]]:
     rows = connection.execute(
-        select(_address.c.network_id, _address.c.address).where(
-            is_in_list(_address.c.network_id, network_ids), _address.c.shard_id != shard_id
+        select(_device_address.c.network_id, _device_address.c.address).where(
+            is_in_list(_device_address.c.network_id, network_ids), _device_address.c.shard_id != shard_id
         )
     )
     return {(row.network_id, row.address) for row in rows}
@@ -189,15 +189,15 @@ def _store_adopted(
     for each in new:
         network_id = known[each.subnet_id].subnet.network_id
         same_place = and_(
-            _address.c.subnet_id == each.subnet_id,
-            _address.c.purpose == each.use.value,
-            _address.c.owner == each.owner,
-            _address.c.number == each.index,
+            _device_address.c.subnet_id == each.subnet_id,
+            _device_address.c.purpose == each.use.value,
+            _device_address.c.owner == each.owner,
+            _device_address.c.number == each.index,
         )
-        same_address = and_(_address.c.network_id == network_id, _address.c.address == each.address)
-        mine = _address.c.shard_id == location.shard_id
+        same_address = and_(_device_address.c.network_id == network_id, _device_address.c.address == each.address)
+        mine = _device_address.c.shard_id == location.shard_id
         # The row for the same purpose and a row with the same address would each violate a unique key.
-        connection.execute(delete(_address).where(mine, or_(same_place, same_address)))
+        connection.execute(delete(_device_address).where(mine, or_(same_place, same_address)))
         claim = ports.get(each)
         rows.append(
             {
@@ -212,10 +212,10 @@ def _store_adopted(
             }
         )
     # All rows go before any is inserted, because two of them may exchange their addresses.
-    insert_rows(connection, _address, rows)
+    insert_rows(connection, _device_address, rows)
     for each in new:
         if (claim := ports.get(each)) is not None:
-            store_adopted_port_claim(connection, claim, table=_port)
+            store_adopted_port_claim(connection, claim, table=_device_port)
 
 
 def _stored_addresses(
@@ -224,13 +224,21 @@ def _stored_addresses(
     """Return {(subnet id, purpose, owner, number, address): claim on its port, None without a port} of the
     shard in the subnets of these addresses.
     """
-    columns = _address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address
-    statement = select(*columns, _port.c.claim_id, _port.c.device_owner, _port.c.device_id, _port.c.port_id)
-    here = is_in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})
-    joined = statement.join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
+    columns = (
+        _device_address.c.subnet_id,
+        _device_address.c.purpose,
+        _device_address.c.owner,
+        _device_address.c.number,
+        _device_address.c.address,
+    )
+    statement = select(
+        *columns, _device_port.c.claim_id, _device_port.c.device_owner, _device_port.c.device_id, _device_port.c.port_id
+    )
+    here = is_in_list(_device_address.c.subnet_id, {each.subnet_id for each in addresses})
+    joined = statement.join(_device_port, _device_port.c.claim_id == _device_address.c.claim_id, isouter=True)
     found: dict[tuple[str, str, str, int, str], PortClaim | None] = {}
-    for row in connection.execute(joined.where(_address.c.shard_id == location.shard_id, here)):
-        claim = None if row.claim_id is None else claim_from_row(row, _port)
+    for row in connection.execute(joined.where(_device_address.c.shard_id == location.shard_id, here)):
+        claim = None if row.claim_id is None else claim_from_row(row, _device_port)
         found[row.subnet_id, row.purpose, row.owner, row.number, row.address] = claim
     return found
 

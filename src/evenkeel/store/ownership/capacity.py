@@ -49,10 +49,10 @@ UNLIMITED_CAPACITY = "{}"
 """Value of ``device_group.capacity`` for a group whose agents have no capacity policy."""
 
 _agent = schema.agent
-_group = schema.device_group
-_root = schema.load_balancer
+_device_group = schema.device_group
+_load_balancer = schema.load_balancer
 _member = schema.member
-_reservation = schema.capacity_reservation
+_capacity_reservation = schema.capacity_reservation
 
 
 class ReportClock(Wire):
@@ -112,18 +112,21 @@ def decode_group_capacity(text: str) -> GroupCapacity:
 
 def has_capacity_policy(environment: Any, number: Any) -> ColumnElement[bool]:
     """Return the SQL condition that the device group has a capacity policy."""
-    return exists().where(*_is_this_group(environment, number), _group.c.capacity != UNLIMITED_CAPACITY)
+    return exists().where(*_is_this_group(environment, number), _device_group.c.capacity != UNLIMITED_CAPACITY)
 
 
 def _is_this_group(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return _group.c.environment == environment, _group.c.number == number
+    return _device_group.c.environment == environment, _device_group.c.number == number
 
 
 # -- placing
 
 _LIMITED_LOCKED = (
-    select(_group.c.capacity)
-    .where(*_is_this_group(bindparam("b_environment"), bindparam("b_group")), _group.c.capacity != UNLIMITED_CAPACITY)
+    select(_device_group.c.capacity)
+    .where(
+        *_is_this_group(bindparam("b_environment"), bindparam("b_group")),
+        _device_group.c.capacity != UNLIMITED_CAPACITY,
+    )
     .with_for_update()
 )
 
@@ -148,7 +151,7 @@ def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, s
     if not amounts:
         return
     connection.execute(
-        insert(_reservation).values(
+        insert(_capacity_reservation).values(
             load_balancer_id=load_balancer_id,
             environment=shard.environment,
             group_number=shard.group_number,
@@ -160,7 +163,11 @@ def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, s
 
 def _needed_amounts(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: ShardId) -> dict[str, float]:
     # one marked deleted does not count: it may leave the device before this one is applied
-    others = exists().where(_root.c.shard_id == shard_id, _root.c.id != load_balancer_id, _root.c.deleted == false())
+    others = exists().where(
+        _load_balancer.c.shard_id == shard_id,
+        _load_balancer.c.id != load_balancer_id,
+        _load_balancer.c.deleted == false(),
+    )
     addresses = (
         select(func.count(distinct(_member.c.address)))
         .where(_member.c.load_balancer_id == load_balancer_id, _member.c.deleted == false())
@@ -178,8 +185,11 @@ def confirm_reservations(connection: Connection, load_balancer_ids: Sequence[Loa
     their reservations can be deleted.
     """
     connection.execute(
-        update(_reservation)
-        .where(is_in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
+        update(_capacity_reservation)
+        .where(
+            is_in_list(_capacity_reservation.c.load_balancer_id, load_balancer_ids),
+            _capacity_reservation.c.confirmed_at.is_(None),
+        )
         .values(confirmed_at=db_now())
     )
 
@@ -190,8 +200,8 @@ def store_figures_of_registration(connection: Connection, call: Register) -> Non
     """
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
-        update(_group)
-        .where(*_is_this_group(call.environment, call.group_number), _group.c.capacity == UNLIMITED_CAPACITY)
+        update(_device_group)
+        .where(*_is_this_group(call.environment, call.group_number), _device_group.c.capacity == UNLIMITED_CAPACITY)
         .values(capacity=json_text(known), capacity_score=known.score)
     )
 
@@ -210,9 +220,11 @@ def store_figures_of_report(connection: Connection, environment: str, number: in
 
 
 def _store_capacity(connection: Connection, environment: str, number: int, report: ReportState) -> None:
-    here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
+    here = (_capacity_reservation.c.environment == environment, _capacity_reservation.c.group_number == number)
     group = connection.execute(
-        select(_group.c.capacity, db_now().label("now")).where(*_is_this_group(environment, number)).with_for_update()
+        select(_device_group.c.capacity, db_now().label("now"))
+        .where(*_is_this_group(environment, number))
+        .with_for_update()
     ).first()
     if group is None:
         return
@@ -221,7 +233,7 @@ def _store_capacity(connection: Connection, environment: str, number: int, repor
     now = GroupCapacity(figures=report.capacity, clocks=known.clocks)
     if known.reserved:
         now = _drop_included_reservations(connection, now, report, here, float(group.now))
-    for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
+    for text in connection.scalars(select(_capacity_reservation.c.amounts).where(*here)):
         now = now.with_reservations(_amounts_decoder.decode(text))
     # An unchanged group is not written: every agent of the group reports the same devices.
     if known != now:
@@ -245,17 +257,19 @@ def _drop_included_reservations(
         session_id=report.session_id, sent_at_seconds=report.sent_at_seconds, stored_at_seconds=now_seconds
     )
     last = known.clocks.get(report.agent_id)
-    confirmed_at = _reservation.c.confirmed_at
+    confirmed_at = _capacity_reservation.c.confirmed_at
     if report.sent_at_seconds and (last is None or not last.has_no_jump_until(clock)):
         # Too cautious rather than too early: a reservation that counts one report longer only delays placements.
         connection.execute(
-            update(_reservation).where(*group_conditions, confirmed_at.is_not(None)).values(confirmed_at=db_now())
+            update(_capacity_reservation)
+            .where(*group_conditions, confirmed_at.is_not(None))
+            .values(confirmed_at=db_now())
         )
     else:
         since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
         # in the future: stored before the database's clock was set back
         included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
-        connection.execute(delete(_reservation).where(*group_conditions, included))
+        connection.execute(delete(_capacity_reservation).where(*group_conditions, included))
     return replace(known, clocks={**known.clocks, report.agent_id: clock})
 
 
@@ -269,24 +283,26 @@ def _clear_capacity(connection: Connection, environment: str, number: int) -> No
     living = and_(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     fullest = select(func.coalesce(func.max(_agent.c.capacity_score), 0.0)).where(living).scalar_subquery()
     changed = connection.execute(
-        update(_group)
+        update(_device_group)
         .where(
             *_is_this_group(environment, number),
             # While agents are restarted with a new policy, those that have one decide.
             ~exists().where(living, _agent.c.capacity != UNLIMITED_CAPACITY),
-            or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED_CAPACITY),
+            or_(_device_group.c.capacity_score != fullest, _device_group.c.capacity != UNLIMITED_CAPACITY),
         )
         .values(capacity=UNLIMITED_CAPACITY, capacity_score=fullest)
     )
     if changed.rowcount:
         connection.execute(
-            delete(_reservation).where(_reservation.c.environment == environment, _reservation.c.group_number == number)
+            delete(_capacity_reservation).where(
+                _capacity_reservation.c.environment == environment, _capacity_reservation.c.group_number == number
+            )
         )
 
 
 def _write_capacity(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
     connection.execute(
-        update(_group)
+        update(_device_group)
         .where(*_is_this_group(environment, number))
         .values(capacity=json_text(known), capacity_score=known.score)
     )

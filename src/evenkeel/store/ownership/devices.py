@@ -23,8 +23,8 @@ from evenkeel.store.writing.events import record_event
 
 CONTRADICTION_CODE = "contradiction"
 
-_agent, _group, _shard = schema.agent, schema.device_group, schema.shard
-_root = schema.load_balancer
+_agent, _device_group, _shard = schema.agent, schema.device_group, schema.shard
+_load_balancer = schema.load_balancer
 _endpoints_decoder = msgspec.json.Decoder(tuple[str, ...])
 _identities_decoder = msgspec.json.Decoder(dict[str, str])
 
@@ -39,8 +39,8 @@ def check_registered_devices(connection: Connection, call: Register) -> None:
     if not call.exclusive:
         return
     others = connection.execute(
-        select(_group.c.number, _group.c.endpoints, _group.c.identities).where(
-            _group.c.environment == call.environment, _group.c.number != call.group_number
+        select(_device_group.c.number, _device_group.c.endpoints, _device_group.c.identities).where(
+            _device_group.c.environment == call.environment, _device_group.c.number != call.group_number
         )
     )
     for row in others.all():
@@ -107,7 +107,7 @@ def _is_group_in_use(connection: Connection, environment: str, number: int) -> b
     """Whether the device group has a live agent, or load balancers, also those being deleted."""
     alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, is_live())
     here = and_(_shard.c.environment == environment, _shard.c.group_number == number)
-    holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _root.c.shard_id == _shard.c.id)
+    holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _load_balancer.c.shard_id == _shard.c.id)
     return bool(connection.scalar(select(or_(alive, holds))))
 
 

@@ -38,7 +38,7 @@ UNKNOWN_HISTORIES_MAX = 20
 """Maximum number of recorded unknown histories, so that an agent with invented ids fills no table."""
 ID_CHARACTERS_MAX = 36
 
-_other = schema.other_history
+_other_history = schema.other_history
 
 
 class AnsweredKeepalive(Protocol):
@@ -65,7 +65,7 @@ class AnsweredKeepalive(Protocol):
 def store_former_history(connection: Connection, history_id: str) -> None:
     """Record that the database had this history, in the transaction that begins the next history."""
     insert_if_absent(
-        connection, _other, {"id": history_id, "kind": FORMER_HISTORY, "noted_at": db_now(), "agent_id": None}
+        connection, _other_history, {"id": history_id, "kind": FORMER_HISTORY, "noted_at": db_now(), "agent_id": None}
     )
 
 
@@ -80,18 +80,18 @@ def record_unknown_histories(connection: Connection, answered: Sequence[Answered
             named.setdefault(seen, each.agent_id)
     if not named:
         return
-    known = set(connection.scalars(select(_other.c.id).where(is_in_list(_other.c.id, sorted(named)))))
+    known = set(connection.scalars(select(_other_history.c.id).where(is_in_list(_other_history.c.id, sorted(named)))))
     new = {id_: agent_id for id_, agent_id in named.items() if id_ not in known}
     if not new:
         return
     # Counted only when a new id was named, which is rare; keepalives come every second.
     room = UNKNOWN_HISTORIES_MAX - (
-        connection.scalar(select(func.count()).where(_other.c.kind == UNKNOWN_HISTORY)) or 0
+        connection.scalar(select(func.count()).where(_other_history.c.kind == UNKNOWN_HISTORY)) or 0
     )
     for id_, agent_id in list(new.items())[: max(0, room)]:
         row = {"id": id_, "kind": UNKNOWN_HISTORY, "noted_at": db_now(), "agent_id": agent_id}
         # Several controllers may see the same id at once; only the one that stores it records the event.
-        if insert_if_absent(connection, _other, row):
+        if insert_if_absent(connection, _other_history, row):
             record_event(
                 connection,
                 kind="history_unknown",
@@ -109,10 +109,10 @@ def _host_of_agent(connection: Connection, agent_id: AgentId) -> str:
 def read_unknown_histories(connection: Connection) -> tuple[UnknownHistory, ...]:
     """Return the unknown histories that no operator has accepted yet, longest known first."""
     rows = connection.execute(
-        select(_other, schema.agent.c.host)
-        .select_from(_other.outerjoin(schema.agent, schema.agent.c.id == _other.c.agent_id))
-        .where(_other.c.kind == UNKNOWN_HISTORY)
-        .order_by(_other.c.noted_at, _other.c.id)
+        select(_other_history, schema.agent.c.host)
+        .select_from(_other_history.outerjoin(schema.agent, schema.agent.c.id == _other_history.c.agent_id))
+        .where(_other_history.c.kind == UNKNOWN_HISTORY)
+        .order_by(_other_history.c.noted_at, _other_history.c.id)
     )
     return tuple(
         UnknownHistory(id=row.id, noted_at=row.noted_at, agent_id=row.agent_id or "", host=row.host or "")
@@ -125,9 +125,9 @@ def accept_history(connection: Connection, history_id: str) -> None:
     of another one. Repeating it is harmless. Raises :class:`NotFound` unless the history is an unknown or
     accepted one.
     """
-    here = _other.c.id == history_id
+    here = _other_history.c.id == history_id
     changed = connection.execute(
-        update(_other).where(here, _other.c.kind == UNKNOWN_HISTORY).values(kind=ACCEPTED_HISTORY)
+        update(_other_history).where(here, _other_history.c.kind == UNKNOWN_HISTORY).values(kind=ACCEPTED_HISTORY)
     ).rowcount
     if changed:
         record_operator_action_event(
@@ -137,5 +137,5 @@ def accept_history(connection: Connection, history_id: str) -> None:
             details=": it is the right database",
         )
     # A repeated request, whose first answer was lost, finds the history accepted and succeeds.
-    elif connection.scalar(select(_other.c.kind).where(here)) != ACCEPTED_HISTORY:
+    elif connection.scalar(select(_other_history.c.kind).where(here)) != ACCEPTED_HISTORY:
         raise NotFound("Unknown history", history_id)

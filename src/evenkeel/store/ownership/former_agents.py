@@ -17,7 +17,7 @@ registers again after its count was removed, the database begins a new history, 
 """
 
 _agent = schema.agent
-_former = schema.former_agent
+_former_agent = schema.former_agent
 
 
 def store_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
@@ -29,19 +29,22 @@ def store_keepalive_count(connection: Connection, agent_id: AgentId) -> None:
     if keepalives is None:
         return
     # deleted first: insert_if_absent would keep an older count of the same agent
-    connection.execute(delete(_former).where(_former.c.id == agent_id))
-    insert_if_absent(connection, _former, {"id": agent_id, "keepalives": keepalives, "deleted_at": db_now()})
+    connection.execute(delete(_former_agent).where(_former_agent.c.id == agent_id))
+    insert_if_absent(connection, _former_agent, {"id": agent_id, "keepalives": keepalives, "deleted_at": db_now()})
     oldest = connection.scalar(
-        select(_former.c.deleted_at).order_by(_former.c.deleted_at.desc()).limit(1).offset(FORMER_AGENTS_MAX)
+        select(_former_agent.c.deleted_at)
+        .order_by(_former_agent.c.deleted_at.desc())
+        .limit(1)
+        .offset(FORMER_AGENTS_MAX)
     )
     if oldest is not None:
-        connection.execute(delete(_former).where(_former.c.deleted_at <= oldest))
+        connection.execute(delete(_former_agent).where(_former_agent.c.deleted_at <= oldest))
 
 
 def take_keepalive_count(connection: Connection, agent_id: AgentId) -> int:
     """Return and delete the number of keepalives that was stored when the agent was deleted; 0 if there is none."""
-    keepalives = connection.scalar(select(_former.c.keepalives).where(_former.c.id == agent_id))
+    keepalives = connection.scalar(select(_former_agent.c.keepalives).where(_former_agent.c.id == agent_id))
     if keepalives is None:
         return 0
-    connection.execute(delete(_former).where(_former.c.id == agent_id))
+    connection.execute(delete(_former_agent).where(_former_agent.c.id == agent_id))
     return int(keepalives)

@@ -51,7 +51,7 @@ RENEWAL_SPACING_SECONDS = 60.0
 """Minimum interval between new histories that agents cause, so that a faulty agent does not keep all others busy."""
 
 _history = schema.history
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _shard = schema.shard
 
 
@@ -138,8 +138,11 @@ def begin_history(
         # In the same transaction: a crash in between would make the former id an unknown one, and halt removals.
         store_former_history(connection, seen_id)
         connection.execute(
-            update(_root)
-            .where(_root.c.provisioning_status == ProvisioningStatus.ACTIVE.value, _root.c.shard_id.is_not(None))
+            update(_load_balancer)
+            .where(
+                _load_balancer.c.provisioning_status == ProvisioningStatus.ACTIVE.value,
+                _load_balancer.c.shard_id.is_not(None),
+            )
             .values(
                 provisioning_status=ProvisioningStatus.PENDING_UPDATE.value,
                 status_reason=HISTORY_RENEWED_REASON,
@@ -205,7 +208,9 @@ def _load_balancer_rows(connection: Connection, ids: Sequence[LoadBalancerId]) -
     if not ids:
         return {}
     rows = connection.execute(
-        select(_root.c.id, _root.c.revision, _root.c.change_id).where(is_in_list(_root.c.id, sorted(set(ids))))
+        select(_load_balancer.c.id, _load_balancer.c.revision, _load_balancer.c.change_id).where(
+            is_in_list(_load_balancer.c.id, sorted(set(ids)))
+        )
     )
     return {row.id: row for row in rows}
 

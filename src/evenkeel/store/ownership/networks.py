@@ -12,8 +12,8 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 
-_shard, _agent, _common = schema.shard, schema.agent, schema.common_network
-_due = _common.c.applied_revision < _common.c.revision
+_shard, _agent, _common_network = schema.shard, schema.agent, schema.common_network
+_due = _common_network.c.applied_revision < _common_network.c.revision
 
 DUE_NETWORKS_MAX = 1_000
 
@@ -22,7 +22,7 @@ def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> 
     """Return at most ``limit`` ids of the common shard's networks with unconfirmed changes, in random order.
     One query.
     """
-    statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
+    statement = select(_common_network.c.network_id).where(_common_network.c.shard_id == shard_id, _due)
     # Random, because networks that fail permanently would otherwise fill the limit and hide all others.
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
 
@@ -38,15 +38,15 @@ def read_changed_networks(
     beside = (user.c.environment == _shard.c.environment) & (user.c.group_number == _shard.c.group_number)
     columns = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host
     statement = (
-        select(*columns, _common.c.network_id, _common.c.revision)
-        .join(_common, _common.c.shard_id == _shard.c.id)
+        select(*columns, _common_network.c.network_id, _common_network.c.revision)
+        .join(_common_network, _common_network.c.shard_id == _shard.c.id)
         .join(user, beside)
         .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(user.c.id == shard_id, _due)
         .limit(DUE_NETWORKS_MAX)
     )
     if network_ids is not None:
-        statement = statement.where(is_in_list(_common.c.network_id, network_ids))
+        statement = statement.where(is_in_list(_common_network.c.network_id, network_ids))
     return tuple(
         Change(
             load_balancer_id=LoadBalancerId(row.network_id),

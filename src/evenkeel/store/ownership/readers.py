@@ -13,9 +13,9 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.standby import is_held_by_shard
 
 _agent = schema.agent
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 
 ProjectByReference = dict[tuple[str, str, CertificateKind], ProjectId]
 """{(load balancer id, reference, kind): project in whose name the certificate is read}."""
@@ -60,11 +60,16 @@ def _read_references(
     connection: Connection, shard_id: ShardId, load_balancer_ids: set[LoadBalancerId]
 ) -> ProjectByReference:
     statement = (
-        select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.project_id)
-        .join(_certificate, _certificate.c.id == _use.c.certificate_id)
-        .join(_root, _root.c.id == _use.c.load_balancer_id)
+        select(
+            _certificate_use.c.load_balancer_id,
+            _certificate.c.reference,
+            _certificate.c.kind,
+            _certificate.c.project_id,
+        )
+        .join(_certificate, _certificate.c.id == _certificate_use.c.certificate_id)
+        .join(_load_balancer, _load_balancer.c.id == _certificate_use.c.load_balancer_id)
         # The condition on the shard is the authorisation: an agent may name any load balancer in its call.
-        .where(is_in_list(_use.c.load_balancer_id, load_balancer_ids), is_held_by_shard(shard_id))
+        .where(is_in_list(_certificate_use.c.load_balancer_id, load_balancer_ids), is_held_by_shard(shard_id))
     )
     return {
         (row.load_balancer_id, row.reference, CertificateKind(row.kind)): ProjectId(row.project_id)

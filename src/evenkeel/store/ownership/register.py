@@ -50,7 +50,7 @@ BAD_SEALING_KEY_CODE = "bad_sealing_key"
 SEALING_KEY_BYTES_MAX = 64
 
 _agent = schema.agent
-_group = schema.device_group
+_device_group = schema.device_group
 _shard = schema.shard
 
 
@@ -122,7 +122,9 @@ def _read_and_check_group(connection: Connection, call: Register) -> Any:
     there is none yet. Raises :class:`CallRefused` for a setting that differs.
     """
     group = connection.execute(
-        select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
+        select(_device_group).where(
+            _device_group.c.environment == call.environment, _device_group.c.number == call.group_number
+        )
     ).first()
     if group is None:
         return None
@@ -343,11 +345,11 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
     }
     if group is None:
         row = {"environment": call.environment, "number": call.group_number, "created_at": db_now(), **values}
-        insert_if_absent(connection, _group, row)
+        insert_if_absent(connection, _device_group, row)
         return
     connection.execute(
-        update(_group)
-        .where(_group.c.environment == call.environment, _group.c.number == call.group_number)
+        update(_device_group)
+        .where(_device_group.c.environment == call.environment, _device_group.c.number == call.group_number)
         .values(**values)
     )
     # Ports of load balancers in the group are bound to the former host at the network service.

@@ -52,11 +52,11 @@ MEMBERS_PER_PAGE = 5_000
 """Maximum number of members on a page with more than one load balancer."""
 
 _shard = schema.shard
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _member = schema.member
-_move = schema.load_balancer_move
+_load_balancer_move = schema.load_balancer_move
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 
 
 class DefinitionsPage(NamedTuple):
@@ -181,9 +181,9 @@ def _load_balancer_ids_after(
 
 
 _READ_FOLLOWING_IDS = (
-    select(_root.c.id)
-    .where(_root.c.shard_id == bindparam("b_shard"), _root.c.id > bindparam("b_after"))
-    .order_by(_root.c.id)
+    select(_load_balancer.c.id)
+    .where(_load_balancer.c.shard_id == bindparam("b_shard"), _load_balancer.c.id > bindparam("b_after"))
+    .order_by(_load_balancer.c.id)
     .limit(bindparam("b_limit", type_=Integer()))
 )
 
@@ -195,8 +195,8 @@ def _ids_on_shard(connection: Connection, shard_id: ShardId, ids: Sequence[LoadB
     return found
 
 
-_IDS_ON_SHARD = select(_root.c.id).where(
-    is_in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard")
+_IDS_ON_SHARD = select(_load_balancer.c.id).where(
+    is_in_bound_list(_load_balancer.c.id, "b_ids"), _load_balancer.c.shard_id == bindparam("b_shard")
 )
 
 
@@ -238,7 +238,7 @@ def _definitions_page(
 
 
 def _read_standby_moves(connection: Connection, shard_id: ShardId) -> dict[LoadBalancerId, Move]:
-    rows = connection.execute(select(_move).where(is_move_open(), is_silent_on_shard(shard_id)))
+    rows = connection.execute(select(_load_balancer_move).where(is_move_open(), is_silent_on_shard(shard_id)))
     return {row.load_balancer_id: move_from_row(row) for row in rows}
 
 
@@ -331,14 +331,14 @@ _certificate_facts_decoder = msgspec.json.Decoder(CertificateFacts)
 
 _READ_REFERENCES = (
     select(
-        _use.c.load_balancer_id,
+        _certificate_use.c.load_balancer_id,
         _certificate.c.reference,
         _certificate.c.kind,
         _certificate.c.sha256,
         _certificate.c.facts,
     )
-    .join(_certificate, _certificate.c.id == _use.c.certificate_id)
-    .where(is_in_bound_list(_use.c.load_balancer_id, "wanted"))
+    .join(_certificate, _certificate.c.id == _certificate_use.c.certificate_id)
+    .where(is_in_bound_list(_certificate_use.c.load_balancer_id, "wanted"))
     # A listener and a pool of one load balancer may refer to the same certificate.
     .distinct()
 )

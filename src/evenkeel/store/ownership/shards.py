@@ -34,8 +34,8 @@ from evenkeel.store.writing.events import record_event
 
 _agent = schema.agent
 _shard = schema.shard
-_root = schema.load_balancer
-_move = schema.load_balancer_move
+_load_balancer = schema.load_balancer
+_load_balancer_move = schema.load_balancer_move
 
 UNCONFIRMED_STATUSES = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
 """Provisioning statuses of load balancers with work for their agent; listed one by one, because "other than ACTIVE"
@@ -120,18 +120,19 @@ def _unconfirmed_load_balancers(
 
     In a fixed order ``work_limit`` permanently failing load balancers would hide all others.
     """
-    failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value
+    failed = _load_balancer.c.provisioning_status == ProvisioningStatus.ERROR.value
     statement = (
-        select(_root.c.shard_id, _root.c.id)
+        select(_load_balancer.c.shard_id, _load_balancer.c.id)
         .where(
-            _root.c.shard_id.in_(select(_shard.c.id).where(mine)), _root.c.provisioning_status.in_(UNCONFIRMED_STATUSES)
+            _load_balancer.c.shard_id.in_(select(_shard.c.id).where(mine)),
+            _load_balancer.c.provisioning_status.in_(UNCONFIRMED_STATUSES),
         )
         .order_by(
             case((failed, 1), else_=0),
-            _root.c.pending_deadline,
+            _load_balancer.c.pending_deadline,
             case((failed, func.random()), else_=0),
-            _root.c.created_at,
-            _root.c.id,
+            _load_balancer.c.created_at,
+            _load_balancer.c.id,
         )
         .limit(work_limit)
     )
@@ -145,16 +146,16 @@ def _outdated_copies_query(shard_ids: Sequence[ShardId], limit: int) -> Select[t
     """Return a query for at most ``limit`` moving load balancers whose copies on devices of these shards are
     not the newest, or have to be removed: shard id, load balancer id.
     """
-    cleaning = _move.c.step == MoveStep.CLEANING.value
+    cleaning = _load_balancer_move.c.step == MoveStep.CLEANING.value
     return (
-        select(_move.c.standby_shard_id, _move.c.load_balancer_id)
-        .join(_root, _root.c.id == _move.c.load_balancer_id)
+        select(_load_balancer_move.c.standby_shard_id, _load_balancer_move.c.load_balancer_id)
+        .join(_load_balancer, _load_balancer.c.id == _load_balancer_move.c.load_balancer_id)
         .where(
             is_move_open(),
-            is_in_list(_move.c.standby_shard_id, shard_ids),
-            or_(cleaning, _move.c.standby_revision != _root.c.revision),
+            is_in_list(_load_balancer_move.c.standby_shard_id, shard_ids),
+            or_(cleaning, _load_balancer_move.c.standby_revision != _load_balancer.c.revision),
         )
-        .order_by(_move.c.step_at)
+        .order_by(_load_balancer_move.c.step_at)
         .limit(limit)
     )
 

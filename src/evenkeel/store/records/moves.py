@@ -7,7 +7,7 @@ import msgspec
 from evenkeel.core.control.moves import Move, MoveStep
 from evenkeel.store.records import schema
 
-_move = schema.load_balancer_move
+_load_balancer_move = schema.load_balancer_move
 
 
 def move_from_row(row: Any) -> Move:

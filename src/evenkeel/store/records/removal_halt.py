@@ -9,14 +9,14 @@ from evenkeel.store.records import schema
 UNKNOWN_HISTORY = "unknown"
 """Kind of a stored history: another database had it, and no operator has accepted it."""
 
-_other = schema.other_history
+_other_history = schema.other_history
 
 
 def is_removal_halted() -> ColumnElement[bool]:
     """Return the SQL condition that an unknown history is not accepted yet, so neither objects on devices nor ports may
     be removed.
     """
-    return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN_HISTORY))
+    return exists(select(_other_history.c.id).where(_other_history.c.kind == UNKNOWN_HISTORY))
 
 
 def read_removal_halted(connection: Connection) -> bool:

@@ -37,7 +37,7 @@ CLAIM_SECONDS = 10.0
 WAIT_SECONDS = 20.0
 POLL_SECONDS = 0.2
 
-_table = schema.shared_count
+_shared_count = schema.shared_count
 
 
 def kept_seconds(load_balancers: int) -> float:
@@ -133,34 +133,34 @@ class SharedCount(Generic[T]):
 def _read_count_row(connection: Connection, name: str) -> Row[Any] | None:
     return connection.execute(
         select(
-            _table.c.content,
-            _table.c.counted_at,
-            _table.c.kept_seconds,
-            (db_now() - _table.c.counted_at).label("age_seconds"),
+            _shared_count.c.content,
+            _shared_count.c.counted_at,
+            _shared_count.c.kept_seconds,
+            (db_now() - _shared_count.c.counted_at).label("age_seconds"),
             _is_count_claimed().label("is_claimed"),
-        ).where(_table.c.name == name)
+        ).where(_shared_count.c.name == name)
     ).first()
 
 
 def _is_count_claimed() -> ColumnElement[bool]:
     # a claim further away was made before the database's clock was set back
-    return _table.c.claimed_until.between(db_now(), db_now() + CLAIM_SECONDS)
+    return _shared_count.c.claimed_until.between(db_now(), db_now() + CLAIM_SECONDS)
 
 
 def _claim_count(connection: Connection, name: str, counted_at: float) -> bool:
     claimed = (
-        update(_table)
+        update(_shared_count)
         # The time of the count is the version: a result that was renewed meanwhile is not counted again.
-        .where(_table.c.name == name, _table.c.counted_at == counted_at, ~_is_count_claimed())
+        .where(_shared_count.c.name == name, _shared_count.c.counted_at == counted_at, ~_is_count_claimed())
         .values(claimed_until=db_now() + CLAIM_SECONDS)
     )
     return connection.execute(claimed).rowcount == 1
 
 
 def _store_count(connection: Connection, name: str, values: dict[str, Any]) -> None:
-    if not connection.execute(update(_table).where(_table.c.name == name).values(values)).rowcount:
-        connection.execute(insert(_table).values(name=name, **values))
+    if not connection.execute(update(_shared_count).where(_shared_count.c.name == name).values(values)).rowcount:
+        connection.execute(insert(_shared_count).values(name=name, **values))
 
 
 def _delete_count(connection: Connection, name: str) -> None:
-    connection.execute(delete(_table).where(_table.c.name == name))
+    connection.execute(delete(_shared_count).where(_shared_count.c.name == name))

@@ -35,7 +35,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.store.engine.in_list import is_in_list, storable_text
 from evenkeel.store.records import schema
 
-_root, _tag = schema.load_balancer, schema.load_balancer_tag
+_load_balancer, _load_balancer_tag = schema.load_balancer, schema.load_balancer_tag
 
 EMPTY_TAG_LIST = "[]"
 RARE_TAG_MAX = 5_000
@@ -71,7 +71,10 @@ def rare_tag_conditions(connection: Connection, wanted: TagFilter) -> list[Colum
     if not groups:
         return []
     having = [
-        select(_tag.c.load_balancer_id).where(is_in_list(_tag.c.tag, map(storable_text, group))) for group in groups
+        select(_load_balancer_tag.c.load_balancer_id).where(
+            is_in_list(_load_balancer_tag.c.tag, map(storable_text, group))
+        )
+        for group in groups
     ]
     # The limit ends the count where a tag no longer counts as rare.
     looks = [
@@ -79,7 +82,7 @@ def rare_tag_conditions(connection: Connection, wanted: TagFilter) -> list[Colum
     ]
     counts = connection.execute(select(*looks)).one()
     count, rarest = min(zip(counts, having, strict=True), key=lambda pair: pair[0])
-    return [_root.c.id.in_(rarest)] if count <= RARE_TAG_MAX else []
+    return [_load_balancer.c.id.in_(rarest)] if count <= RARE_TAG_MAX else []
 
 
 def list_contains_any(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:

@@ -24,8 +24,8 @@ from evenkeel.store.writing.revisions import store_revision_requesters
 from evenkeel.store.writing.served_references import delete_served_references, has_served_references
 
 _certificate = schema.certificate
-_use = schema.certificate_use
-_root = schema.load_balancer
+_certificate_use = schema.certificate_use
+_load_balancer = schema.load_balancer
 _listener = schema.listener
 
 PROBLEM_CHARACTERS_MAX = 1000
@@ -33,7 +33,7 @@ PROBLEM_CHARACTERS_MAX = 1000
 
 def is_reference_used() -> ColumnElement[bool]:
     """Return the SQL condition that a listener or pool has the reference."""
-    return exists().where(_use.c.certificate_id == _certificate.c.id)
+    return exists().where(_certificate_use.c.certificate_id == _certificate.c.id)
 
 
 def _due_conditions(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
@@ -119,7 +119,7 @@ def record_content(
             f"{reference_event_title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
         )
         record_event(connection, kind="certificate_renewed", text=text)
-    return read_changes(connection, is_in_list(_root.c.id, ids)) if is_new and ids else ()
+    return read_changes(connection, is_in_list(_load_balancer.c.id, ids)) if is_new and ids else ()
 
 
 def record_read_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
@@ -143,24 +143,36 @@ def reference_event_title(due: Any) -> str:
 
 def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
     """Lock all load balancers that use the certificate, in the order of their ids; return the ids."""
-    users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
+    users = select(_certificate_use.c.load_balancer_id).where(_certificate_use.c.certificate_id == id_)
     # in the order of their ids, as reports lock them
-    rows = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)
+    rows = (
+        select(_load_balancer.c.id)
+        .where(_load_balancer.c.id.in_(users), _load_balancer.c.deleted == false())
+        .order_by(_load_balancer.c.id)
+    )
     return list(connection.scalars(rows.with_for_update(key_share=True)))
 
 
 def _read_user_ids(connection: Connection, id_: str) -> list[str]:
-    users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
-    return list(connection.scalars(select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false())))
+    users = select(_certificate_use.c.load_balancer_id).where(_certificate_use.c.certificate_id == id_)
+    return list(
+        connection.scalars(
+            select(_load_balancer.c.id).where(_load_balancer.c.id.in_(users), _load_balancer.c.deleted == false())
+        )
+    )
 
 
 def _start_waiting_listeners(connection: Connection, due: DueCertificate, ids: Sequence[LoadBalancerId]) -> None:
     """Mark listeners that waited for the certificate PENDING with the load balancer's new revision, so that
     no report about an earlier revision makes them ACTIVE.
     """
-    users = list(connection.scalars(select(_use.c.owner_id).where(_use.c.certificate_id == due.id)))
+    users = list(
+        connection.scalars(select(_certificate_use.c.owner_id).where(_certificate_use.c.certificate_id == due.id))
+    )
     pending = case((has_served_references(), PENDING_UPDATE), else_=PENDING_CREATE)
-    revision = select(_root.c.revision).where(_root.c.id == _listener.c.load_balancer_id).scalar_subquery()
+    revision = (
+        select(_load_balancer.c.revision).where(_load_balancer.c.id == _listener.c.load_balancer_id).scalar_subquery()
+    )
     connection.execute(
         update(_listener)
         .where(
@@ -176,9 +188,11 @@ def _start_waiting_listeners(connection: Connection, due: DueCertificate, ids: S
 def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:
     if ids:
         connection.execute(
-            update(_root)
-            .where(is_in_list(_root.c.id, ids), _root.c.deleted == false())
+            update(_load_balancer)
+            .where(is_in_list(_load_balancer.c.id, ids), _load_balancer.c.deleted == false())
             .ordered_values(*revision_assignments().items()),
             {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change_parameter()},
         )
-        store_revision_requesters(connection, and_(is_in_list(_root.c.id, ids), _root.c.deleted == false()))
+        store_revision_requesters(
+            connection, and_(is_in_list(_load_balancer.c.id, ids), _load_balancer.c.deleted == false())
+        )

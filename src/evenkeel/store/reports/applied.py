@@ -65,7 +65,7 @@ from evenkeel.store.writing.revisions import AppliedBy, outcomes_statement
 from evenkeel.store.writing.served_references import awaits_certificate, has_served_references
 
 _shard = schema.shard
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 CHILD_TABLES: tuple[Table, ...] = (
     schema.rate_limit_rule,
@@ -319,7 +319,9 @@ def _repair_events(connection: Connection, accepted: _AcceptedReport) -> list[Ev
     report, environment = accepted.report, accepted.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
-    here = select(_root.c.id, _root.c.name).where(is_in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    here = select(_load_balancer.c.id, _load_balancer.c.name).where(
+        is_in_list(_load_balancer.c.id, ids), _load_balancer.c.shard_id == report.shard_id
+    )
     names: dict[str, str] = {row.id: row.name for row in connection.execute(here)}
     devices = read_device_titles(connection, environment, accepted.shard.group_number)
     return [
@@ -358,15 +360,21 @@ def locked_states_query() -> Select[Any]:
     """Return a query that locks load balancers, in order of their ids, and reads the columns for
     :func:`state_from_row`, environment and shard.
     """
-    columns = [*(_root.c[name] for name in LoadBalancerState.__struct_fields__), _root.c.provider, _root.c.shard_id]
+    columns = [
+        *(_load_balancer.c[name] for name in LoadBalancerState.__struct_fields__),
+        _load_balancer.c.provider,
+        _load_balancer.c.shard_id,
+    ]
     # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
-    return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
+    return select(*columns).order_by(_load_balancer.c.id).with_for_update(key_share=True)
 
 
 def _reported_states_query() -> Select[Any]:
-    waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
+    waited = db_now() - func.coalesce(_load_balancer.c.updated_at, _load_balancer.c.created_at)
     statement = locked_states_query().add_columns(waited.label("waited_seconds"))
-    return statement.where(is_in_bound_list(_root.c.id, "b_ids"), is_in_bound_list(_root.c.shard_id, "b_shards"))
+    return statement.where(
+        is_in_bound_list(_load_balancer.c.id, "b_ids"), is_in_bound_list(_load_balancer.c.shard_id, "b_shards")
+    )
 
 
 _READ_REPORTED_STATES = _reported_states_query()
@@ -520,26 +528,26 @@ _CHANGED_COLUMNS = (
 
 
 def _change_root_statement(given: BindParameter) -> Update:
-    differs = or_(*(_root.c[name] != given(name) for name in ("provisioning_status", "operating_status")))
+    differs = or_(*(_load_balancer.c[name] != given(name) for name in ("provisioning_status", "operating_status")))
     return (
-        update(_root)
-        .where(_root.c.id == given("id"))
+        update(_load_balancer)
+        .where(_load_balancer.c.id == given("id"))
         # first the time, because in MariaDB a later assignment sees an earlier one
         .ordered_values(
-            (_root.c.updated_at, case((differs, db_now()), else_=_root.c.updated_at)),
-            *((_root.c[name], given(name)) for name in _CHANGED_COLUMNS),
+            (_load_balancer.c.updated_at, case((differs, db_now()), else_=_load_balancer.c.updated_at)),
+            *((_load_balancer.c[name], given(name)) for name in _CHANGED_COLUMNS),
         )
     )
 
 
 def _remove_root_statement(given: BindParameter) -> Delete:
-    return delete(_root).where(_root.c.id == given("id"), _root.c.deleted == true())
+    return delete(_load_balancer).where(_load_balancer.c.id == given("id"), _load_balancer.c.deleted == true())
 
 
 _CHANGE_ROOT = RowsStatement(
-    _root.c.id, {name: _root.c[name].type for name in _CHANGED_COLUMNS}, _change_root_statement
+    _load_balancer.c.id, {name: _load_balancer.c[name].type for name in _CHANGED_COLUMNS}, _change_root_statement
 )
-_REMOVE_ROOT = RowsStatement(_root.c.id, {}, _remove_root_statement)
+_REMOVE_ROOT = RowsStatement(_load_balancer.c.id, {}, _remove_root_statement)
 
 
 def _equals_any(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
@@ -654,7 +662,7 @@ def _fail_children_statement(table: Table, given: BindParameter) -> Update:
     )
 
 
-_CONFIRMED_COLUMN_TYPES = {"revision": _root.c.revision.type}
+_CONFIRMED_COLUMN_TYPES = {"revision": _load_balancer.c.revision.type}
 _CONFIRM_CHILDREN = {
     (table.name, traffic): RowsStatement(
         table.c.load_balancer_id, _CONFIRMED_COLUMN_TYPES, partial(_confirm_children_statement, table, traffic)

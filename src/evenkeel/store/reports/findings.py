@@ -27,7 +27,7 @@ from evenkeel.store.reports.observed import lock_observed_group, read_observed_g
 from evenkeel.store.reports.operating import set_operating_statuses, updated_at_expression
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
-_agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
+_agent, _load_balancer, _shard = schema.agent, schema.load_balancer, schema.shard
 
 ABSENT_REASON = "no reachable device holds it; its agent restores it"
 LOAD_BALANCERS_NAMED_MAX = 3
@@ -43,24 +43,24 @@ def _expected_conditions() -> tuple[ColumnElement[bool], ...]:
     revision was confirmed.
     """
     return (
-        or_(_root.c.root_pool_id.is_(None), _root.c.revision == _root.c.applied_revision),
-        _root.c.applied_revision > 0,
-        _root.c.deleted == false(),
-        _root.c.vip_network_id != NO_NETWORK_ID,
-        _root.c.vip_leaving_revision.is_(None),
+        or_(_load_balancer.c.root_pool_id.is_(None), _load_balancer.c.revision == _load_balancer.c.applied_revision),
+        _load_balancer.c.applied_revision > 0,
+        _load_balancer.c.deleted == false(),
+        _load_balancer.c.vip_network_id != NO_NETWORK_ID,
+        _load_balancer.c.vip_leaving_revision.is_(None),
     )
 
 
 _READ_EXPECTED = (
-    select(_root.c.id, _root.c.operating_reason)
-    .join(_shard, _shard.c.id == _root.c.shard_id)
+    select(_load_balancer.c.id, _load_balancer.c.operating_reason)
+    .join(_shard, _shard.c.id == _load_balancer.c.shard_id)
     .where(
         _shard.c.environment == bindparam("b_environment"),
         _shard.c.group_number == bindparam("b_group"),
-        _root.c.id > bindparam("b_after"),
+        _load_balancer.c.id > bindparam("b_after"),
         *_expected_conditions(),
     )
-    .order_by(_root.c.id)
+    .order_by(_load_balancer.c.id)
 )
 
 
@@ -117,26 +117,26 @@ def _read_expected_with_owners(connection: Connection, group: Any, ids: Sequence
     """
     return connection.execute(
         select(
-            _root.c.id,
-            _root.c.name,
-            _root.c.operating_reason,
-            _root.c.operating_status,
-            (_root.c.revision == _root.c.applied_revision).label("settled"),
+            _load_balancer.c.id,
+            _load_balancer.c.name,
+            _load_balancer.c.operating_reason,
+            _load_balancer.c.operating_status,
+            (_load_balancer.c.revision == _load_balancer.c.applied_revision).label("settled"),
             _shard.c.id.label("shard_id"),
             _shard.c.project_id,
             _shard.c.environment,
             _shard.c.group_number,
             _agent.c.host,
         )
-        .join(_shard, _shard.c.id == _root.c.shard_id)
+        .join(_shard, _shard.c.id == _load_balancer.c.shard_id)
         .outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(
-            is_in_list(_root.c.id, ids),
+            is_in_list(_load_balancer.c.id, ids),
             _shard.c.environment == group.environment,
             _shard.c.group_number == group.group_number,
             *_expected_conditions(),
         )
-        .order_by(_shard.c.id, _root.c.id)
+        .order_by(_shard.c.id, _load_balancer.c.id)
     ).all()
 
 
@@ -182,13 +182,16 @@ def _mark_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
     if not rows:
         return []
     connection.execute(
-        update(_root)
+        update(_load_balancer)
         # Checked again in the statement: a newer observation may have set another status meanwhile.
-        .where(is_in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
+        .where(
+            is_in_list(_load_balancer.c.id, [row.id for row in rows]),
+            _load_balancer.c.operating_reason == ABSENT_REASON,
+        )
         .ordered_values(
-            (_root.c.updated_at, updated_at_expression(_root, OperatingStatus.OFFLINE.value)),
-            (_root.c.operating_status, OperatingStatus.OFFLINE.value),
-            (_root.c.operating_reason, ""),
+            (_load_balancer.c.updated_at, updated_at_expression(_load_balancer, OperatingStatus.OFFLINE.value)),
+            (_load_balancer.c.operating_status, OperatingStatus.OFFLINE.value),
+            (_load_balancer.c.operating_reason, ""),
         )
     )
     return _finding_events(group, rows, "load_balancer_present", "present on a device again")

@@ -14,7 +14,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.revision_lock import read_changes
 
 _shard = schema.shard
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 WAITING_LOAD_BALANCERS_MAX = 1_000
 """Maximum number of load balancers notified at once that a network is ready; all others continue at their next
@@ -52,9 +52,9 @@ def record_network_outcomes(connection: Connection, report: ReportApplied) -> tu
     waiting: list[str] = []
     for network_id in sorted(news):
         users = users_of_network_query(network_id).where(
-            _root.c.shard_id.in_(select(_shard.c.id).where(*here)),
-            _root.c.provisioning_status.in_(UNCONFIRMED_STATUSES),
+            _load_balancer.c.shard_id.in_(select(_shard.c.id).where(*here)),
+            _load_balancer.c.provisioning_status.in_(UNCONFIRMED_STATUSES),
         )
         waiting += connection.scalars(users.limit(WAITING_LOAD_BALANCERS_MAX - len(waiting)))
-    these: ColumnElement[bool] = is_in_list(_root.c.id, waiting)
+    these: ColumnElement[bool] = is_in_list(_load_balancer.c.id, waiting)
     return read_changes(connection, these) if waiting else ()

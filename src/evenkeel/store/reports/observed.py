@@ -39,10 +39,10 @@ from evenkeel.store.ownership.sql import is_current_session
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import updated_at_expression
 
-_group = schema.device_group
+_device_group = schema.device_group
 _shard = schema.shard
-_root = schema.load_balancer
-_statistics = schema.listener_statistics
+_load_balancer = schema.load_balancer
+_listener_statistics = schema.listener_statistics
 
 REASON_CHARACTERS_MAX = 255
 NUMBER_MAX = 2**53
@@ -50,7 +50,7 @@ NUMBER_MAX = 2**53
 _COUNTERS = ListenerStatistics.__struct_fields__
 
 OBSERVED_TABLES: dict[str, Table] = {
-    "loadbalancer": _root,
+    "loadbalancer": _load_balancer,
     "listener": schema.listener,
     "pool": schema.pool,
     "member": schema.member,
@@ -76,8 +76,8 @@ def record_observations(connection: Connection, report: ReportStatus) -> ReportR
 
 
 _REACHED_COUNT = (
-    select(_group.c.reached_count)
-    .where(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number)
+    select(_device_group.c.reached_count)
+    .where(_device_group.c.environment == _shard.c.environment, _device_group.c.number == _shard.c.group_number)
     .scalar_subquery()
     .label("reached_count")
 )
@@ -160,24 +160,28 @@ def _is_in_group(table: Table) -> ColumnElement[bool]:
     system, because a late report may be of the time before it was held.
     """
     here = (_shard.c.environment == bindparam("b_environment"), _shard.c.group_number == bindparam("b_group"))
-    if table is _root:
-        return and_(_root.c.held == false(), exists().where(_shard.c.id == _root.c.shard_id, *here))
-    mine = (_root.c.id == table.c.load_balancer_id, _root.c.held == false(), _shard.c.id == _root.c.shard_id)
+    if table is _load_balancer:
+        return and_(_load_balancer.c.held == false(), exists().where(_shard.c.id == _load_balancer.c.shard_id, *here))
+    mine = (
+        _load_balancer.c.id == table.c.load_balancer_id,
+        _load_balancer.c.held == false(),
+        _shard.c.id == _load_balancer.c.shard_id,
+    )
     return exists().where(*mine, *here)
 
 
 def _set_status_statement(table: Table) -> Update:
     status = bindparam("b_status", type_=table.c.operating_status.type)
-    if table is _root:
-        reason = bindparam("b_reason", type_=_root.c.operating_reason.type)
-        differs = or_(_root.c.operating_status != status, _root.c.operating_reason != reason)
+    if table is _load_balancer:
+        reason = bindparam("b_reason", type_=_load_balancer.c.operating_reason.type)
+        differs = or_(_load_balancer.c.operating_status != status, _load_balancer.c.operating_reason != reason)
         return (
-            update(_root)
-            .where(_root.c.id == bindparam("b_id"), differs, _is_in_group(_root))
+            update(_load_balancer)
+            .where(_load_balancer.c.id == bindparam("b_id"), differs, _is_in_group(_load_balancer))
             .ordered_values(
-                (_root.c.updated_at, updated_at_expression(_root, status)),
-                (_root.c.operating_status, status),
-                (_root.c.operating_reason, reason),
+                (_load_balancer.c.updated_at, updated_at_expression(_load_balancer, status)),
+                (_load_balancer.c.operating_status, status),
+                (_load_balancer.c.operating_reason, reason),
             )
         )
     return (
@@ -203,7 +207,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
     ).all()
     if not known:
         return
-    upsert_rows(connection, _statistics, _COUNTERS, [_statistics_row(row, latest[row.id]) for row in known])
+    upsert_rows(connection, _listener_statistics, _COUNTERS, [_statistics_row(row, latest[row.id]) for row in known])
 
 
 def _statistics_row(listener: Any, totals: ListenerStatistics) -> dict[str, Any]:

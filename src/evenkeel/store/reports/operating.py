@@ -11,7 +11,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.records import schema
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 CHILD_TABLES: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
 _KEPT_STATUSES = tuple(sorted(status.value for status in STATUSES_CHILDREN_KEEP))
@@ -36,12 +36,12 @@ def set_operating_statuses(
     members, except for those that are OFFLINE or NO_MONITOR. Four statements.
     """
     connection.execute(
-        update(_root)
-        .where(is_in_list(_root.c.id, load_balancer_ids))
+        update(_load_balancer)
+        .where(is_in_list(_load_balancer.c.id, load_balancer_ids))
         .ordered_values(
-            (_root.c.updated_at, updated_at_expression(_root, status.value)),
-            (_root.c.operating_status, status.value),
-            (_root.c.operating_reason, reason),
+            (_load_balancer.c.updated_at, updated_at_expression(_load_balancer, status.value)),
+            (_load_balancer.c.operating_status, status.value),
+            (_load_balancer.c.operating_reason, reason),
         )
     )
     for table in CHILD_TABLES:

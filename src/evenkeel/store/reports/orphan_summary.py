@@ -13,8 +13,8 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import WHOLE_PARTITION_ID
 from evenkeel.store.reports.orphans import ORPHAN_SEEN_SECONDS
 
-_load_balancer = schema.orphaned_load_balancer
-_partition = schema.orphaned_partition
+_orphaned_load_balancer = schema.orphaned_load_balancer
+_orphaned_partition = schema.orphaned_partition
 _shard = schema.shard
 _history = schema.history
 
@@ -26,20 +26,20 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
     unknown = read_unknown_histories(connection)
     halted = bool(unknown)
     found = connection.execute(
-        select(func.count(), func.min(_load_balancer.c.remove_at) - db_now()).where(
-            _load_balancer.c.load_balancer_id != WHOLE_PARTITION_ID,
-            _load_balancer.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
+        select(func.count(), func.min(_orphaned_load_balancer.c.remove_at) - db_now()).where(
+            _orphaned_load_balancer.c.load_balancer_id != WHOLE_PARTITION_ID,
+            _orphaned_load_balancer.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
         )
     ).one()
     groups = connection.execute(
         select(
-            _partition.c.environment,
-            _partition.c.group_number,
+            _orphaned_partition.c.environment,
+            _orphaned_partition.c.group_number,
             func.count().label("orphans"),
-            (db_now() - func.min(_partition.c.found_at)).label("seconds"),
+            (db_now() - func.min(_orphaned_partition.c.found_at)).label("seconds"),
         )
-        .where(_partition.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS)
-        .group_by(_partition.c.environment, _partition.c.group_number)
+        .where(_orphaned_partition.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS)
+        .group_by(_orphaned_partition.c.environment, _orphaned_partition.c.group_number)
     ).all()
     return OrphanSummary(
         load_balancers=found[0],

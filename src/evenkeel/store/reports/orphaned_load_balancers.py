@@ -35,9 +35,9 @@ because it is not ours.
 """
 REPEAT_SECONDS_MAX = ORPHAN_SEEN_SECONDS / 2
 
-_orphan = schema.orphaned_load_balancer
-_removed = schema.removed_load_balancer
-_root = schema.load_balancer
+_orphaned_load_balancer = schema.orphaned_load_balancer
+_removed_load_balancer = schema.removed_load_balancer
+_load_balancer = schema.load_balancer
 _shard = schema.shard
 
 
@@ -46,10 +46,12 @@ def record_removed_ids(connection: Connection, ids: Sequence[LoadBalancerId]) ->
     devices confirmed the removal.
     """
     for batch in split_into_batches(ids):
-        going = select(_root.c.id, db_now()).where(
-            is_in_list(_root.c.id, batch), _root.c.deleted == true(), ~exists().where(_removed.c.id == _root.c.id)
+        going = select(_load_balancer.c.id, db_now()).where(
+            is_in_list(_load_balancer.c.id, batch),
+            _load_balancer.c.deleted == true(),
+            ~exists().where(_removed_load_balancer.c.id == _load_balancer.c.id),
         )
-        connection.execute(insert(_removed).from_select(["id", "removed_at"], going))
+        connection.execute(insert(_removed_load_balancer).from_select(["id", "removed_at"], going))
 
 
 def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
@@ -65,9 +67,13 @@ def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds:
     found = sorted({one for one in call.load_balancer_ids if 0 < len(one) <= ID_CHARACTERS_MAX})[:ORPHANS_PER_CALL]
     known = {
         row.id: row.shard_id
-        for row in connection.execute(select(_root.c.id, _root.c.shard_id).where(is_in_list(_root.c.id, found)))
+        for row in connection.execute(
+            select(_load_balancer.c.id, _load_balancer.c.shard_id).where(is_in_list(_load_balancer.c.id, found))
+        )
     }
-    deleted = set(connection.scalars(select(_removed.c.id).where(is_in_list(_removed.c.id, found))))
+    deleted = set(
+        connection.scalars(select(_removed_load_balancer.c.id).where(is_in_list(_removed_load_balancer.c.id, found)))
+    )
     # It belongs to another shard now, whose devices serve it: here it is a remainder.
     elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
     let_go = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
@@ -102,10 +108,14 @@ class _ReportedOrphans:
         if begun_at > now:
             cap_history_start_at_now(connection)
         rows = connection.execute(
-            select(_orphan.c.load_balancer_id, _orphan.c.found_at, _orphan.c.removal).where(
-                _orphan.c.shard_id == shard_id,
-                is_in_list(_orphan.c.load_balancer_id, [WHOLE_PARTITION_ID, *ids]),
-                _orphan.c.seen_at > self._now - ORPHAN_SEEN_SECONDS,
+            select(
+                _orphaned_load_balancer.c.load_balancer_id,
+                _orphaned_load_balancer.c.found_at,
+                _orphaned_load_balancer.c.removal,
+            ).where(
+                _orphaned_load_balancer.c.shard_id == shard_id,
+                is_in_list(_orphaned_load_balancer.c.load_balancer_id, [WHOLE_PARTITION_ID, *ids]),
+                _orphaned_load_balancer.c.seen_at > self._now - ORPHAN_SEEN_SECONDS,
             )
         ).all()
         before = {row.load_balancer_id: float(row.found_at) for row in rows}
@@ -144,8 +154,12 @@ class _ReportedOrphans:
         """Store the reported orphans with the times of their removal, forget those not reported for
         :data:`ORPHAN_SEEN_SECONDS`, and record events: one for all new ones, one for each whose removal begins.
         """
-        here = _orphan.c.shard_id == self._shard_id
-        self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - ORPHAN_SEEN_SECONDS))
+        here = _orphaned_load_balancer.c.shard_id == self._shard_id
+        self._connection.execute(
+            delete(_orphaned_load_balancer).where(
+                here, _orphaned_load_balancer.c.seen_at < self._now - ORPHAN_SEEN_SECONDS
+            )
+        )
         rows = [
             {
                 "shard_id": self._shard_id,
@@ -158,7 +172,9 @@ class _ReportedOrphans:
             for one in self._ids
         ]
         if rows:
-            upsert_rows(self._connection, _orphan, ("found_at", "seen_at", "remove_at", "removal"), rows)
+            upsert_rows(
+                self._connection, _orphaned_load_balancer, ("found_at", "seen_at", "remove_at", "removal"), rows
+            )
 
         def event(kind: str, text: str, load_balancer_id: LoadBalancerId) -> EventRow:
             return event_row(
@@ -212,7 +228,7 @@ def record_partition_age(connection: Connection, shard_id: ShardId, found_at: fl
         "seen_at": db_now(),
         "removal": False,
     }
-    connection.execute(insert(_orphan).values(**row))
+    connection.execute(insert(_orphaned_load_balancer).values(**row))
 
 
 def read_orphaned_load_balancers(
@@ -223,18 +239,18 @@ def read_orphaned_load_balancers(
     """
     rows = connection.execute(
         select(
-            _orphan.c.load_balancer_id,
-            (db_now() - _orphan.c.found_at).label("seconds"),
-            (_orphan.c.remove_at - db_now()).label("left"),
+            _orphaned_load_balancer.c.load_balancer_id,
+            (db_now() - _orphaned_load_balancer.c.found_at).label("seconds"),
+            (_orphaned_load_balancer.c.remove_at - db_now()).label("left"),
         )
-        .join(_shard, _shard.c.id == _orphan.c.shard_id)
+        .join(_shard, _shard.c.id == _orphaned_load_balancer.c.shard_id)
         .where(
             _shard.c.environment == environment,
             _shard.c.group_number == group_number,
-            _orphan.c.load_balancer_id != WHOLE_PARTITION_ID,
-            _orphan.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
+            _orphaned_load_balancer.c.load_balancer_id != WHOLE_PARTITION_ID,
+            _orphaned_load_balancer.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
         )
-        .order_by(_orphan.c.found_at, _orphan.c.load_balancer_id)
+        .order_by(_orphaned_load_balancer.c.found_at, _orphaned_load_balancer.c.load_balancer_id)
         .limit(ORPHANS_PER_CALL)
     )
     return tuple(
@@ -253,17 +269,19 @@ def request_orphan_removal(connection: Connection, load_balancer_id: LoadBalance
     orphan.
     """
     here = (
-        _orphan.c.load_balancer_id == load_balancer_id,
-        _orphan.c.load_balancer_id != WHOLE_PARTITION_ID,
-        _orphan.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
+        _orphaned_load_balancer.c.load_balancer_id == load_balancer_id,
+        _orphaned_load_balancer.c.load_balancer_id != WHOLE_PARTITION_ID,
+        _orphaned_load_balancer.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
     )
-    changed = connection.execute(update(_orphan).where(*here).values(removal=True, remove_at=db_now())).rowcount
+    changed = connection.execute(
+        update(_orphaned_load_balancer).where(*here).values(removal=True, remove_at=db_now())
+    ).rowcount
     if not changed:
         raise NotFound("Orphan", load_balancer_id)
     agent = schema.agent
     rows = connection.execute(
         select(_shard.c.id, _shard.c.environment, _shard.c.group_number, agent.c.host)
-        .join(_orphan, _orphan.c.shard_id == _shard.c.id)
+        .join(_orphaned_load_balancer, _orphaned_load_balancer.c.shard_id == _shard.c.id)
         .join(agent, agent.c.id == _shard.c.acting_agent_id)
         .where(*here)
     )

@@ -15,7 +15,7 @@ from evenkeel.store.records.removal_halt import read_removal_halted
 REMOVAL_PAUSE_SECONDS = 60.0
 """Interval of an agent's requests for a decision on orphans, while some are being removed or removals are halted."""
 
-_common = schema.common_network
+_common_network = schema.common_network
 
 
 def decide_orphaned_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
@@ -23,8 +23,8 @@ def decide_orphaned_networks(connection: Connection, call: JudgeOrphans) -> Orph
     the shard does not have, or none while removals are halted. At most two queries.
     """
     found = sorted(set(call.load_balancer_ids))[:ORPHANS_PER_CALL]
-    here = _common.c.shard_id == call.shard_id, is_in_list(_common.c.network_id, found)
-    known = set(connection.scalars(select(_common.c.network_id).where(*here)))
+    here = _common_network.c.shard_id == call.shard_id, is_in_list(_common_network.c.network_id, found)
+    known = set(connection.scalars(select(_common_network.c.network_id).where(*here)))
     orphans = tuple(one for one in found if one not in known)
     if orphans and read_removal_halted(connection):
         return OrphanVerdict(kept=dict.fromkeys(orphans), again_seconds=REMOVAL_PAUSE_SECONDS)

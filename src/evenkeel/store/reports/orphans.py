@@ -24,7 +24,7 @@ ORPHAN_SEEN_SECONDS = 3600.0
 ORPHANS_MAX = 1000
 """Maximum number of recorded orphaned partitions of a device group; others are recorded once some of these are gone."""
 
-_orphan = schema.orphaned_partition
+_orphaned_partition = schema.orphaned_partition
 _shard = schema.shard
 
 
@@ -37,10 +37,15 @@ def record_orphaned_tenants(connection: Connection, report: ReportStatus) -> Non
     group = lock_observed_group(connection, report)
     if group is None:
         return
-    here = (_orphan.c.environment == group.environment, _orphan.c.group_number == group.group_number)
-    connection.execute(delete(_orphan).where(*here, _orphan.c.seen_at < db_now() - ORPHAN_SEEN_SECONDS))
+    here = (
+        _orphaned_partition.c.environment == group.environment,
+        _orphaned_partition.c.group_number == group.group_number,
+    )
+    connection.execute(
+        delete(_orphaned_partition).where(*here, _orphaned_partition.c.seen_at < db_now() - ORPHAN_SEEN_SECONDS)
+    )
     # Names of partitions come from devices, so their number has to be limited.
-    count = connection.scalar(select(func.count()).select_from(_orphan).where(*here)) or 0
+    count = connection.scalar(select(func.count()).select_from(_orphaned_partition).where(*here)) or 0
     for batch in split_into_batches(sorted(set(report.tenants))):
         known = set(
             connection.scalars(
@@ -52,12 +57,16 @@ def record_orphaned_tenants(connection: Connection, report: ReportStatus) -> Non
             )
         )
         if known:
-            connection.execute(delete(_orphan).where(*here, is_in_list(_orphan.c.project_id, sorted(known))))
+            connection.execute(
+                delete(_orphaned_partition).where(*here, is_in_list(_orphaned_partition.c.project_id, sorted(known)))
+            )
         # The empty name is that of the common partition.
         unknown = [tenant for tenant in batch if tenant and tenant not in known]
         if unknown:
             connection.execute(
-                update(_orphan).where(*here, is_in_list(_orphan.c.project_id, unknown)).values(seen_at=db_now())
+                update(_orphaned_partition)
+                .where(*here, is_in_list(_orphaned_partition.c.project_id, unknown))
+                .values(seen_at=db_now())
             )
             count += _add_orphans(connection, group, unknown, room=ORPHANS_MAX - count)
 
@@ -75,7 +84,7 @@ def _add_orphans(connection: Connection, group: Any, tenants: Iterable[ProjectId
             "found_at": db_now(),
             "seen_at": db_now(),
         }
-        added += insert_if_absent(connection, _orphan, row)
+        added += insert_if_absent(connection, _orphaned_partition, row)
     return added
 
 
@@ -84,8 +93,8 @@ def read_orphaned_partitions(
 ) -> tuple[OrphanedPartition, ...]:
     """Return the orphaned partitions of one device group, longest known first. One query."""
     rows = connection.execute(
-        select(_orphan.c.project_id, (db_now() - _orphan.c.found_at).label("seconds"))
-        .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)
-        .order_by(_orphan.c.found_at, _orphan.c.project_id)
+        select(_orphaned_partition.c.project_id, (db_now() - _orphaned_partition.c.found_at).label("seconds"))
+        .where(_orphaned_partition.c.environment == environment, _orphaned_partition.c.group_number == group_number)
+        .order_by(_orphaned_partition.c.found_at, _orphaned_partition.c.project_id)
     )
     return tuple(OrphanedPartition(project_id=row.project_id, seconds=row.seconds) for row in rows)

@@ -10,7 +10,7 @@ from evenkeel.store.records import schema
 
 PROBLEM_CHARACTERS_MAX = 1000
 
-_inquiry = schema.plan_inquiry
+_plan_inquiry = schema.plan_inquiry
 
 
 def record_plan_answer(connection: Connection, report: ReportPlan) -> None:
@@ -20,7 +20,7 @@ def record_plan_answer(connection: Connection, report: ReportPlan) -> None:
     check_shard_owner(connection, report.agent_id, report.session_id, report.shard_id, report.epoch)
     answer = PlanAnswer(devices=truncate_plans(report.devices), problem=report.problem[:PROBLEM_CHARACTERS_MAX])
     connection.execute(
-        update(_inquiry)
-        .where(_inquiry.c.id == report.inquiry_id, _inquiry.c.shard_id == report.shard_id)
+        update(_plan_inquiry)
+        .where(_plan_inquiry.c.id == report.inquiry_id, _plan_inquiry.c.shard_id == report.shard_id)
         .values(answer=msgspec.json.encode(answer).decode())
     )

@@ -35,11 +35,11 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.shared_counts import SharedCount, kept_seconds
 
 _agent = schema.agent
-_group = schema.device_group
+_device_group = schema.device_group
 _member = schema.member
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _shard = schema.shard
-_statistics = schema.listener_statistics
+_listener_statistics = schema.listener_statistics
 
 COUNT_KEPT_SECONDS = 60.0
 """Time for which a large number of load balancers with totals is kept before it is counted again."""
@@ -79,7 +79,7 @@ def shared_count_with_totals(database: Database) -> SharedCount[int]:
 
 def _count_load_balancers(connection: Connection) -> int:
     # one by one from an index: count(distinct) would sort them
-    each = select(_statistics.c.load_balancer_id).group_by(_statistics.c.load_balancer_id).subquery()
+    each = select(_listener_statistics.c.load_balancer_id).group_by(_listener_statistics.c.load_balancer_id).subquery()
     return connection.scalar(select(func.count()).select_from(each)) or 0
 
 
@@ -87,11 +87,15 @@ def _oldest_with_totals_query() -> Subquery:
     """Return a subquery for load balancers with totals, the oldest first, by the index of that order; the
     scan ends when there are enough. With an EXISTS or a join a server may sort all load balancers.
     """
-    total = select(_statistics.c.listener_id).where(_statistics.c.load_balancer_id == _root.c.id).limit(1)
+    total = (
+        select(_listener_statistics.c.listener_id)
+        .where(_listener_statistics.c.load_balancer_id == _load_balancer.c.id)
+        .limit(1)
+    )
     return (
-        select(_root.c.id, _root.c.created_at, _root.c.shard_id)
-        .where(total.correlate(_root).scalar_subquery().is_not(None))
-        .order_by(_root.c.created_at, _root.c.id)
+        select(_load_balancer.c.id, _load_balancer.c.created_at, _load_balancer.c.shard_id)
+        .where(total.correlate(_load_balancer).scalar_subquery().is_not(None))
+        .order_by(_load_balancer.c.created_at, _load_balancer.c.id)
         .limit(bindparam("limit", type_=Integer))
         .subquery("chosen")
     )
@@ -101,10 +105,16 @@ def _oldest_with_totals_query() -> Subquery:
 def _chosen_statistics_query() -> Select[Any]:
     """Return a query for the statistics of all listeners of the chosen load balancers."""
     chosen = _oldest_with_totals_query()
-    names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number, _statistics.c.listener_id)
+    names = (
+        chosen.c.id,
+        chosen.c.created_at,
+        _shard.c.environment,
+        _shard.c.group_number,
+        _listener_statistics.c.listener_id,
+    )
     return (
-        select(*names, *(_statistics.c[name] for name in _COUNTERS))
-        .join(_statistics, _statistics.c.load_balancer_id == chosen.c.id)
+        select(*names, *(_listener_statistics.c[name] for name in _COUNTERS))
+        .join(_listener_statistics, _listener_statistics.c.load_balancer_id == chosen.c.id)
         .join(_shard, _shard.c.id == chosen.c.shard_id)
     )
 
@@ -125,16 +135,19 @@ def _members_query() -> Select[Any]:
     created_at, id_ = bindparam("created_at", type_=Double), bindparam("id", type_=String)
     online = case((_member.c.operating_status.in_(_STATUSES_WITH_CONNECTIONS), 1), else_=0)
     return (
-        select(_root.c.id, func.sum(online), func.count())
-        .join(_member, and_(_member.c.load_balancer_id == _root.c.id, _member.c.deleted.is_(False)))
-        .where(_root.c.created_at <= created_at, or_(_root.c.created_at < created_at, _root.c.id <= id_))
-        .group_by(_root.c.id)
+        select(_load_balancer.c.id, func.sum(online), func.count())
+        .join(_member, and_(_member.c.load_balancer_id == _load_balancer.c.id, _member.c.deleted.is_(False)))
+        .where(
+            _load_balancer.c.created_at <= created_at,
+            or_(_load_balancer.c.created_at < created_at, _load_balancer.c.id <= id_),
+        )
+        .group_by(_load_balancer.c.id)
     )
 
 
 @cache
 def _groups_query() -> Select[Any]:
-    watched = and_(is_live(), _group.c.reach == ReachabilityKind.REACHED.value)
+    watched = and_(is_live(), _device_group.c.reach == ReachabilityKind.REACHED.value)
     return (
         select(
             _shard.c.environment,
@@ -142,10 +155,13 @@ def _groups_query() -> Select[Any]:
             func.coalesce(_shard.c.observed_session_id, ""),
             _shard.c.observed_number,
             cast(case((watched, 1), else_=0), Integer),
-            _group.c.reached_count,
+            _device_group.c.reached_count,
         )
         .select_from(_shard)
-        .join(_group, and_(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number))
+        .join(
+            _device_group,
+            and_(_device_group.c.environment == _shard.c.environment, _device_group.c.number == _shard.c.group_number),
+        )
         .outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(_shard.c.project_id == COMMON_PROJECT)
     )

@@ -11,7 +11,7 @@ from evenkeel.store.ownership.sql import is_live
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.silence import _IS_KEEPALIVE_LATE
 
-_agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
+_agent, _shard, _load_balancer = schema.agent, schema.shard, schema.load_balancer
 
 SETTLED_SECONDS = UNWATCHED_SECONDS + 10.0
 """Time without a change of an agent's row after which time alone leads to no decision about the agent, except for the
@@ -35,7 +35,7 @@ _READ_INDICATOR = select(
     _count_where(_changed_lately | (_agent.c.session_id.is_not(None) & ~_IS_AGENT_LIVE)).label("unsettled"),
     exists().where(_shard.c.acting_agent_id.is_(None)).label("unserved"),
     exists().where(_shard.c.handover_to.is_not(None)).label("in_handover"),
-    exists().where(_root.c.shard_id.is_(None), _root.c.deleted == false()).label("unplaced"),
+    exists().where(_load_balancer.c.shard_id.is_(None), _load_balancer.c.deleted == false()).label("unplaced"),
     # For the failure detector only; it is not among the marks, because a single lost keepalive would change them.
     _count_where(_IS_AGENT_LIVE & _IS_KEEPALIVE_LATE),
     func.count(_agent.c.id),

@@ -14,11 +14,11 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES, locked_states_query, state_from_row, write_status_changes
 from evenkeel.store.writing.events import event_row, record_events
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 _event = schema.event
-_removed = schema.removed_load_balancer
+_removed_load_balancer = schema.removed_load_balancer
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 
 REMOVED_KEPT_SECONDS = 30 * 86_400.0
 """Time for which ids of deleted load balancers are kept. On a device that comes back after a longer absence, a deleted
@@ -35,11 +35,14 @@ progress.
 def _overdue_conditions(deadline_seconds: float) -> tuple[Any, ...]:
     return (
         # the index has no use for a clock, which moves while it reads: with this it reads what is pending, and not all
-        _root.c.pending_deadline.is_not(None),
+        _load_balancer.c.pending_deadline.is_not(None),
         # a deadline in the far future was set before the database's clock was set back
-        or_(_root.c.pending_deadline < db_now(), _root.c.pending_deadline > db_now() + 2 * deadline_seconds),
-        _root.c.provisioning_status.in_(PENDING_STATUSES),
-        _root.c.shard_id.is_not(None),
+        or_(
+            _load_balancer.c.pending_deadline < db_now(),
+            _load_balancer.c.pending_deadline > db_now() + 2 * deadline_seconds,
+        ),
+        _load_balancer.c.provisioning_status.in_(PENDING_STATUSES),
+        _load_balancer.c.shard_id.is_not(None),
     )
 
 
@@ -49,7 +52,10 @@ def overdue_ids_query(deadline_seconds: float, limit: int) -> Select[Any]:
     too.
     """
     return (
-        select(_root.c.id).where(*_overdue_conditions(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
+        select(_load_balancer.c.id)
+        .where(*_overdue_conditions(deadline_seconds))
+        .order_by(_load_balancer.c.pending_deadline)
+        .limit(limit)
     )
 
 
@@ -66,7 +72,7 @@ def mark_overdue_load_balancers(connection: Connection, limit: int, deadline_sec
     ids = read_overdue_ids(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
     rows = connection.execute(
-        locked_states_query().where(is_in_list(_root.c.id, ids), *_overdue_conditions(deadline_seconds))
+        locked_states_query().where(is_in_list(_load_balancer.c.id, ids), *_overdue_conditions(deadline_seconds))
     ).all()
     write_status_changes(connection, [overdue_change(state_from_row(row), reason) for row in rows])
     events = [
@@ -97,7 +103,7 @@ def trim_events(connection: Connection, keep: int, limit: int) -> int:
 
 
 _IS_UNUSED = (
-    ~exists().where(_use.c.certificate_id == _certificate.c.id),
+    ~exists().where(_certificate_use.c.certificate_id == _certificate.c.id),
     _certificate.c.checked_at < db_now() - CERTIFICATE_UNUSED_SECONDS,
 )
 
@@ -126,6 +132,12 @@ def delete_old_removed_ids(connection: Connection, limit: int) -> int:
     """Delete at most ``limit`` stored ids of load balancers that were removed more than
     :data:`REMOVED_KEPT_SECONDS` ago; return their number.
     """
-    old = select(_removed.c.id).where(_removed.c.removed_at < db_now() - REMOVED_KEPT_SECONDS)
-    ids = list(connection.scalars(old.order_by(_removed.c.removed_at).limit(limit)))
-    return connection.execute(delete(_removed).where(is_in_list(_removed.c.id, ids))).rowcount if ids else 0
+    old = select(_removed_load_balancer.c.id).where(
+        _removed_load_balancer.c.removed_at < db_now() - REMOVED_KEPT_SECONDS
+    )
+    ids = list(connection.scalars(old.order_by(_removed_load_balancer.c.removed_at).limit(limit)))
+    return (
+        connection.execute(delete(_removed_load_balancer).where(is_in_list(_removed_load_balancer.c.id, ids))).rowcount
+        if ids
+        else 0
+    )

@@ -25,7 +25,7 @@ from evenkeel.store.reports.operating import set_operating_statuses, updated_at_
 from evenkeel.store.scheduling.rules import reach_from_row
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
-_agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
+_agent, _device_group, _load_balancer, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
 
 OFFLINE_STATUS = OperatingStatus.OFFLINE
 
@@ -35,8 +35,8 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     agent that must observe its devices again, None if nothing changed or the devices are not reached.
     Raises :class:`ConcurrentUpdate` if another controller recorded a change meanwhile.
     """
-    here = (_group.c.environment == environment, _group.c.number == number)
-    row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
+    here = (_device_group.c.environment == environment, _device_group.c.number == number)
+    row = connection.execute(select(_device_group.c.reach, _device_group.c.away_devices).where(*here)).first()
     if row is None:
         return None
     known = reach_from_row(row)
@@ -51,13 +51,13 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
         _update_load_balancers_of_group(connection, environment, number, known.reason(place), found)
     again = found.kind is ReachabilityKind.REACHED and known.kind is not ReachabilityKind.REACHED
     changed = connection.execute(
-        update(_group)
+        update(_device_group)
         # Another controller may have recorded the change; then everything above is rolled back.
-        .where(*here, _group.c.reach == row.reach, _group.c.away_devices == row.away_devices)
+        .where(*here, _device_group.c.reach == row.reach, _device_group.c.away_devices == row.away_devices)
         .values(
             reach=found.kind.value,
             away_devices=json_text(found.away),
-            reached_count=_group.c.reached_count + int(again),  # the observer learns it even if the hint is lost
+            reached_count=_device_group.c.reached_count + int(again),  # the observer learns it even if the hint is lost
         )
     )
     if changed.rowcount == 0:
@@ -87,10 +87,10 @@ def _update_load_balancers_of_group(
 
 
 def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], former_reason: str) -> None:
-    status = _root.c.operating_status
+    status = _load_balancer.c.operating_status
     connection.execute(
-        update(_root)
-        .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == former_reason)
+        update(_load_balancer)
+        .where(is_in_list(_load_balancer.c.shard_id, shard_ids), _load_balancer.c.operating_reason == former_reason)
         .ordered_values(*_status_values(case(*_case_conditions(STATUS_WHEN_OBSERVED_AGAIN), else_=status), ""))
     )
 
@@ -98,30 +98,32 @@ def _restore_statuses(connection: Connection, shard_ids: Sequence[ShardId], form
 def _mark_statuses_unobserved(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
     affected = [status.value for status in STATUS_WHEN_UNOBSERVED]
     connection.execute(
-        update(_root)
-        .where(is_in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
+        update(_load_balancer)
+        .where(is_in_list(_load_balancer.c.shard_id, shard_ids), _load_balancer.c.operating_status.in_(affected))
         .ordered_values(*_status_values(case(*_case_conditions(STATUS_WHEN_UNOBSERVED)), reason))
     )
 
 
 def _status_values(status: ColumnElement[str], reason: str) -> tuple[tuple[ColumnElement[Any], Any], ...]:
     return (
-        (_root.c.updated_at, updated_at_expression(_root, status)),
-        (_root.c.operating_status, status),
-        (_root.c.operating_reason, reason),
+        (_load_balancer.c.updated_at, updated_at_expression(_load_balancer, status)),
+        (_load_balancer.c.operating_status, status),
+        (_load_balancer.c.operating_reason, reason),
     )
 
 
 def _case_conditions(table: Mapping[OperatingStatus, OperatingStatus]) -> list[tuple[ColumnElement[bool], str]]:
-    return [(_root.c.operating_status == was.value, now.value) for was, now in table.items()]
+    return [(_load_balancer.c.operating_status == was.value, now.value) for was, now in table.items()]
 
 
 def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
-    differs = or_(_root.c.operating_status != OFFLINE_STATUS.value, _root.c.operating_reason != reason)
+    differs = or_(
+        _load_balancer.c.operating_status != OFFLINE_STATUS.value, _load_balancer.c.operating_reason != reason
+    )
     ids = connection.scalars(
-        select(_root.c.id)
-        .where(is_in_list(_root.c.shard_id, shard_ids), differs)
-        .order_by(_root.c.id)
+        select(_load_balancer.c.id)
+        .where(is_in_list(_load_balancer.c.shard_id, shard_ids), differs)
+        .order_by(_load_balancer.c.id)
         # In order of ids, as reports lock them.
         .with_for_update(key_share=True)
     ).all()
@@ -173,19 +175,19 @@ def read_groups_out_of_reach(connection: Connection) -> tuple[UnreachableGroup, 
     """Return device groups with unreachable devices, or without an observing agent, sorted by environment and
     number. One query, and another one if there are any.
     """
-    here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
+    here = (_shard.c.environment == _device_group.c.environment, _shard.c.group_number == _device_group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     rows = connection.execute(
         select(
-            _group.c.environment,
-            _group.c.number,
-            _group.c.reach,
-            _group.c.away_devices,
-            _group.c.device_driver,
+            _device_group.c.environment,
+            _device_group.c.number,
+            _device_group.c.reach,
+            _device_group.c.away_devices,
+            _device_group.c.device_driver,
             tenants.scalar_subquery().label("tenants"),
         )
-        .where(or_(_group.c.reach != ReachabilityKind.REACHED.value, _group.c.away_devices != "[]"))
-        .order_by(_group.c.environment, _group.c.number)
+        .where(or_(_device_group.c.reach != ReachabilityKind.REACHED.value, _device_group.c.away_devices != "[]"))
+        .order_by(_device_group.c.environment, _device_group.c.number)
     ).fetchall()
     titles = read_titles_by_group(connection, [(row.environment, row.number) for row in rows]) if rows else {}
     return tuple(

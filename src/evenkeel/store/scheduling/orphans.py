@@ -21,10 +21,10 @@ from evenkeel.store.reports.orphans import ORPHAN_SEEN_SECONDS
 from evenkeel.store.writing.events import record_event
 
 _history = schema.history
-_orphan = schema.orphaned_partition
+_orphaned_partition = schema.orphaned_partition
 _shard = schema.shard
 
-_IS_FOUND_IN_FUTURE = _orphan.c.found_at > db_now()
+_IS_FOUND_IN_FUTURE = _orphaned_partition.c.found_at > db_now()
 
 
 def read_due_partitions(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
@@ -34,15 +34,15 @@ def read_due_partitions(connection: Connection, grace_seconds: float, limit: int
     """
     begun_at = select(func.max(_history.c.begun_at)).scalar_subquery()
     statement = (
-        select(_orphan.c.environment, _orphan.c.group_number, _orphan.c.project_id)
+        select(_orphaned_partition.c.environment, _orphaned_partition.c.group_number, _orphaned_partition.c.project_id)
         .where(
-            _orphan.c.found_at < db_now() - grace_seconds,
-            _orphan.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
+            _orphaned_partition.c.found_at < db_now() - grace_seconds,
+            _orphaned_partition.c.seen_at > db_now() - ORPHAN_SEEN_SECONDS,
             # After lost commits the agents need time to restore shards that only look like orphans.
             func.coalesce(begun_at, 0.0) < db_now() - grace_seconds,
             ~is_removal_halted(),
         )
-        .order_by(_orphan.c.found_at)
+        .order_by(_orphaned_partition.c.found_at)
         .limit(limit)
     )
     return [(row.environment, row.group_number, row.project_id) for row in connection.execute(statement)]
@@ -53,7 +53,9 @@ def is_clock_set_back(connection: Connection) -> bool:
     shows that the database's clock was set back. One query.
     """
     later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
-    return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_IS_FOUND_IN_FUTURE).exists())))
+    return bool(
+        connection.scalar(select(later | select(_orphaned_partition.c.project_id).where(_IS_FOUND_IN_FUTURE).exists()))
+    )
 
 
 def cap_orphan_times_at_now(connection: Connection) -> None:
@@ -62,7 +64,9 @@ def cap_orphan_times_at_now(connection: Connection) -> None:
     Grace times would otherwise begin only when the clock has caught up.
     """
     histories.cap_history_start_at_now(connection)
-    connection.execute(update(_orphan).where(_IS_FOUND_IN_FUTURE).values(found_at=db_now(), seen_at=db_now()))
+    connection.execute(
+        update(_orphaned_partition).where(_IS_FOUND_IN_FUTURE).values(found_at=db_now(), seen_at=db_now())
+    )
 
 
 def assign_orphaned_partition(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
@@ -75,8 +79,8 @@ def assign_orphaned_partition(connection: Connection, environment: str, group_nu
     here = (_shard.c.environment == environment, _shard.c.group_number == group_number)
     orphans = connection.scalar(
         select(func.count())
-        .select_from(_orphan)
-        .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)
+        .select_from(_orphaned_partition)
+        .where(_orphaned_partition.c.environment == environment, _orphaned_partition.c.group_number == group_number)
     )
     shards = connection.scalar(
         select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
@@ -99,13 +103,13 @@ def assign_orphaned_partition(connection: Connection, environment: str, group_nu
     }
     made = insert_if_absent(connection, _shard, row)
     this = (
-        _orphan.c.environment == environment,
-        _orphan.c.group_number == group_number,
-        _orphan.c.project_id == project_id,
+        _orphaned_partition.c.environment == environment,
+        _orphaned_partition.c.group_number == group_number,
+        _orphaned_partition.c.project_id == project_id,
     )
     # Read before the row goes: the objects in the partition have waited since then.
-    found_at = connection.scalar(select(_orphan.c.found_at).where(*this))
-    connection.execute(delete(_orphan).where(*this))
+    found_at = connection.scalar(select(_orphaned_partition.c.found_at).where(*this))
+    connection.execute(delete(_orphaned_partition).where(*this))
     if made:
         if found_at is not None:
             record_partition_age(connection, ShardId(str(row["id"])), found_at)

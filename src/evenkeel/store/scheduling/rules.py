@@ -13,7 +13,7 @@ from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.ownership.agent_views import AgentWithGroup, name_list_decoder, snapshots_by_group
 from evenkeel.store.records import schema
 
-_group = schema.device_group
+_device_group = schema.device_group
 _environment = schema.environment
 
 
@@ -38,12 +38,12 @@ _READ_RULES = select(
     _environment.c.breaker_agents,
     _environment.c.halted_at,
     _environment.c.resumed_at,
-    _group.c.number,
-    _group.c.reschedule,
-    _group.c.reach,
-    _group.c.away_devices,
+    _device_group.c.number,
+    _device_group.c.reschedule,
+    _device_group.c.reach,
+    _device_group.c.away_devices,
     # An outer join: an environment without device groups has a circuit breaker all the same.
-).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
+).select_from(_environment.outerjoin(_device_group, _device_group.c.environment == _environment.c.name))
 
 
 def read_group_rules(

@@ -54,9 +54,9 @@ log = structlog.get_logger(__name__)
 
 _agent = schema.agent
 _environment = schema.environment
-_group = schema.device_group
+_device_group = schema.device_group
 _shard = schema.shard
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 def place_on_shard(
@@ -232,58 +232,60 @@ _LOCK_HOME_AGENT = select(_agent.c.id).where(_agent.c.id == bindparam("b_agent")
 _MARK_HOME = MARK_ASSIGNMENTS_CHANGED.where(*_IS_AGENT_OF_GROUP)
 _READ_PLACED_LOAD_BALANCER = (
     select(
-        _root.c.revision,
-        exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"),
+        _load_balancer.c.revision,
+        exists().where(schema.vip_claim.c.held_by == _load_balancer.c.id).label("has_port"),
         _agent.c.host,
         _agent.c.session_id,
         _agent.c.assignments_revision,
-        _group.c.network_layout,
+        _device_group.c.network_layout,
         history_id_expression().label("history"),
     )
-    .select_from(_root)
+    .select_from(_load_balancer)
     .join(_agent, _agent.c.id == bindparam("b_agent"), isouter=True)
     .join(
-        _group,
-        and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number),
+        _device_group,
+        and_(_device_group.c.environment == _agent.c.environment, _device_group.c.number == _agent.c.group_number),
         isouter=True,
     )
-    .where(_root.c.id == bindparam("b_id"))
+    .where(_load_balancer.c.id == bindparam("b_id"))
 )
 _IS_UNPLACED = (
-    _root.c.shard_id.is_(None),
-    _root.c.deleted == false(),
-    _root.c.provider == bindparam("b_environment"),
-    _root.c.project_id == bindparam("b_project"),
+    _load_balancer.c.shard_id.is_(None),
+    _load_balancer.c.deleted == false(),
+    _load_balancer.c.provider == bindparam("b_environment"),
+    _load_balancer.c.project_id == bindparam("b_project"),
 )
-_SET_SHARD = update(_root).values(
+_SET_SHARD = update(_load_balancer).values(
     shard_id=bindparam("b_shard"),
     status_reason="",
     pending_deadline=db_now() + bindparam("b_seconds", type_=Double()),
 )
 _SET_SHARD_OF_LOAD_BALANCER = _SET_SHARD.where(
-    _root.c.id == bindparam("b_id"),
+    _load_balancer.c.id == bindparam("b_id"),
     *_IS_UNPLACED,
     # Checked again here, because the decision was made on a snapshot.
-    or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == bindparam("b_group")),
+    or_(_load_balancer.c.zone_group_number.is_(None), _load_balancer.c.zone_group_number == bindparam("b_group")),
 )
 _SHARD_EXISTS = exists().where(
     _shard.c.id == bindparam("b_shard"),
-    _shard.c.environment == _root.c.provider,
-    _shard.c.project_id == _root.c.project_id,
+    _shard.c.environment == _load_balancer.c.provider,
+    _shard.c.project_id == _load_balancer.c.project_id,
 )
-_SET_SHARD_OF_LOAD_BALANCERS = _SET_SHARD.where(is_in_bound_list(_root.c.id, "b_ids"), *_IS_UNPLACED, _SHARD_EXISTS)
+_SET_SHARD_OF_LOAD_BALANCERS = _SET_SHARD.where(
+    is_in_bound_list(_load_balancer.c.id, "b_ids"), *_IS_UNPLACED, _SHARD_EXISTS
+)
 _READ_ADDED_LOAD_BALANCERS = (
     select(
-        _root.c.id,
-        _root.c.revision,
-        exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"),
+        _load_balancer.c.id,
+        _load_balancer.c.revision,
+        exists().where(schema.vip_claim.c.held_by == _load_balancer.c.id).label("has_port"),
         _shard.c.group_number,
         _shard.c.epoch,
         _agent.c.host,
     )
-    .join(_shard, _shard.c.id == _root.c.shard_id)
+    .join(_shard, _shard.c.id == _load_balancer.c.shard_id)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id, isouter=True)
-    .where(is_in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
+    .where(is_in_bound_list(_load_balancer.c.id, "b_ids"), _load_balancer.c.shard_id == bindparam("b_shard"))
 )
 
 

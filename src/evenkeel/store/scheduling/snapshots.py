@@ -37,9 +37,9 @@ MAX_SHARDS_PER_SNAPSHOT = 1_000
 """Maximum number of shards in one snapshot: decisions on old snapshots fail more often. The rest is in the next one."""
 
 _agent = schema.agent
-_group = schema.device_group
+_device_group = schema.device_group
 _shard = schema.shard
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 # -- load balancers
@@ -66,34 +66,41 @@ def _unplaced_query(limit: int) -> Select[Any]:
     """
     taking = (
         select(_agent.c.environment)
-        .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
-        .where(is_eligible(), _group.c.capacity_score < FULL_SCORE)
+        .join(
+            _device_group,
+            and_(_device_group.c.environment == _agent.c.environment, _device_group.c.number == _agent.c.group_number),
+        )
+        .where(is_eligible(), _device_group.c.capacity_score < FULL_SCORE)
     )
-    zone = _root.c.zone_group_number
-    in_zone = taking.where(_group.c.environment == _root.c.provider, _group.c.number == zone).correlate(_root).exists()
+    zone = _load_balancer.c.zone_group_number
+    in_zone = (
+        taking.where(_device_group.c.environment == _load_balancer.c.provider, _device_group.c.number == zone)
+        .correlate(_load_balancer)
+        .exists()
+    )
     # no subquery per row where there are no zones
-    can_go = or_(and_(zone.is_(None), _root.c.provider.in_(taking)), and_(zone.is_not(None), in_zone))
+    can_go = or_(and_(zone.is_(None), _load_balancer.c.provider.in_(taking)), and_(zone.is_not(None), in_zone))
     # then load balancers without a reason, so that each gets one
-    urgency = case((can_go, 0), (_root.c.status_reason == "", 1), else_=2)
+    urgency = case((can_go, 0), (_load_balancer.c.status_reason == "", 1), else_=2)
     return (
-        select(_root.c.id, _root.c.provider, _root.c.project_id)
-        .where(_root.c.shard_id.is_(None), _root.c.deleted == false())
-        .order_by(urgency, _root.c.created_at, _root.c.id)
+        select(_load_balancer.c.id, _load_balancer.c.provider, _load_balancer.c.project_id)
+        .where(_load_balancer.c.shard_id.is_(None), _load_balancer.c.deleted == false())
+        .order_by(urgency, _load_balancer.c.created_at, _load_balancer.c.id)
         .limit(limit)
     )
 
 
 def store_unplaced_reason(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
     """Store the reason why load balancers are not placed, unless they were placed meanwhile."""
-    waits = and_(_root.c.shard_id.is_(None), _root.c.status_reason != reason)
+    waits = and_(_load_balancer.c.shard_id.is_(None), _load_balancer.c.status_reason != reason)
     ids: Iterable[str] = set(load_balancer_ids)
     if len(load_balancer_ids) > 1:
         # The scheduler tries several times a second, and most have the reason already. MariaDB would get a statement
         # for each of them.
-        ids = connection.scalars(select(_root.c.id).where(is_in_list(_root.c.id, ids), waits)).all()
+        ids = connection.scalars(select(_load_balancer.c.id).where(is_in_list(_load_balancer.c.id, ids), waits)).all()
     if ids:
         connection.execute(
-            update(_root).where(_root.c.id == bindparam("b_id"), waits).values(status_reason=reason),
+            update(_load_balancer).where(_load_balancer.c.id == bindparam("b_id"), waits).values(status_reason=reason),
             [{"b_id": id_} for id_ in sorted(ids)],
         )
 
@@ -139,20 +146,24 @@ def _groups_query() -> Select[Any]:
         _shard.c.environment == bindparam("b_environment"),
         _shard.c.project_id == bindparam("b_project"),
         _shard.c.moved_away == false(),
-        _shard.c.group_number == _group.c.number,
+        _shard.c.group_number == _device_group.c.number,
     )
     # NULL without a zone, or without a load balancer
-    zone = select(_root.c.zone_group_number).where(_root.c.id == bindparam("b_id", type_=String())).scalar_subquery()
+    zone = (
+        select(_load_balancer.c.zone_group_number)
+        .where(_load_balancer.c.id == bindparam("b_id", type_=String()))
+        .scalar_subquery()
+    )
     return (
         select(
-            _group.c.number,
-            _group.c.capacity_score,
-            _group.c.capacity,
+            _device_group.c.number,
+            _device_group.c.capacity_score,
+            _device_group.c.capacity,
             held.label("holds_tenant"),
             zone.label("zone"),
         )
-        .where(_group.c.environment == bindparam("b_environment"))
-        .order_by(_group.c.number)
+        .where(_device_group.c.environment == bindparam("b_environment"))
+        .order_by(_device_group.c.number)
     )
 
 

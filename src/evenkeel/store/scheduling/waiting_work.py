@@ -10,8 +10,8 @@ from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES
 
-_root, _agent, _shard = schema.load_balancer, schema.agent, schema.shard
-_network = schema.common_network
+_load_balancer, _agent, _shard = schema.load_balancer, schema.agent, schema.shard
+_common_network = schema.common_network
 _OWNER_COLUMNS = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.label("agent_id"), _agent.c.host
 
 
@@ -39,13 +39,13 @@ def read_owners_with_waiting_work(
 
 
 _longest_pending_query = (
-    select(_root.c.shard_id)
+    select(_load_balancer.c.shard_id)
     .where(
-        _root.c.pending_deadline < db_now() + bindparam("b_left", type_=Double()),
-        _root.c.provisioning_status.in_(PENDING_STATUSES),
-        _root.c.shard_id.is_not(None),
+        _load_balancer.c.pending_deadline < db_now() + bindparam("b_left", type_=Double()),
+        _load_balancer.c.provisioning_status.in_(PENDING_STATUSES),
+        _load_balancer.c.shard_id.is_not(None),
     )
-    .order_by(_root.c.pending_deadline)
+    .order_by(_load_balancer.c.pending_deadline)
     .limit(bindparam("b_limit", type_=Integer()))
     .subquery("longest")
 )
@@ -61,7 +61,9 @@ _READ_OWNERS_OF_DUE_NETWORKS = (
     select(*_OWNER_COLUMNS)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .where(
-        _shard.c.id.in_(select(_network.c.shard_id).where(_network.c.revision != _network.c.applied_revision)),
+        _shard.c.id.in_(
+            select(_common_network.c.shard_id).where(_common_network.c.revision != _common_network.c.applied_revision)
+        ),
     )
     .order_by(_shard.c.id)
     .limit(bindparam("b_limit", type_=Integer()))

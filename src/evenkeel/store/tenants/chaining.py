@@ -20,7 +20,7 @@ from evenkeel.store.records import schema
 LOCK_TURNS = 4096
 """Number of rows that transactions lock by address to wait for each other."""
 
-_root, _vip, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
+_load_balancer, _vip_address, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
 
 
 def read_chained_addresses(connection: Connection, query: ChainQuery) -> ChainedAddresses:
@@ -101,13 +101,13 @@ def _may_share_network(subnet_id: str, row: Any) -> bool:
 def _vips_statement(is_new: bool) -> Select[Any]:
     """Return the query for VIPs with one of some addresses. ``is_new``: for a load balancer that is not stored yet."""
     return (
-        select(_vip.c.address, _vip.c.subnet_id, _is_own_project.label("own_project"))
+        select(_vip_address.c.address, _vip_address.c.subnet_id, _is_own_project.label("own_project"))
         .distinct()
-        .join(_root, _root.c.id == _vip.c.load_balancer_id)
+        .join(_load_balancer, _load_balancer.c.id == _vip_address.c.load_balancer_id)
         .where(
-            is_in_bound_list(_vip.c.address, "b_addresses"),
-            _root.c.vip_leaving_revision.is_(None),
-            _may_share_devices(_vip.c.subnet_id, is_new),
+            is_in_bound_list(_vip_address.c.address, "b_addresses"),
+            _load_balancer.c.vip_leaving_revision.is_(None),
+            _may_share_devices(_vip_address.c.subnet_id, is_new),
         )
     )
 
@@ -118,7 +118,7 @@ def _members_statement(is_new: bool) -> Select[Any]:
     return (
         select(_member.c.address, _member.c.subnet_id, _is_own_project.label("own_project"))
         .distinct()
-        .join(_root, _root.c.id == _member.c.load_balancer_id)
+        .join(_load_balancer, _load_balancer.c.id == _member.c.load_balancer_id)
         .where(
             is_in_bound_list(_member.c.address, "b_addresses"),
             _member.c.deleted == false(),
@@ -127,7 +127,7 @@ def _members_statement(is_new: bool) -> Select[Any]:
     )
 
 
-_is_own_project = _root.c.project_id == bindparam("b_project_id")
+_is_own_project = _load_balancer.c.project_id == bindparam("b_project_id")
 
 
 def _may_share_devices(subnet: Column[Any], is_new: bool) -> ColumnElement[bool]:
@@ -135,24 +135,29 @@ def _may_share_devices(subnet: Column[Any], is_new: bool) -> ColumnElement[bool]
     network.
     """
     return and_(
-        _root.c.provider == bindparam("b_environment"),
-        _root.c.deleted == false(),
-        _root.c.held == false(),
+        _load_balancer.c.provider == bindparam("b_environment"),
+        _load_balancer.c.deleted == false(),
+        _load_balancer.c.held == false(),
         or_(_is_own_project, is_in_bound_list(subnet, "b_subnets")),
         # Those that are not placed yet may come to the same devices.
         or_(
-            _root.c.shard_id.is_(None),
+            _load_balancer.c.shard_id.is_(None),
             ~exists(_own_shards_query(is_new)),
             exists(_own_shards_query(is_new, _is_group_of_other_root())),
         ),
     )
 
 
-_other, _own = _shard.alias("other_shard"), _root.alias("own_load_balancer")
+_other, _own = _shard.alias("other_shard"), _load_balancer.alias("own_load_balancer")
 
 
 def _is_group_of_other_root() -> ColumnElement[bool]:
-    group = select(_other.c.group_number).where(_other.c.id == _root.c.shard_id).correlate(_root).scalar_subquery()
+    group = (
+        select(_other.c.group_number)
+        .where(_other.c.id == _load_balancer.c.shard_id)
+        .correlate(_load_balancer)
+        .scalar_subquery()
+    )
     return _shard.c.group_number == group
 
 

@@ -46,7 +46,7 @@ from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
 from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tags import tag_rows
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 def create_load_balancer(
@@ -114,7 +114,7 @@ def _create_tree(
         "mirrored": mirrored,
     }
     about = (
-        TableRows(_root, [row]),
+        TableRows(_load_balancer, [row]),
         tag_rows(root.id, root.tags),
         first_revision_rows(root.id, now),
         address_rows(root.id, vips),

@@ -28,7 +28,7 @@ from evenkeel.store.writing.revision_lock import (
 from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
-_rules = schema.l7rule
+_l7rule = schema.l7rule
 
 
 def add_l7policy(
@@ -64,7 +64,7 @@ def add_l7policy(
             check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
         policy, stored = _policy_as_stored(connection, row, rules, locked)
         insert_rows(connection, schema.l7policy, [row_from_resource(policy)])
-        insert_rows(connection, _rules, [row_from_resource(rule) for rule in stored])
+        insert_rows(connection, _l7rule, [row_from_resource(rule) for rule in stored])
         return build_change(connection, locked.row, (policy, *stored, *made))
 
     return run_transaction
@@ -83,7 +83,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
         _check_rule_limit(connection, row.l7policy_id)
         writes.check_quota(connection, locked, row)
         rule = with_pending_create_status(row, locked)
-        insert_rows(connection, _rules, [row_from_resource(rule)])
+        insert_rows(connection, _l7rule, [row_from_resource(rule)])
         return build_change(connection, locked.row, (rule,))
 
     return run_transaction
@@ -104,6 +104,6 @@ def _policy_as_stored(
 
 
 def _check_rule_limit(connection: Connection, policy_id: str) -> None:
-    statement = select(func.count()).where(_rules.c.l7policy_id == policy_id, _rules.c.deleted == false())
+    statement = select(func.count()).where(_l7rule.c.l7policy_id == policy_id, _l7rule.c.deleted == false())
     if int(connection.scalar(statement) or 0) >= L7_RULES_MAX:
         raise too_many_rules_error(policy_id)

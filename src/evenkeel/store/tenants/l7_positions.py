@@ -8,13 +8,13 @@ from sqlalchemy import Connection, bindparam, false, func, select, update
 
 from evenkeel.store.records import schema
 
-_table = schema.l7policy
-_IS_LIVE_POLICY_OF_LISTENER = (_table.c.listener_id == bindparam("its_listener_id"), _table.c.deleted == false())
-_COUNT_POLICIES = select(func.count()).select_from(_table).where(*_IS_LIVE_POLICY_OF_LISTENER)
+_l7policy = schema.l7policy
+_IS_LIVE_POLICY_OF_LISTENER = (_l7policy.c.listener_id == bindparam("its_listener_id"), _l7policy.c.deleted == false())
+_COUNT_POLICIES = select(func.count()).select_from(_l7policy).where(*_IS_LIVE_POLICY_OF_LISTENER)
 _SHIFT_POSITIONS = (
-    update(_table)
-    .where(*_IS_LIVE_POLICY_OF_LISTENER, _table.c.position.between(bindparam("first"), bindparam("last")))
-    .values(position=_table.c.position + bindparam("by"))
+    update(_l7policy)
+    .where(*_IS_LIVE_POLICY_OF_LISTENER, _l7policy.c.position.between(bindparam("first"), bindparam("last")))
+    .values(position=_l7policy.c.position + bindparam("by"))
 )
 
 

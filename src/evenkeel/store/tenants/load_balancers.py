@@ -39,7 +39,7 @@ from evenkeel.store.writing.tenant_writes import TenantWrites
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
 """Attributes of a load balancer that belong to its VIP's port at the network service."""
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 def update_load_balancer(
@@ -203,7 +203,7 @@ def remove_unplaced_load_balancer(connection: Connection, locked: LockedLoadBala
     )
     if notifies:
         record_notifications(connection, {LifecycleEvent.DELETE: [locked.id]})
-    connection.execute(delete(_root).where(_root.c.id == locked.id))
+    connection.execute(delete(_load_balancer).where(_load_balancer.c.id == locked.id))
     record_event(
         connection,
         kind="load_balancer_deleted",

@@ -21,12 +21,12 @@ from evenkeel.store.writing.revision_lock import LockedLoadBalancer, WriteTarget
 from evenkeel.store.writing.steps import mark_objects_deleted, with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
-_table = schema.member
+_member = schema.member
 _REPLACED_COLUMNS = (*sorted(STORABLE_ATTRIBUTES[Member]), "provisioning_status", "revision", "updated_at")
 _UPDATE_MEMBER = (
-    update(_table)
-    .where(_table.c.id == bindparam("member_id"))
-    .values({name: bindparam(f"new_{name}", type_=_table.c[name].type) for name in _REPLACED_COLUMNS})
+    update(_member)
+    .where(_member.c.id == bindparam("member_id"))
+    .values({name: bindparam(f"new_{name}", type_=_member.c[name].type) for name in _REPLACED_COLUMNS})
 )
 
 
@@ -107,7 +107,7 @@ def _pending_member(before: Member, wanted: Member, locked: LockedLoadBalancer) 
 
 
 def _live_members(connection: Connection, pool_id: str) -> list[Member]:
-    rows = connection.execute(select(*MEMBER.columns).where(_table.c.pool_id == pool_id, _table.c.deleted == false()))
+    rows = connection.execute(select(*MEMBER.columns).where(_member.c.pool_id == pool_id, _member.c.deleted == false()))
     return [member_from_row(row) for row in rows]
 
 
@@ -116,12 +116,12 @@ def _apply_plan(connection: Connection, plan: MemberPlan, locked: LockedLoadBala
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:
-            mark_objects_deleted(connection, MEMBER, locked, is_in_list(_table.c.id, ids))
+            mark_objects_deleted(connection, MEMBER, locked, is_in_list(_member.c.id, ids))
         else:
-            connection.execute(_table.delete().where(is_in_list(_table.c.id, ids)))
+            connection.execute(_member.delete().where(is_in_list(_member.c.id, ids)))
     if plan.changed:
         connection.execute(_UPDATE_MEMBER, [_member_parameters(member) for member in plan.changed])
-    insert_rows(connection, _table, [row_from_resource(member) for member in plan.added])
+    insert_rows(connection, _member, [row_from_resource(member) for member in plan.added])
 
 
 def _member_parameters(member: Member) -> dict[str, Any]:

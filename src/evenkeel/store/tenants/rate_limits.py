@@ -19,7 +19,7 @@ from evenkeel.store.writing.revision_lock import WriteTarget, build_change, mark
 from evenkeel.store.writing.steps import with_pending_create_status
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
-_policies, _rules = schema.rate_limit_policy, schema.rate_limit_rule
+_rate_limit_policy, _rate_limit_rule = schema.rate_limit_policy, schema.rate_limit_rule
 
 
 def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Op[Change]:
@@ -28,7 +28,9 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
     ``IntegrityError`` for an id that exists.
     """
     target = WriteTarget(LISTENER, row.listener_id, project_id)
-    there = select(func.count()).where(_policies.c.listener_id == row.listener_id, _policies.c.deleted == false())
+    there = select(func.count()).where(
+        _rate_limit_policy.c.listener_id == row.listener_id, _rate_limit_policy.c.deleted == false()
+    )
 
     def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
@@ -37,7 +39,7 @@ def add_rate_limit_policy(writes: TenantWrites, row: RateLimitPolicy, *, project
             raise too_many_rate_limit_policies_error(row.listener_id)
         writes.check_quota(connection, locked, row)
         policy = with_pending_create_status(row, locked)
-        insert_rows(connection, _policies, [row_from_resource(policy)])
+        insert_rows(connection, _rate_limit_policy, [row_from_resource(policy)])
         return build_change(connection, locked.row, (policy,))
 
     return run_transaction
@@ -50,7 +52,9 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
     """
     policy_id = row.rate_limit_policy_id
     target = WriteTarget(RATE_LIMIT_POLICY, policy_id, project_id)
-    there = select(func.count()).where(_rules.c.rate_limit_policy_id == policy_id, _rules.c.deleted == false())
+    there = select(func.count()).where(
+        _rate_limit_rule.c.rate_limit_policy_id == policy_id, _rate_limit_rule.c.deleted == false()
+    )
 
     def run_transaction(connection: Connection) -> Change:
         locked = writes.lock(connection, target)
@@ -59,7 +63,7 @@ def add_rate_limit_rule(writes: TenantWrites, row: RateLimitRule, *, project_id:
             raise too_many_rate_limit_rules_error(policy_id)
         writes.check_quota(connection, locked, row)
         rule = with_pending_create_status(row, locked)
-        insert_rows(connection, _rules, [row_from_resource(rule)])
+        insert_rows(connection, _rate_limit_rule, [row_from_resource(rule)])
         return build_change(connection, locked.row, (rule,))
 
     return run_transaction

@@ -28,7 +28,7 @@ from evenkeel.store.records.rows import (
 from evenkeel.store.reports.applied import PENDING_STATUSES
 from evenkeel.store.writing.revision_lock import WriteTarget, read_target_row
 
-_counts = schema.listener_statistics
+_listener_statistics = schema.listener_statistics
 
 
 @cache
@@ -105,11 +105,11 @@ def read_statistics(
     listeners; zeros if nothing was counted yet. One query.
     """
     names = ListenerStatistics.__struct_fields__
-    statement = select(*(func.sum(_counts.c[name]) for name in names)).where(
-        _counts.c.load_balancer_id == load_balancer_id
+    statement = select(*(func.sum(_listener_statistics.c[name]) for name in names)).where(
+        _listener_statistics.c.load_balancer_id == load_balancer_id
     )
     if listener_id is not None:
-        statement = statement.where(_counts.c.listener_id == listener_id)
+        statement = statement.where(_listener_statistics.c.listener_id == listener_id)
     row = connection.execute(statement).one()
     # PostgreSQL sums big integers to decimals
     return ListenerStatistics(**{name: int(total or 0) for name, total in zip(names, row, strict=True)})

@@ -7,7 +7,7 @@ from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, LISTENER, POOL
 from evenkeel.store.writing.conflicts import object_in_use_error
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer, mark_listeners_pending, pending_status
 
-_policy = schema.l7policy
+_l7policy = schema.l7policy
 
 
 def check_restricted_delete(connection: Connection, kind: Kind, child_id: str, locked: LockedLoadBalancer) -> None:
@@ -22,10 +22,10 @@ def check_restricted_delete(connection: Connection, kind: Kind, child_id: str, l
         _check_no_child(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
         mark_listeners_pending(connection, child_id, locked)
         connection.execute(
-            update(_policy)
-            .where(_policy.c.redirect_pool_id == child_id, _policy.c.deleted == false())
+            update(_l7policy)
+            .where(_l7policy.c.redirect_pool_id == child_id, _l7policy.c.deleted == false())
             .values(
-                action=case((_policy.c.action == "REDIRECT_TO_POOL", "REJECT"), else_=_policy.c.action),
+                action=case((_l7policy.c.action == "REDIRECT_TO_POOL", "REJECT"), else_=_l7policy.c.action),
                 redirect_pool_id=None,
                 provisioning_status=pending_status(L7POLICY),
                 revision=locked.revision,

@@ -22,12 +22,12 @@ from evenkeel.store.records import schema
 
 log = structlog.get_logger(__name__)
 
-_root = schema.load_balancer
-_held = schema.vip_address
+_load_balancer = schema.load_balancer
+_vip_address = schema.vip_address
 
-ALLOCATED_ADDRESSES = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
+ALLOCATED_ADDRESSES = select(_vip_address.c.address).where(_vip_address.c.network_id == bindparam("network_id"))
 """Query of the allocated addresses of a network."""
-ALLOCATED_AMONG_CANDIDATES = ALLOCATED_ADDRESSES.where(is_in_bound_list(_held.c.address, "some"))
+ALLOCATED_AMONG_CANDIDATES = ALLOCATED_ADDRESSES.where(is_in_bound_list(_vip_address.c.address, "some"))
 """Query of those addresses in the bound list ``some`` that are allocated in a network."""
 
 
@@ -45,9 +45,9 @@ def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Table
         for vip in vips
     ]
     # in a fixed order, so that concurrent transactions do not deadlock
-    return TableRows(_held, sorted(rows, key=lambda row: row["address"]))
+    return TableRows(_vip_address, sorted(rows, key=lambda row: row["address"]))
 
 
 def release_addresses(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
     """Release all addresses of the load balancers, because their devices do not use them any more."""
-    connection.execute(delete(_held).where(is_in_list(_held.c.load_balancer_id, load_balancer_ids)))
+    connection.execute(delete(_vip_address).where(is_in_list(_vip_address.c.load_balancer_id, load_balancer_ids)))

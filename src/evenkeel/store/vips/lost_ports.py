@@ -26,19 +26,23 @@ VIP_SEARCH_NAME = "vips"
 SEARCH_COMPLETE = ""
 REASON_CHARACTERS_MAX = 255
 
-_search, _change, _claim = schema.port_search, schema.vip_port_change, schema.vip_claim
-_root = schema.load_balancer
+_port_search, _vip_port_change, _vip_claim = schema.port_search, schema.vip_port_change, schema.vip_claim
+_load_balancer = schema.load_balancer
 
 
 def _create_search_row(connection: Connection) -> None:
     insert_if_absent(
-        connection, _search, {"name": VIP_SEARCH_NAME, "reached": SEARCH_COMPLETE, "begun_at": NO_GRACE_SECONDS}
+        connection, _port_search, {"name": VIP_SEARCH_NAME, "reached": SEARCH_COMPLETE, "begun_at": NO_GRACE_SECONDS}
     )
 
 
 # -- the search
 
-_HAS_OWN_PORT = (_root.c.deleted == false(), _root.c.mirrored == false(), _root.c.held == false())
+_HAS_OWN_PORT = (
+    _load_balancer.c.deleted == false(),
+    _load_balancer.c.mirrored == false(),
+    _load_balancer.c.held == false(),
+)
 """SQL conditions of load balancers whose missing ports are recreated here; the ports of mirrored and held load
 balancers belong to the other system.
 """
@@ -46,21 +50,23 @@ balancers belong to the other system.
 
 def _take_next_ports(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
     rows = connection.execute(
-        select(_claim.c.held_by, _claim.c.port_id)
-        .join(_root, _root.c.id == _claim.c.held_by)
-        .where(_claim.c.held_by > found.reached, _claim.c.port_id == _root.c.vip_port_id, *_HAS_OWN_PORT)
-        .order_by(_claim.c.held_by)
+        select(_vip_claim.c.held_by, _vip_claim.c.port_id)
+        .join(_load_balancer, _load_balancer.c.id == _vip_claim.c.held_by)
+        .where(
+            _vip_claim.c.held_by > found.reached, _vip_claim.c.port_id == _load_balancer.c.vip_port_id, *_HAS_OWN_PORT
+        )
+        .order_by(_vip_claim.c.held_by)
         .limit(limit)
     ).fetchall()
     # A page that is not full was the last one of this search.
     now_reached = rows[-1].held_by if len(rows) == limit else SEARCH_COMPLETE
     begun_at = db_now() if found.reached == SEARCH_COMPLETE else found.begun_at
     unchanged = (
-        _search.c.name == VIP_SEARCH_NAME,
-        _search.c.reached == found.reached,
-        _search.c.begun_at == found.begun_at,
+        _port_search.c.name == VIP_SEARCH_NAME,
+        _port_search.c.reached == found.reached,
+        _port_search.c.begun_at == found.begun_at,
     )
-    moved = connection.execute(update(_search).where(*unchanged).values(reached=now_reached, begun_at=begun_at))
+    moved = connection.execute(update(_port_search).where(*unchanged).values(reached=now_reached, begun_at=begun_at))
     if not moved.rowcount:  # another controller was faster
         return ()
     return tuple(VipPortId(load_balancer_id=row.held_by, port_id=row.port_id) for row in rows)
@@ -72,9 +78,20 @@ def _take_next_ports(connection: Connection, found: Any, limit: int) -> tuple[Vi
 def _store_lost_ports(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
     lost = {port.load_balancer_id: port.port_id for port in ports}
     rows = connection.execute(
-        select(_root.c.id, _root.c.name, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
-        .join(_claim, _claim.c.held_by == _root.c.id)
-        .where(is_in_list(_root.c.id, lost), _root.c.deleted == false(), _claim.c.port_id == _root.c.vip_port_id)
+        select(
+            _load_balancer.c.id,
+            _load_balancer.c.name,
+            _load_balancer.c.revision,
+            _load_balancer.c.vip_port_id,
+            _load_balancer.c.provider,
+            _vip_claim.c.device_owner,
+        )
+        .join(_vip_claim, _vip_claim.c.held_by == _load_balancer.c.id)
+        .where(
+            is_in_list(_load_balancer.c.id, lost),
+            _load_balancer.c.deleted == false(),
+            _vip_claim.c.port_id == _load_balancer.c.vip_port_id,
+        )
     ).fetchall()
     # The port may have been replaced between the query at the network service and this transaction.
     found = sorted((row for row in rows if lost[row.id] == row.vip_port_id), key=lambda row: str(row.id))
@@ -100,7 +117,7 @@ def _lost_port_text(port_id: str) -> str:
 
 
 def _store_lost_port(connection: Connection, row: Any) -> None:
-    forgotten = update(_claim).where(_claim.c.held_by == row.id).values(port_id=null(), made_at=db_now())
+    forgotten = update(_vip_claim).where(_vip_claim.c.held_by == row.id).values(port_id=null(), made_at=db_now())
     connection.execute(forgotten)
     lost = {
         "lost_port_id": row.vip_port_id,
@@ -111,38 +128,40 @@ def _store_lost_port(connection: Connection, row: Any) -> None:
         "security_groups": True,
     }
     _set_reason(connection, row.id, "", _lost_port_text(row.vip_port_id))
-    if not connection.execute(update(_change).where(_change.c.load_balancer_id == row.id).values(lost)).rowcount:
-        connection.execute(insert(_change).values(load_balancer_id=row.id, revision=row.revision, **lost))
+    if not connection.execute(
+        update(_vip_port_change).where(_vip_port_change.c.load_balancer_id == row.id).values(lost)
+    ).rowcount:
+        connection.execute(insert(_vip_port_change).values(load_balancer_id=row.id, revision=row.revision, **lost))
 
 
 def _record_failure(connection: Connection, load_balancer_id: LoadBalancerId, reason: str) -> None:
-    is_it = _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
-    said = connection.scalar(select(_change.c.reason).where(*is_it))
+    is_it = _vip_port_change.c.load_balancer_id == load_balancer_id, _vip_port_change.c.lost_port_id.is_not(None)
+    said = connection.scalar(select(_vip_port_change.c.reason).where(*is_it))
     if said is not None:
-        connection.execute(update(_change).where(*is_it).values(reason=reason))
+        connection.execute(update(_vip_port_change).where(*is_it).values(reason=reason))
         for former in {said, ""}:  # a change of the tenant's may have removed it
             _set_reason(connection, load_balancer_id, former, reason)
 
 
 def _set_reason(connection: Connection, load_balancer_id: LoadBalancerId, former_reason: str, reason: str) -> None:
     """Replace the status reason that tenants see, if it is still ``former_reason``, by ``reason``."""
-    is_it = _root.c.id == load_balancer_id, _root.c.status_reason == former_reason
-    connection.execute(update(_root).where(*is_it).values(status_reason=reason))
+    is_it = _load_balancer.c.id == load_balancer_id, _load_balancer.c.status_reason == former_reason
+    connection.execute(update(_load_balancer).where(*is_it).values(status_reason=reason))
 
 
 def _begin_recreation(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
-    needed = exists().where(_root.c.id == load_balancer_id, _root.c.deleted == false())
-    here = _claim.c.held_by == load_balancer_id, _claim.c.port_id.is_(None), needed
+    needed = exists().where(_load_balancer.c.id == load_balancer_id, _load_balancer.c.deleted == false())
+    here = _vip_claim.c.held_by == load_balancer_id, _vip_claim.c.port_id.is_(None), needed
     mark = octavia_port_mark(load_balancer_id)  # in place of a tenant's own port: as in Octavia the new one is not
     marks = {"device_owner": mark.device_owner, "device_id": mark.device_id}
-    connection.execute(update(_claim).where(*here, _claim.c.device_owner == "").values(marks))
+    connection.execute(update(_vip_claim).where(*here, _vip_claim.c.device_owner == "").values(marks))
     # A recent time keeps a claim whose load balancer is deleted now until the request for the port cannot be executed
     # any more.
-    return bool(connection.execute(update(_claim).where(*here).values(made_at=db_now())).rowcount)
+    return bool(connection.execute(update(_vip_claim).where(*here).values(made_at=db_now())).rowcount)
 
 
 def _record_found_port(connection: Connection, port: PortToUpdate) -> None:
-    held = update(_claim).where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
+    held = update(_vip_claim).where(_vip_claim.c.held_by == port.load_balancer_id, _vip_claim.c.port_id.is_(None))
     if connection.execute(held.values(port_id=port.port_id)).rowcount:
         _mark_port_present(connection, port.load_balancer_id)
 
@@ -153,24 +172,30 @@ def _mark_port_present(connection: Connection, load_balancer_id: LoadBalancerId)
     """
     _set_reason(connection, load_balancer_id, read_port_problem(connection, load_balancer_id), "")
     connection.execute(
-        update(_change)
-        .where(_change.c.load_balancer_id == load_balancer_id)
+        update(_vip_port_change)
+        .where(_vip_port_change.c.load_balancer_id == load_balancer_id)
         .values(lost_port_id=null(), reason="", due_at=NO_GRACE_SECONDS, attempts=0)
     )
 
 
 def _record_new_port(connection: Connection, port: PortToUpdate, port_id: str) -> bool:
     # If the load balancer was deleted or another controller was faster, the new port is left to its claim.
-    is_it = and_(_root.c.id == port.load_balancer_id, _root.c.vip_port_id == port.port_id, _root.c.deleted == false())
-    if not connection.execute(update(_root).where(is_it).values(vip_port_id=port_id)).rowcount:
+    is_it = and_(
+        _load_balancer.c.id == port.load_balancer_id,
+        _load_balancer.c.vip_port_id == port.port_id,
+        _load_balancer.c.deleted == false(),
+    )
+    if not connection.execute(update(_load_balancer).where(is_it).values(vip_port_id=port_id)).rowcount:
         return False
     connection.execute(
-        update(_claim)
-        .where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
+        update(_vip_claim)
+        .where(_vip_claim.c.held_by == port.load_balancer_id, _vip_claim.c.port_id.is_(None))
         .values(port_id=port_id)
     )
     _mark_port_present(connection, port.load_balancer_id)
-    root = connection.execute(select(_root.c.provider, _root.c.name).where(_root.c.id == port.load_balancer_id)).one()
+    root = connection.execute(
+        select(_load_balancer.c.provider, _load_balancer.c.name).where(_load_balancer.c.id == port.load_balancer_id)
+    ).one()
     record_events(
         connection,
         [
@@ -190,8 +215,8 @@ def read_port_problem(connection: Connection, load_balancer_id: LoadBalancerId) 
     """Return the reason why the VIP of the load balancer has no port; empty if it has one or there is no such
     load balancer. One query.
     """
-    statement = select(_change.c.reason).where(
-        _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
+    statement = select(_vip_port_change.c.reason).where(
+        _vip_port_change.c.load_balancer_id == load_balancer_id, _vip_port_change.c.lost_port_id.is_not(None)
     )
     return connection.scalar(statement) or ""
 
@@ -203,9 +228,9 @@ class SqlLostPorts:
         self._db = database
 
     async def take_ports_to_check(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
-        due = (_search.c.reached != SEARCH_COMPLETE) | is_past(_search.c.begun_at, ago_seconds=older_seconds)
-        statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(
-            _search.c.name == VIP_SEARCH_NAME
+        due = (_port_search.c.reached != SEARCH_COMPLETE) | is_past(_port_search.c.begun_at, ago_seconds=older_seconds)
+        statement = select(_port_search.c.reached, _port_search.c.begun_at, due.label("due")).where(
+            _port_search.c.name == VIP_SEARCH_NAME
         )
         found = await self._db.query(lambda connection: connection.execute(statement).first())
         if found is None:

@@ -50,43 +50,43 @@ UPDATE_GRACE_SECONDS = 10.0
 first.
 """
 
-_change = schema.vip_port_change
-_root, _held = schema.load_balancer, schema.vip_address
-_claim = schema.vip_claim
-_shard, _agent, _group = schema.shard, schema.agent, schema.device_group
+_vip_port_change = schema.vip_port_change
+_load_balancer, _vip_address = schema.load_balancer, schema.vip_address
+_vip_claim = schema.vip_claim
+_shard, _agent, _device_group = schema.shard, schema.agent, schema.device_group
 
 _READ_PORT = (
     select(
-        _change.c.revision,
-        _change.c.security_groups,
-        _change.c.binding,
-        _change.c.lost_port_id,
-        _root.c.vip_port_id,
-        _root.c.vip_qos_policy_id,
-        _root.c.vip_sg_ids,
-        _root.c.vip_vnic_type,
-        _root.c.held,
-        _root.c.id,
-        _root.c.project_id,
-        _root.c.vip_network_id,
+        _vip_port_change.c.revision,
+        _vip_port_change.c.security_groups,
+        _vip_port_change.c.binding,
+        _vip_port_change.c.lost_port_id,
+        _load_balancer.c.vip_port_id,
+        _load_balancer.c.vip_qos_policy_id,
+        _load_balancer.c.vip_sg_ids,
+        _load_balancer.c.vip_vnic_type,
+        _load_balancer.c.held,
+        _load_balancer.c.id,
+        _load_balancer.c.project_id,
+        _load_balancer.c.vip_network_id,
         _agent.c.host,
-        _group.c.network_layout,
+        _device_group.c.network_layout,
     )
-    .join(_root, _root.c.id == _change.c.load_balancer_id)
-    .join(_shard, _shard.c.id == _root.c.shard_id, isouter=True)
+    .join(_load_balancer, _load_balancer.c.id == _vip_port_change.c.load_balancer_id)
+    .join(_shard, _shard.c.id == _load_balancer.c.shard_id, isouter=True)
     .join(_agent, _agent.c.id == _shard.c.home_agent_id, isouter=True)
     .join(
-        _group,
-        and_(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number),
+        _device_group,
+        and_(_device_group.c.environment == _shard.c.environment, _device_group.c.number == _shard.c.group_number),
         isouter=True,
     )
-    .where(_change.c.load_balancer_id == bindparam("root_id"))
+    .where(_vip_port_change.c.load_balancer_id == bindparam("root_id"))
 )
 _READ_LOST_PORT = (
-    select(_held.c.subnet_id, _held.c.address, _claim.c.device_owner, _claim.c.device_id)
-    .join(_claim, _claim.c.held_by == _held.c.load_balancer_id)
-    .where(_held.c.load_balancer_id == bindparam("root_id"))
-    .order_by(_held.c.subnet_id)
+    select(_vip_address.c.subnet_id, _vip_address.c.address, _vip_claim.c.device_owner, _vip_claim.c.device_id)
+    .join(_vip_claim, _vip_claim.c.held_by == _vip_address.c.load_balancer_id)
+    .where(_vip_address.c.load_balancer_id == bindparam("root_id"))
+    .order_by(_vip_address.c.subnet_id)
 )
 
 
@@ -109,19 +109,27 @@ class SqlPortChanges:
         return replace(found, lost=_lost_port_from_rows(row, rows)) if rows else None
 
     async def record_port_updated(self, port: PortToUpdate) -> bool:
-        same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
+        same = (
+            _vip_port_change.c.load_balancer_id == port.load_balancer_id,
+            _vip_port_change.c.revision == port.revision,
+        )
         # it was placed, or lost, since it was read
-        unbound = [_change.c.binding == false()] if port.options.binding_host is None else []
+        unbound = [_vip_port_change.c.binding == false()] if port.options.binding_host is None else []
         # Compare-and-set on the revision: a change accepted since the port was set keeps the row.
-        statement = delete(_change).where(*same, *unbound, _change.c.lost_port_id.is_(None))
+        statement = delete(_vip_port_change).where(*same, *unbound, _vip_port_change.c.lost_port_id.is_(None))
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-        statement = select(_change).where(is_past(_change.c.due_at)).order_by(_change.c.due_at).limit(limit)
+        statement = (
+            select(_vip_port_change)
+            .where(is_past(_vip_port_change.c.due_at))
+            .order_by(_vip_port_change.c.due_at)
+            .limit(limit)
+        )
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
         if not due:
             return ()
-        taken = await self._db.write(lambda connection: take_due_rows(connection, _change, due, backoff))
+        taken = await self._db.write(lambda connection: take_due_rows(connection, _vip_port_change, due, backoff))
         return tuple(row.load_balancer_id for row in taken)
 
 
@@ -154,21 +162,21 @@ def _lost_port_from_rows(row: Any, addresses: Sequence[Any]) -> MissingVipPort:
 
 
 _UPDATE_CHANGE = (
-    update(_change)
-    .where(_change.c.load_balancer_id == bindparam("root_id"))
+    update(_vip_port_change)
+    .where(_vip_port_change.c.load_balancer_id == bindparam("root_id"))
     .values(
         revision=bindparam("new_revision"),
         # A pending change keeps what it still has to set; the newer one adds to it.
-        security_groups=or_(_change.c.security_groups, bindparam("groups", type_=Boolean())),
-        binding=or_(_change.c.binding, bindparam("bound", type_=Boolean())),
+        security_groups=or_(_vip_port_change.c.security_groups, bindparam("groups", type_=Boolean())),
+        binding=or_(_vip_port_change.c.binding, bindparam("bound", type_=Boolean())),
         due_at=db_now() + UPDATE_GRACE_SECONDS,
         attempts=0,
     )
 )
-_INSERT_CHANGE = insert(_change).from_select(
+_INSERT_CHANGE = insert(_vip_port_change).from_select(
     ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
     select(
-        bindparam("root_id", type_=_change.c.load_balancer_id.type),
+        bindparam("root_id", type_=_vip_port_change.c.load_balancer_id.type),
         bindparam("new_revision", type_=BigInteger()),
         bindparam("groups", type_=Boolean()),
         db_now() + UPDATE_GRACE_SECONDS,
@@ -198,17 +206,19 @@ def store_pending_change(
 
 
 _SET_BINDING_PENDING = (
-    update(_change)
-    .where(_change.c.load_balancer_id == bindparam("root_id"))
+    update(_vip_port_change)
+    .where(_vip_port_change.c.load_balancer_id == bindparam("root_id"))
     .values(binding=True, due_at=NO_GRACE_SECONDS, attempts=0)
 )
-_INSERT_BINDING_CHANGE = insert(_change).from_select(
+_INSERT_BINDING_CHANGE = insert(_vip_port_change).from_select(
     ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
-    select(_root.c.id, _root.c.revision, false(), literal(NO_GRACE_SECONDS), literal(0), true())
-    .join(_claim, _claim.c.held_by == _root.c.id)
-    .where(_root.c.id == bindparam("root_id"), _root.c.held == false(), _claim.c.port_id.is_not(None)),
+    select(_load_balancer.c.id, _load_balancer.c.revision, false(), literal(NO_GRACE_SECONDS), literal(0), true())
+    .join(_vip_claim, _vip_claim.c.held_by == _load_balancer.c.id)
+    .where(
+        _load_balancer.c.id == bindparam("root_id"), _load_balancer.c.held == false(), _vip_claim.c.port_id.is_not(None)
+    ),
 )
-_other = _change.alias("other")
+_other = _vip_port_change.alias("other")
 
 
 def make_port_due_for_binding(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
@@ -235,19 +245,23 @@ def make_group_ports_due_for_binding(connection: Connection, environment: str, g
 
 
 def _make_ports_due_for_binding(connection: Connection, shards: Select[tuple[str]]) -> None:
-    mine = (_root.c.shard_id.in_(shards), _root.c.deleted == false(), _root.c.held == false())
-    of_shards = select(_root.c.id).where(*mine)
-    too = update(_change).where(_change.c.load_balancer_id.in_(of_shards))
+    mine = (
+        _load_balancer.c.shard_id.in_(shards),
+        _load_balancer.c.deleted == false(),
+        _load_balancer.c.held == false(),
+    )
+    of_shards = select(_load_balancer.c.id).where(*mine)
+    too = update(_vip_port_change).where(_vip_port_change.c.load_balancer_id.in_(of_shards))
     connection.execute(too.values(binding=True, due_at=NO_GRACE_SECONDS, attempts=0))
     new = (
-        select(_root.c.id, _root.c.revision, false(), literal(NO_GRACE_SECONDS), literal(0), true())
-        .join(_claim, _claim.c.held_by == _root.c.id)
+        select(_load_balancer.c.id, _load_balancer.c.revision, false(), literal(NO_GRACE_SECONDS), literal(0), true())
+        .join(_vip_claim, _vip_claim.c.held_by == _load_balancer.c.id)
         .where(
             *mine,
-            _claim.c.port_id.is_not(None),
-            ~exists().where(_other.c.load_balancer_id == _root.c.id),
+            _vip_claim.c.port_id.is_not(None),
+            ~exists().where(_other.c.load_balancer_id == _load_balancer.c.id),
         )
     )
     columns = ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"]
-    connection.execute(insert(_change).from_select(columns, new))
+    connection.execute(insert(_vip_port_change).from_select(columns, new))
     make_device_ports_due_for_binding(connection, shards)

@@ -16,11 +16,11 @@ from evenkeel.store.records.rows import NO_NETWORK_ID
 from evenkeel.store.vips.addresses import release_addresses
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 
-_root = schema.load_balancer
-_HAS_WANTED_ID = _root.c.id == bindparam("b_id")
+_load_balancer = schema.load_balancer
+_HAS_WANTED_ID = _load_balancer.c.id == bindparam("b_id")
 
 _CLEAR_VIP = (
-    update(_root)
+    update(_load_balancer)
     .where(_HAS_WANTED_ID)
     .values(
         # The column takes no NULL and is unique with the network: no other load balancer can have this id as an
@@ -47,8 +47,12 @@ def remove_released_vips(connection: Connection, load_balancer_ids: Sequence[Loa
 
 
 _SET_VIP_LEAVING_REVISION = (
-    update(_root)
-    .where(_HAS_WANTED_ID, _root.c.vip_leaving_revision.is_(None), _root.c.vip_network_id != NO_NETWORK_ID)
+    update(_load_balancer)
+    .where(
+        _HAS_WANTED_ID,
+        _load_balancer.c.vip_leaving_revision.is_(None),
+        _load_balancer.c.vip_network_id != NO_NETWORK_ID,
+    )
     .values(vip_leaving_revision=bindparam("b_revision"))
 )
 _live_listener = exists().where(

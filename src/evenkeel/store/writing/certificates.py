@@ -28,7 +28,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.revision_lock import LockedLoadBalancer
 
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 
 CertificateUser = Listener | Pool
 
@@ -75,10 +75,12 @@ def update_certificate_uses(
     _store_checked_certificates(connection, options, locked, [each for each in checked if not each.awaited])
     _store_awaited_certificates(connection, locked, [each for each in checked if each.awaited])
     wanted = _referenced_certificate_ids(row, locked.project_id) | _served_certificate_ids(row, locked.project_id)
-    there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
+    there = set(
+        connection.scalars(select(_certificate_use.c.certificate_id).where(_certificate_use.c.owner_id == row.id))
+    )
     if there - wanted:
-        gone = is_in_list(_use.c.certificate_id, there - wanted)
-        connection.execute(delete(_use).where(_use.c.owner_id == row.id, gone))
+        gone = is_in_list(_certificate_use.c.certificate_id, there - wanted)
+        connection.execute(delete(_certificate_use).where(_certificate_use.c.owner_id == row.id, gone))
     if wanted - there:
         # locked, so that none is removed before its use is written
         known = (
@@ -96,7 +98,7 @@ def changes_certificate_references(changes: Iterable[str]) -> bool:
 def delete_certificate_uses(connection: Connection, row: CertificateUser) -> None:
     """Delete the records of which references a deleted listener or pool used; no statement if it has none."""
     if references_of(row):
-        connection.execute(delete(_use).where(_use.c.owner_id == row.id))
+        connection.execute(delete(_certificate_use).where(_certificate_use.c.owner_id == row.id))
 
 
 def _referenced_certificate_ids(row: CertificateUser, project_id: ProjectId) -> set[str]:
@@ -170,7 +172,7 @@ def _check_certificate_requested(connection: Connection, project_id: ProjectId, 
         )
 
 
-_in_use = exists().where(_use.c.certificate_id == _certificate.c.id).label("in_use")
+_in_use = exists().where(_certificate_use.c.certificate_id == _certificate.c.id).label("in_use")
 
 
 def certificate_content_columns(found: CheckedCertificate) -> dict[str, Any]:
@@ -196,7 +198,7 @@ def _certificate_row(locked: LockedLoadBalancer, checked: CheckedCertificate, ne
     }
 
 
-_COUNT_USES = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_balancer_id"))
+_COUNT_USES = select(func.count()).where(_certificate_use.c.load_balancer_id == bindparam("load_balancer_id"))
 
 
 def _insert_uses(
@@ -213,4 +215,4 @@ def _insert_uses(
     rows = [
         {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": locked.id} for owner_id, id_ in sorted(uses)
     ]
-    connection.execute(_use.insert(), rows)
+    connection.execute(_certificate_use.insert(), rows)

@@ -8,7 +8,7 @@ from evenkeel.core.kit.request_context import new_change_id
 from evenkeel.core.status.changes import EARLIER_CHARACTERS_MAX, HEAD_CHARACTERS
 from evenkeel.store.records import schema
 
-_root = schema.load_balancer
+_load_balancer = schema.load_balancer
 
 
 def new_change_parameter() -> str:
@@ -21,10 +21,14 @@ def change_id_assignments() -> dict[str, ColumnElement[str]]:
     assign these columns before the revision, because MariaDB evaluates assignments from left to right.
     Parameter: ``new_change_parameter``, see :func:`new_change_parameter`.
     """
-    former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
+    former = (
+        cast(_load_balancer.c.revision, String(20))
+        .concat(":")
+        .concat(func.substr(_load_balancer.c.change_id, 1, HEAD_CHARACTERS))
+    )
     # The newest one is put in front, so that the oldest is cut off at the column's limit.
-    earlier = func.substr(former.concat(" ").concat(_root.c.earlier_changes), 1, EARLIER_CHARACTERS_MAX)
+    earlier = func.substr(former.concat(" ").concat(_load_balancer.c.earlier_changes), 1, EARLIER_CHARACTERS_MAX)
     return {
         "earlier_changes": earlier,
-        "change_id": bindparam("new_change", type_=_root.c.change_id.type),
+        "change_id": bindparam("new_change", type_=_load_balancer.c.change_id.type),
     }

@@ -17,8 +17,10 @@ from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.records import schema
 
 _notification = schema.notification
-_root = schema.load_balancer
-_COPIED_COLUMNS = tuple(each.name for each in _notification.columns if each.name in _root.columns and each.name != "id")
+_load_balancer = schema.load_balancer
+_COPIED_COLUMNS = tuple(
+    each.name for each in _notification.columns if each.name in _load_balancer.columns and each.name != "id"
+)
 """Attributes of the load balancer that are copied to an entry of the outbox, to columns of the same names."""
 
 
@@ -36,13 +38,13 @@ def _insert_notifications_statement(event: LifecycleEvent) -> Insert:
     values: dict[str, Any] = {
         "event": literal(event.value, _notification.c.event.type),
         "at": db_now(),
-        "load_balancer_id": _root.c.id,
-        **{name: _root.c[name] for name in _COPIED_COLUMNS},
+        "load_balancer_id": _load_balancer.c.id,
+        **{name: _load_balancer.c[name] for name in _COPIED_COLUMNS},
         "flavor": _flavor_data_query(),
         "listener_ids": _joined_ids_query(schema.listener),
         "pool_ids": _joined_ids_query(schema.pool),
     }
-    there = select(*values.values()).where(is_in_bound_list(_root.c.id, "b_ids")).order_by(_root.c.id)
+    there = select(*values.values()).where(is_in_bound_list(_load_balancer.c.id, "b_ids")).order_by(_load_balancer.c.id)
     return insert(_notification).from_select(list(values), there)
 
 
@@ -50,7 +52,7 @@ def _flavor_data_query() -> Any:
     """Return a subquery for the data of the load balancer's flavor, as JSON."""
     profile, flavor = schema.flavor_profile, schema.flavor
     of_flavor = select(profile.c.flavor_data).join(flavor, flavor.c.flavor_profile_id == profile.c.id)
-    return of_flavor.where(flavor.c.id == _root.c.flavor_id).scalar_subquery()
+    return of_flavor.where(flavor.c.id == _load_balancer.c.flavor_id).scalar_subquery()
 
 
 def _joined_ids_query(table: Table) -> Any:
@@ -59,6 +61,6 @@ def _joined_ids_query(table: Table) -> Any:
     """
     id_: Column[str] = table.c.id
     joined = select(func.aggregate_strings(id_, ",")).where(
-        table.c.load_balancer_id == _root.c.id, table.c.deleted == false()
+        table.c.load_balancer_id == _load_balancer.c.id, table.c.deleted == false()
     )
     return func.coalesce(joined.scalar_subquery(), "")

@@ -53,8 +53,8 @@ Columns = tuple[ColumnElement[Any], ...]
 MAX_CACHED_STATEMENTS = 256
 """Maximum number of cached statements, one for each set of updated attributes."""
 
-_root = schema.load_balancer
-_PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String())
+_load_balancer = schema.load_balancer
+_PROJECT: ColumnElement[str] = literal_column(f"{_load_balancer.name}.project_id", String())
 """The project's column with its table's name, which SQLAlchemy omits in RETURNING although a subquery has a column of
 the same name.
 """
@@ -159,18 +159,18 @@ def _raise_revision_statement(
     accepted_statuses: AcceptedStatuses | None,
     changes_root: bool,
 ) -> UpdateReturning:
-    given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
+    given = {name: bindparam(f"new_{name}", type_=_load_balancer.c[name].type) for name in names}
     is_root = _is_root_of_object(kind, with_parent)
-    statement = update(_root).where(is_root, _root.c.deleted == false())
+    statement = update(_load_balancer).where(is_root, _load_balancer.c.deleted == false())
     # first, because in MariaDB a later assignment sees the raised revision
-    noted = {"own_revision": _root.c.revision + 1} if changes_root else {}
+    noted = {"own_revision": _load_balancer.c.revision + 1} if changes_root else {}
     statement = statement.ordered_values(*(noted | revision_assignments() | given).items())
     if in_project:
-        statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
+        statement = statement.where(_load_balancer.c.project_id == bindparam("target_project_id"))
     if accepted_statuses is not None:
         # in the same statement, so that no other write comes in between
-        statement = statement.where(_root.c.provisioning_status.in_(accepted_statuses.statuses))
-    more = (_root.c.mirrored, db_now().label("now"), has_own_quotas(_PROJECT))
+        statement = statement.where(_load_balancer.c.provisioning_status.in_(accepted_statuses.statuses))
+    more = (_load_balancer.c.mirrored, db_now().label("now"), has_own_quotas(_PROJECT))
     return update_returning(statement, *LOAD_BALANCER.columns, *more, by=is_root)
 
 
@@ -178,13 +178,13 @@ def revision_assignments() -> dict[str, Any]:
     """Return {column: value} that every write sets in the load balancer, in this order. Parameters:
     ``deadline_seconds``, ``new_change``.
     """
-    unplaced = _root.c.shard_id.is_(None)
+    unplaced = _load_balancer.c.shard_id.is_(None)
     return {
         **change_id_assignments(),
-        "revision": _root.c.revision + 1,
-        "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
+        "revision": _load_balancer.c.revision + 1,
+        "provisioning_status": case((_load_balancer.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
         # the reason why it is not placed stays until it is
-        "status_reason": case((unplaced, _root.c.status_reason), else_=""),
+        "status_reason": case((unplaced, _load_balancer.c.status_reason), else_=""),
         "pending_deadline": case((unplaced, null()), else_=db_now() + bindparam("deadline_seconds", type_=Double())),
         "updated_at": db_now(),
     }
@@ -192,10 +192,10 @@ def revision_assignments() -> dict[str, Any]:
 
 def _is_root_of_object(kind: Kind, with_parent: bool) -> ColumnElement[bool]:
     if kind is LOAD_BALANCER:
-        return _root.c.id == bindparam("target_id")
+        return _load_balancer.c.id == bindparam("target_id")
     table = kind.table
     owner = select(table.c.load_balancer_id).where(*_target_conditions(kind, with_parent), table.c.deleted == false())
-    return _root.c.id == owner.scalar_subquery()
+    return _load_balancer.c.id == owner.scalar_subquery()
 
 
 def _target_conditions(kind: Kind, with_parent: bool) -> list[ColumnElement[bool]]:
@@ -233,7 +233,7 @@ def _raise_wrong_status(connection: Connection, target: WriteTarget, accepted_st
 
 def _root_from_row(connection: Connection, row: Any) -> tuple[str, str]:
     """Return id and provisioning status of the load balancer of a child, whose row is given."""
-    statement = select(_root.c.provisioning_status).where(_root.c.id == row.load_balancer_id)
+    statement = select(_load_balancer.c.provisioning_status).where(_load_balancer.c.id == row.load_balancer_id)
     return row.load_balancer_id, connection.scalar(statement) or ""
 
 
@@ -245,7 +245,9 @@ def raise_lock_failure(connection: Connection, target: WriteTarget) -> NoReturn:
     if target.kind is LOAD_BALANCER:
         raise immutable_error(LOAD_BALANCER, target.id)
     # the error names the load balancer if that is being deleted
-    root_deleted = connection.scalar(select(_root.c.deleted).where(_root.c.id == row.load_balancer_id))
+    root_deleted = connection.scalar(
+        select(_load_balancer.c.deleted).where(_load_balancer.c.id == row.load_balancer_id)
+    )
     raise (
         immutable_error(LOAD_BALANCER, row.load_balancer_id)
         if root_deleted
@@ -427,11 +429,18 @@ def read_changes(connection: Connection, condition: ColumnElement[bool]) -> tupl
     """
     shard, agent = schema.shard, schema.agent
     statement = (
-        select(_root.c.id, _root.c.revision, _root.c.provider, _root.c.shard_id, shard.c.group_number, agent.c.host)
-        .outerjoin(shard, shard.c.id == _root.c.shard_id)
+        select(
+            _load_balancer.c.id,
+            _load_balancer.c.revision,
+            _load_balancer.c.provider,
+            _load_balancer.c.shard_id,
+            shard.c.group_number,
+            agent.c.host,
+        )
+        .outerjoin(shard, shard.c.id == _load_balancer.c.shard_id)
         .outerjoin(agent, agent.c.id == shard.c.acting_agent_id)
         .where(condition)
-        .order_by(_root.c.id)
+        .order_by(_load_balancer.c.id)
     )
     return tuple(map(_change_from_row, connection.execute(statement)))
 

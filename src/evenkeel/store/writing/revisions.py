@@ -34,17 +34,17 @@ from evenkeel.store.records import schema
 REVISIONS_KEPT = 50
 """Number of revisions kept of each load balancer."""
 
-_revision = schema.load_balancer_revision
-_root = schema.load_balancer
+_load_balancer_revision = schema.load_balancer_revision
+_load_balancer = schema.load_balancer
 _KEY_COLUMNS = ("load_balancer_id", "slot")
-_VALUE_COLUMNS = tuple(column.name for column in _revision.columns if column.name not in _KEY_COLUMNS)
+_VALUE_COLUMNS = tuple(column.name for column in _load_balancer_revision.columns if column.name not in _KEY_COLUMNS)
 
 
 def first_revision_rows(load_balancer_id: LoadBalancerId, at: float) -> TableRows:
     """Return the row of the first revision of a load balancer that this transaction stores, with the user who
     requested it. ``at``: the database's time in seconds since the epoch.
     """
-    return TableRows(_revision, [_revision_values(load_balancer_id, 1, at)])
+    return TableRows(_load_balancer_revision, [_revision_values(load_balancer_id, 1, at)])
 
 
 def store_revision_requester(
@@ -53,7 +53,7 @@ def store_revision_requester(
     """Store the user who requested this revision, in the transaction that creates it. One statement. ``at``:
     the database's time in seconds since the epoch.
     """
-    upsert_rows(connection, _revision, _VALUE_COLUMNS, [_revision_values(load_balancer_id, revision, at)])
+    upsert_rows(connection, _load_balancer_revision, _VALUE_COLUMNS, [_revision_values(load_balancer_id, revision, at)])
 
 
 def store_revision_requesters(connection: Connection, condition: ColumnElement[bool]) -> None:
@@ -61,13 +61,13 @@ def store_revision_requesters(connection: Connection, condition: ColumnElement[b
     the transaction that raised them. One statement.
     """
     asked = _revision_values(LoadBalancerId(""), 0, 0.0) | {
-        "load_balancer_id": _root.c.id,
-        "slot": _root.c.revision % REVISIONS_KEPT,
-        "revision": _root.c.revision,
+        "load_balancer_id": _load_balancer.c.id,
+        "slot": _load_balancer.c.revision % REVISIONS_KEPT,
+        "revision": _load_balancer.c.revision,
         "accepted_at": db_now(),
     }
     columns = [
-        value if isinstance(value, ColumnElement) else literal(value, _revision.c[name].type)
+        value if isinstance(value, ColumnElement) else literal(value, _load_balancer_revision.c[name].type)
         for name, value in asked.items()
     ]
     statement = _insert_statement(connection.dialect.name).from_select(list(asked), select(*columns).where(condition))
@@ -82,8 +82,12 @@ def store_revision_requesters(connection: Connection, condition: ColumnElement[b
 
 def _insert_statement(dialect: str) -> Any:
     if dialect in MARIADB_DIALECTS:
-        return mysql.insert(_revision)
-    return postgresql.insert(_revision) if dialect == "postgresql" else sqlite.insert(_revision)
+        return mysql.insert(_load_balancer_revision)
+    return (
+        postgresql.insert(_load_balancer_revision)
+        if dialect == "postgresql"
+        else sqlite.insert(_load_balancer_revision)
+    )
 
 
 def _revision_values(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[str, Any]:
@@ -137,13 +141,13 @@ _OUTCOME_COLUMNS = ("problem", "agent_id", "host", "epoch")
 
 def _outcome_statement(given: BindParameter) -> Update:
     return (
-        update(_revision)
+        update(_load_balancer_revision)
         .where(
-            _revision.c.load_balancer_id == given("id"),
+            _load_balancer_revision.c.load_balancer_id == given("id"),
             # Revisions that were skipped, because a newer one was applied first, were applied with it.
-            _revision.c.revision <= given("revision"),
+            _load_balancer_revision.c.revision <= given("revision"),
             # The first agent that applied a revision is the one to show; repeated reports change nothing.
-            _revision.c.applied_at.is_(None),
+            _load_balancer_revision.c.applied_at.is_(None),
         )
         .values(
             applied_at=case((given("applied"), db_now()), else_=null().cast(Double())),
@@ -153,11 +157,11 @@ def _outcome_statement(given: BindParameter) -> Update:
 
 
 _STORE_OUTCOME = RowsStatement(
-    _revision.c.load_balancer_id,
+    _load_balancer_revision.c.load_balancer_id,
     {
-        "revision": _revision.c.revision.type,
+        "revision": _load_balancer_revision.c.revision.type,
         "applied": Boolean(),
-        **{name: _revision.c[name].type for name in _OUTCOME_COLUMNS},
+        **{name: _load_balancer_revision.c[name].type for name in _OUTCOME_COLUMNS},
     },
     _outcome_statement,
 )

@@ -15,7 +15,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.writing.certificates import certificate_id
 
 _certificate = schema.certificate
-_use = schema.certificate_use
+_certificate_use = schema.certificate_use
 _listener = schema.listener
 _references_decoder = msgspec.json.Decoder(tuple[str, ...])
 
@@ -27,8 +27,8 @@ def awaits_certificate(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
     the conditions.
     """
     return exists().where(
-        _use.c.owner_id == _listener.c.id,
-        _use.c.certificate_id == _certificate.c.id,
+        _certificate_use.c.owner_id == _listener.c.id,
+        _certificate_use.c.certificate_id == _certificate.c.id,
         _certificate.c.announced_sha256 == "",
         *conditions,
     )
@@ -62,7 +62,11 @@ def delete_served_references(connection: Connection, project_id: ProjectId, list
         kept = {row.default_tls_container_ref, *_references_decoder.decode(row.sni_container_refs)}
         gone = {each for each in _references_decoder.decode(row.served_container_refs) if each} - kept
         ids = [certificate_id(project_id, each, CertificateKind.CERTIFICATE) for each in sorted(gone)]
-        connection.execute(delete(_use).where(_use.c.owner_id == row.id, is_in_list(_use.c.certificate_id, ids)))
+        connection.execute(
+            delete(_certificate_use).where(
+                _certificate_use.c.owner_id == row.id, is_in_list(_certificate_use.c.certificate_id, ids)
+            )
+        )
         connection.execute(
             update(_listener).where(_listener.c.id == row.id).values(served_container_refs=NO_SERVED_REFERENCES)
         )

@@ -14,8 +14,8 @@ from evenkeel.store.engine.returning import update_returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import HEALTH_MONITOR
 
-_shared = schema.shared_monitor
-_monitor = schema.health_monitor
+_shared_monitor = schema.shared_monitor
+_health_monitor = schema.health_monitor
 
 
 def lock_shared_monitor(
@@ -24,12 +24,12 @@ def lock_shared_monitor(
     """Lock a shared monitor by raising its revision, set ``changes`` if there are any, and return its row.
     ``project_id`` None: any project. Raises :class:`NotFound`.
     """
-    is_it = [_shared.c.id == storable_text(monitor_id)]
+    is_it = [_shared_monitor.c.id == storable_text(monitor_id)]
     if project_id is not None:
-        is_it.append(_shared.c.project_id == storable_text(project_id))
-    values = (changes or {}) | {"revision": _shared.c.revision + 1}
-    statement = update(_shared).where(*is_it).values(values | ({"updated_at": db_now()} if changes else {}))
-    row: Row[Any] | None = update_returning(statement, *_shared.c, by=is_it[0]).first_row(connection)
+        is_it.append(_shared_monitor.c.project_id == storable_text(project_id))
+    values = (changes or {}) | {"revision": _shared_monitor.c.revision + 1}
+    statement = update(_shared_monitor).where(*is_it).values(values | ({"updated_at": db_now()} if changes else {}))
+    row: Row[Any] | None = update_returning(statement, *_shared_monitor.c, by=is_it[0]).first_row(connection)
     if row is None:
         raise NotFound(HEALTH_MONITOR.title, monitor_id)
     return row
@@ -37,7 +37,7 @@ def lock_shared_monitor(
 
 def association_conditions(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
     """Return SQL conditions on ``health_monitor``: the row is live, and copies the attributes of the shared monitor."""
-    return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
+    return (_health_monitor.c.shared_monitor_id == monitor_id, _health_monitor.c.deleted == false())
 
 
 def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: ProjectId) -> HealthMonitor:
@@ -55,7 +55,10 @@ def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_i
 
 def check_monitor_pool_count(connection: Connection, monitor_id: str) -> None:
     """Check that one more pool may share the monitor. Raises :class:`Conflict` at the limit."""
-    used = connection.scalar(select(func.count()).select_from(_monitor).where(*association_conditions(monitor_id))) or 0
+    used = (
+        connection.scalar(select(func.count()).select_from(_health_monitor).where(*association_conditions(monitor_id)))
+        or 0
+    )
     if used >= POOLS_OF_MONITOR_MAX:
         raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")
 
