@@ -20,7 +20,7 @@ class Store:
         assert limit > 0 < backoff.initial_seconds
         return tuple(self.due)
 
-    async def forget_vip(self, load_balancer_id: str) -> None:
+    async def delete_claim(self, load_balancer_id: str) -> None:
         self.due = [each for each in self.due if each.claim.claim_id != load_balancer_id]
 
 

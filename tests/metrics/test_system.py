@@ -61,7 +61,7 @@ class Operators:
     async def shard_counts(self) -> tuple[ShardCount, ...]:
         return (ShardCount(environment="dev", total=4, unserved=1),)
 
-    async def out_of_reach(self) -> tuple[UnreachableGroup, ...]:
+    async def unreachable_groups(self) -> tuple[UnreachableGroup, ...]:
         return (
             UnreachableGroup(
                 environment="dev", number=1, reach=Reachability(ReachabilityKind.REACHED, away=("bigip-a",)), tenants=1

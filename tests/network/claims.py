@@ -10,12 +10,12 @@ class Claims:
         self.standing: dict[str, PortClaim] = {}
         self.abandoned: list[str] = []
 
-    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
+    async def store_claim(self, claim: PortClaim, *, grace_seconds: float) -> None:
         assert grace_seconds > 0
         self.standing[claim.claim_id] = claim
 
-    async def abandon_vip(self, claim: PortClaim) -> None:
+    async def abandon_claim(self, claim: PortClaim) -> None:
         self.abandoned.append(claim.claim_id)
 
-    async def forget_vip(self, load_balancer_id: str) -> None:
+    async def delete_claim(self, load_balancer_id: str) -> None:
         self.standing.pop(load_balancer_id, None)

@@ -73,7 +73,7 @@ async def _present(world: World, id_: str, _below: dict[str, str]) -> None:
 
 
 async def _new_history(world: World, _id: str, _below: dict[str, str]) -> None:
-    await world.operator.new_history()
+    await world.operator.renew_history()
 
 
 STEPS: tuple[Step, ...] = (_online, _absent, _present, _out_of_reach, _in_reach, _nobody_looks, _back, _new_history)

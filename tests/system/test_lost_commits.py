@@ -186,7 +186,7 @@ async def test_nothing_goes_by_itself_without_a_grace_time(world: World) -> None
         return await orphans(world) == {lost: None}
 
     await eventually(recorded)
-    await world.store.operators.new_history()
+    await world.store.operators.renew_history()
     await world.rename(kept, "looked at")
     await eventually(lambda: world.on_device("a").get(kept) == "looked at")
     assert lost in world.on_device("a")  # settled: it may never go
@@ -207,7 +207,7 @@ async def test_deleted_load_balancer_on_a_device_is_removed_at_once(world: World
 
     await eventually(removed)
     world.memory.partitions["a"].holds.update(held)  # a device that was away is back
-    await world.store.operators.new_history()
+    await world.store.operators.renew_history()
     await eventually(lambda: world.on_device("a").keys() == {kept})
     assert await orphans(world) == {}  # settled: it may never be one
 
@@ -217,7 +217,7 @@ async def test_an_operator_that_restored_the_database_has_everything_looked_at(w
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))
     world.memory.partitions["a"].holds.clear()
-    await world.store.operators.new_history()
+    await world.store.operators.renew_history()
     await eventually(lambda: world.on_device("a") == {lb: ""})
     await eventually(lambda: world.active(lb))
 

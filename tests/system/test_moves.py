@@ -127,7 +127,7 @@ async def test_new_history_of_the_database_in_each_step(world: MovingWorld) -> N
     for wanted in (MoveStep.PREPARING, MoveStep.STOPPING, MoveStep.STARTING, MoveStep.CLEANING):
         await world.move("p1", id_, to=target, home="k0" if target == 2 else "h0")
         await eventually(lambda wanted=wanted: step_reached(world, id_, wanted), every_seconds=0.001)
-        await world.store.operators.new_history()
+        await world.store.operators.renew_history()
         await eventually(lambda: world.moved(id_))  # settled: one side is left
         assert world.holders("p1", id_) == {target: True}
         target = 3 - target

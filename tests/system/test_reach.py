@@ -31,7 +31,7 @@ async def test_a_device_that_no_agent_reaches_is_reported_and_its_return_too(wor
     world.memory.reachable = False
     await eventually(lambda: reason(world, load_balancer_id))
     assert await reason(world, load_balancer_id) == "no device of device group sys/1 can be reached"
-    (group,) = await world.store.operators.out_of_reach()
+    (group,) = await world.store.operators.unreachable_groups()
     assert (group.reach.kind, group.reach.away, group.tenants) == ("none", ("noop",), 1)
     world.memory.reachable = True
     await eventually(lambda: at_rest(world, load_balancer_id))
@@ -45,7 +45,7 @@ async def test_a_device_that_no_agent_reaches_is_reported_and_its_return_too(wor
 
 
 async def at_rest(world: World, load_balancer_id: str) -> bool:
-    return not await reason(world, load_balancer_id) and not await world.store.operators.out_of_reach()
+    return not await reason(world, load_balancer_id) and not await world.store.operators.unreachable_groups()
 
 
 async def test_an_agent_that_is_cut_off_alone_is_no_reason_to_call_anything_out_of_reach(world: World) -> None:
@@ -54,7 +54,7 @@ async def test_an_agent_that_is_cut_off_alone_is_no_reason_to_call_anything_out_
     host = await world.acting(load_balancer_id)
     world.views[host].cut_off = True
     await eventually(lambda: elsewhere(world, load_balancer_id, host))  # settled: nothing may ever be reported
-    assert not await world.store.operators.out_of_reach()
+    assert not await world.store.operators.unreachable_groups()
     assert not await reason(world, load_balancer_id)
     assert not await kinds(world)
 

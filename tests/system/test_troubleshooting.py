@@ -131,7 +131,7 @@ async def _acting_is_not(world: World, found: str, host: str) -> bool:
 
 
 async def _is_out_of_reach(world: World) -> bool:
-    return any(each.reach.away for each in await world.store.operators.out_of_reach())
+    return any(each.reach.away for each in await world.store.operators.unreachable_groups())
 
 
 async def _is_halted(world: World) -> bool:

@@ -51,6 +51,6 @@ class PortReleases:
         # The request that creates the port may still be on its way; the claim stays and is tried again.
         if not found and claim.port_id is None and due.age_seconds < LATE_SECONDS:
             return
-        await self._claims.forget_vip(claim.claim_id)
+        await self._claims.delete_claim(claim.claim_id)
         if found:
             log.info("port deleted", claim=claim.claim_id, port=claim.port_id)

@@ -21,13 +21,13 @@ class MissedTakeovers:
     def __init__(self) -> None:
         self._owners: dict[str, PartitionOwner] = {}
 
-    def begin(self, partition: str, owner: PartitionOwner) -> None:
+    def begin_takeover(self, partition: str, owner: PartitionOwner) -> None:
         """Record that this owner begins a takeover of the partition. The takeover counts as missed until
-        :meth:`end`, however it fails or is cancelled.
+        :meth:`end_takeover`, however it fails or is cancelled.
         """
         self._owners[partition] = owner
 
-    def end(self, partition: str, owner: PartitionOwner) -> None:
+    def end_takeover(self, partition: str, owner: PartitionOwner) -> None:
         """Record that the owner's guard is on the device. A takeover that another owner has begun meanwhile stays
         missed.
         """
@@ -53,4 +53,4 @@ class MissedTakeovers:
         await move()
         if not batch.complete:
             raise OwnershipGuardLost(host, partition, batch.epoch)
-        self.end(partition, owner)
+        self.end_takeover(partition, owner)

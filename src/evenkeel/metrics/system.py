@@ -68,7 +68,7 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
         agents=await operators.agents(),
         load_balancers=await operators.load_balancer_summary(),
         shards=await operators.shard_counts(),
-        out_of_reach=await operators.out_of_reach(),
+        out_of_reach=await operators.unreachable_groups(),
         certificates_expiring=len(expiring),
         certificates_unreadable=len(unreadable),
         own_certificates=await operators.own_certificates(),

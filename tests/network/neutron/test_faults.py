@@ -166,7 +166,7 @@ async def test_no_port_is_made_that_is_not_claimed_first(case: Make) -> None:
     async def fail(*_args: Any, **_kw: Any) -> None:
         raise NetworkUnavailable("the database is away")
 
-    it.claims.claim_vip = fail  # type: ignore[method-assign]
+    it.claims.store_claim = fail  # type: ignore[method-assign]
     with pytest.raises(NetworkUnavailable):
         await it.plan()
     assert ("POST", "/v2.0/ports") not in it.transport.asked

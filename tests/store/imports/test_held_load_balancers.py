@@ -113,7 +113,7 @@ async def test_discarded_load_balancer_leaves_its_port(world: World) -> None:
     assert await binding(world, tree) == ""
     await world.store.imports.discard_held(id_)
     await world.report(applied(id_, 4))
-    assert await world.store.imports.find_stored(id_) is None
+    assert await world.store.imports.find_stored_load_balancer(id_) is None
     assert await world.rows(schema.vip_claim) == []
 
 

@@ -22,11 +22,11 @@ async def test_stored_tree_is_the_given_one_and_ids_and_addresses_are_taken_then
     await placed(store)
     tree = whole()
     root = tree.load_balancer
-    assert await store.imports.find_stored(root.id) is None
+    assert await store.imports.find_stored_load_balancer(root.id) is None
     await store.imports.check_creation(tree, PLAN)
     change = await store.imports.create_imported(tree, PLAN)
     assert (change.revision, change.load_balancer_id) == (1, root.id)
-    found = await store.imports.find_stored(root.id)
+    found = await store.imports.find_stored_load_balancer(root.id)
     assert found is not None and not found.mirrored and difference_texts(found.tree, tree) == ()
     for write in (store.imports.check_creation, store.imports.create_imported):
         with pytest.raises(Conflict, match="already, and does not belong"):

@@ -247,7 +247,7 @@ async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlSt
     await placed(store)
     made = await make_pool(store)
     row = listener(default_pool_id=made.id)
-    await store.claims.claim_vip(claim_from_row(row.id), grace_seconds=1000.0)
+    await store.claims.store_claim(claim_from_row(row.id), grace_seconds=1000.0)
     await store.lbaas_v1.add_vip(row, vip(claim=claim_from_row(row.id), port_id="port"), None, project_id=PROJECT)
     await applied(store, made.load_balancer_id)
     await store.tenants.delete_child(Listener, row.id, project_id=PROJECT)
@@ -262,7 +262,7 @@ async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlSt
 async def test_the_claim_of_a_vip_is_due_once_its_load_balancer_is_gone(store: SqlStore) -> None:
     made = await make_pool(store)
     row = listener(default_pool_id=made.id)
-    await store.claims.claim_vip(claim_from_row(row.id), grace_seconds=1000.0)
+    await store.claims.store_claim(claim_from_row(row.id), grace_seconds=1000.0)
     await store.lbaas_v1.add_vip(row, vip(claim=claim_from_row(row.id), port_id="port"), None, project_id=PROJECT)
 
     await store.tenants.delete_load_balancer(made.load_balancer_id, cascade=True, project_id=PROJECT)

@@ -28,7 +28,7 @@ def claim_on(id_: str) -> PortClaim:
 
 async def kept(store: SqlStore, id_: str, *, provider: str = "prod", port_id: str = PLAN.port_id) -> None:
     """A port created for a load balancer whose create the other system has not committed."""
-    await store.claims.claim_vip(claim_on(id_), grace_seconds=GRACE)
+    await store.claims.store_claim(claim_on(id_), grace_seconds=GRACE)
     await store.mirrors.store_vip_port(id_, provider, port_id)
 
 
@@ -59,7 +59,7 @@ async def test_kept_port_outlives_the_grace_of_its_claim(store: SqlStore) -> Non
 
 async def test_claim_of_a_request_that_ended_before_its_port_was_kept_is_due_after_its_grace(store: SqlStore) -> None:
     id_ = new_id()
-    await store.claims.claim_vip(claim_on(id_), grace_seconds=GRACE)
+    await store.claims.store_claim(claim_on(id_), grace_seconds=GRACE)
     await move_due(store, GRACE + 1.0)
     assert [each.claim for each in await due(store)] == [claim_on(id_)]
     with pytest.raises(NetworkUnavailable, match="is being deleted"):
@@ -68,8 +68,8 @@ async def test_claim_of_a_request_that_ended_before_its_port_was_kept_is_due_aft
 
 async def test_port_that_was_abandoned_is_not_kept(store: SqlStore) -> None:
     id_ = new_id()
-    await store.claims.claim_vip(claim_on(id_), grace_seconds=GRACE)
-    await store.claims.abandon_vip(claim_on(id_))
+    await store.claims.store_claim(claim_on(id_), grace_seconds=GRACE)
+    await store.claims.abandon_claim(claim_on(id_))
     with pytest.raises(NetworkUnavailable):
         await store.mirrors.store_vip_port(id_, "prod", PLAN.port_id)
 
@@ -137,7 +137,7 @@ async def test_put_with_a_port_that_is_being_deleted_is_repeated(store: SqlStore
         await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(2.0))
     assert await store.mirrors.find_mirrored_load_balancer(id_) is None
 
-    await store.claims.forget_vip(id_)
+    await store.claims.delete_claim(id_)
     assert await store.mirrors.put_mirrored_load_balancer(what, plan_of(what), mark(2.0)) is not None
 
 

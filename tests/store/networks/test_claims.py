@@ -40,8 +40,8 @@ async def standing(store: SqlStore) -> list[str]:
 
 
 async def test_a_claim_is_due_once_its_grace_is_over(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim("early"), grace_seconds=GRACE)
-    await store.claims.claim_vip(claim("late"), grace_seconds=-1.0)
+    await store.claims.store_claim(claim("early"), grace_seconds=GRACE)
+    await store.claims.store_claim(claim("late"), grace_seconds=-1.0)
 
     (found,) = await due(store)
     assert (found.claim, found.attempts) == (claim("late"), 1)
@@ -49,7 +49,7 @@ async def test_a_claim_is_due_once_its_grace_is_over(store: SqlStore) -> None:
 
 
 async def test_due_claim_waits_while_a_history_is_unknown(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim(), grace_seconds=-1.0)
+    await store.claims.store_claim(claim(), grace_seconds=-1.0)
     row = {"id": "another's", "kind": UNKNOWN_HISTORY, "noted_at": 1.0}
     await store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
     assert await due(store) == ()
@@ -59,34 +59,34 @@ async def test_due_claim_waits_while_a_history_is_unknown(store: SqlStore) -> No
 
 
 async def test_a_claim_from_before_the_clock_was_set_back_is_due(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim(), grace_seconds=100_000.0)
+    await store.claims.store_claim(claim(), grace_seconds=100_000.0)
 
     assert [each.claim for each in await due(store)] == [claim()]
     assert await due(store) == ()
 
 
 async def test_an_abandoned_claim_is_due_at_once(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim(), grace_seconds=GRACE)
-    await store.claims.abandon_vip(claim())
+    await store.claims.store_claim(claim(), grace_seconds=GRACE)
+    await store.claims.abandon_claim(claim())
 
     assert [each.claim for each in await due(store)] == [claim()]
 
 
 async def test_one_that_was_forgotten_too_early_is_written_down_again(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim(), grace_seconds=GRACE)
-    await store.claims.forget_vip("lb")
-    await store.claims.abandon_vip(claim())
-    await store.claims.abandon_vip(claim())
+    await store.claims.store_claim(claim(), grace_seconds=GRACE)
+    await store.claims.delete_claim("lb")
+    await store.claims.abandon_claim(claim())
+    await store.claims.abandon_claim(claim())
 
     assert [each.claim for each in await due(store)] == [claim()]
 
 
 async def test_a_stored_load_balancer_holds_its_claim(store: SqlStore) -> None:
     lb = new_id()
-    await store.claims.claim_vip(claim(lb), grace_seconds=GRACE)
+    await store.claims.store_claim(claim(lb), grace_seconds=GRACE)
     await create(store, lb)
-    await store.claims.abandon_vip(claim(lb))
-    await store.claims.forget_vip(lb)
+    await store.claims.abandon_claim(claim(lb))
+    await store.claims.delete_claim(lb)
 
     assert await due(store) == ()
     assert await standing(store) == [lb]
@@ -94,19 +94,19 @@ async def test_a_stored_load_balancer_holds_its_claim(store: SqlStore) -> None:
 
 async def test_a_claim_is_due_with_its_port_when_the_load_balancer_is_deleted(store: SqlStore) -> None:
     lb = new_id()
-    await store.claims.claim_vip(claim(lb), grace_seconds=GRACE)
+    await store.claims.store_claim(claim(lb), grace_seconds=GRACE)
     await create(store, lb)
     await store.tenants.delete_load_balancer(lb, cascade=True, project_id=None)
 
     (found,) = await due(store)
     assert (found.claim.claim_id, found.claim.port_id) == (lb, PORT)
-    await store.claims.forget_vip(lb)
+    await store.claims.delete_claim(lb)
     assert await standing(store) == []
 
 
 async def test_any_removal_of_the_row_lets_go(store: SqlStore) -> None:
     lb = new_id()
-    await store.claims.claim_vip(claim(lb), grace_seconds=GRACE)
+    await store.claims.store_claim(claim(lb), grace_seconds=GRACE)
     await create(store, lb)
     await store.database.write(lambda connection: connection.execute(delete(schema.load_balancer)))
 
@@ -116,18 +116,18 @@ async def test_any_removal_of_the_row_lets_go(store: SqlStore) -> None:
 async def test_a_refused_create_leaves_its_claim_free(store: SqlStore) -> None:
     first, second = new_id(), new_id()
     for lb in (first, second):
-        await store.claims.claim_vip(claim(lb), grace_seconds=GRACE)
+        await store.claims.store_claim(claim(lb), grace_seconds=GRACE)
     await create(store, first)
     with pytest.raises(Conflict):
         await create(store, second)
-    await store.claims.abandon_vip(claim(second))
+    await store.claims.abandon_claim(claim(second))
 
     assert [each.claim.claim_id for each in await due(store)] == [second]
 
 
 async def test_a_create_that_comes_after_giving_back_began_is_refused_and_stores_nothing(store: SqlStore) -> None:
     lb = new_id()
-    await store.claims.claim_vip(claim(lb), grace_seconds=-1.0)
+    await store.claims.store_claim(claim(lb), grace_seconds=-1.0)
     assert await due(store)
 
     with pytest.raises(NetworkUnavailable, match="being deleted"):
@@ -136,9 +136,9 @@ async def test_a_create_that_comes_after_giving_back_began_is_refused_and_stores
 
 
 async def test_two_claims_on_one_load_balancer_are_a_conflict(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim(), grace_seconds=GRACE)
+    await store.claims.store_claim(claim(), grace_seconds=GRACE)
     with pytest.raises(Conflict, match="lb is being allocated"):
-        await store.claims.claim_vip(claim(), grace_seconds=GRACE)
+        await store.claims.store_claim(claim(), grace_seconds=GRACE)
 
 
 ALSO_AT_TWO_NODES = pytest.mark.parametrize("backend", WITH_GALERA, indirect=True)
@@ -148,7 +148,7 @@ ALSO_AT_TWO_NODES = pytest.mark.parametrize("backend", WITH_GALERA, indirect=Tru
 async def test_each_due_claim_goes_to_one_controller(store: SqlStore, other_store: SqlStore) -> None:
     names = sorted(f"lb-{number}" for number in range(12))
     for name in names:
-        await store.claims.claim_vip(claim(name), grace_seconds=-1.0)
+        await store.claims.store_claim(claim(name), grace_seconds=-1.0)
 
     answers = await asyncio.gather(*(due(at, limit=20) for at in (store, other_store, store, other_store)))
     assert sorted(each.claim.claim_id for answer in answers for each in answer) == names
@@ -158,7 +158,7 @@ async def test_each_due_claim_goes_to_one_controller(store: SqlStore, other_stor
 async def test_a_vip_is_either_stored_or_given_back(store: SqlStore, other_store: SqlStore) -> None:
     names = [new_id() for _ in range(12)]
     for name in names:
-        await store.claims.claim_vip(claim(name), grace_seconds=-1.0)
+        await store.claims.store_claim(claim(name), grace_seconds=-1.0)
 
     async def try_to_store(number: int) -> str | None:
         wanted = vip(address=f"10.0.1.{number}", port_id=new_id(), claim=claim(names[number]))
@@ -177,7 +177,7 @@ async def test_a_vip_is_either_stored_or_given_back(store: SqlStore, other_store
 
 
 async def test_claim_that_could_not_be_released_is_due_at_growing_intervals(store: SqlStore) -> None:
-    await store.claims.claim_vip(claim(), grace_seconds=-1.0)
+    await store.claims.store_claim(claim(), grace_seconds=-1.0)
     for attempt, pause in enumerate((60, 120, 240, *[300] * 8), start=1):
         before = await store.database.query(_now)
         (found,) = await due(store, retry_seconds=60.0)
@@ -202,7 +202,7 @@ def _make_due(connection: Connection) -> float:
 async def test_a_look_with_nothing_to_do_is_one_query(store: SqlStore) -> None:
     for number in range(3):
         lb = new_id()
-        await store.claims.claim_vip(claim(lb), grace_seconds=-1.0)
+        await store.claims.store_claim(claim(lb), grace_seconds=-1.0)
         wanted = vip(address=f"10.0.0.{number + 1}", port_id=new_id(), claim=claim(lb))
         await store.tenants.create_load_balancer(bare(id=lb), wanted)
 

@@ -61,7 +61,7 @@ async def read(world: World, problems: dict[Any, str] | None = None) -> FoundSer
 async def taken(world: World, port: DevicePort, address: str) -> DeviceAddressPort:
     """A port that was made."""
     claim = PortClaim(claim_id=str(uuid.uuid4()), device_owner="network:evenkeel", device_id="x")
-    await world.store.device_ports.claim_vip(claim, grace_seconds=600.0)
+    await world.store.device_ports.store_claim(claim, grace_seconds=600.0)
     return DeviceAddressPort(port=port, address=address, port_id=str(uuid.uuid4()), claim=claim)
 
 
@@ -139,7 +139,7 @@ async def test_an_address_that_is_not_needed_any_more_is_not_stored(world: World
     assert await world.store.attachments.store_address(shard.id, first)
     assert not await world.store.attachments.store_address(shard.id, second)  # another controller was faster
     late = await taken(world, ports[1], "10.1.0.7")
-    await world.store.device_ports.abandon_vip(late.claim)
+    await world.store.device_ports.abandon_claim(late.claim)
     assert await due(world) == {late.claim.claim_id}
     with pytest.raises(NetworkUnavailable, match="being deleted"):
         await world.store.attachments.store_address(shard.id, late)

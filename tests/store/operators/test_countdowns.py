@@ -37,7 +37,7 @@ async def test_new_database_counts_down_nothing(store: SqlStore) -> None:
 
 async def test_port_counts_once_its_request_must_be_over(store: SqlStore) -> None:
     claim = PortClaim(claim_id="new", device_owner="Octavia", device_id="lb-new")
-    await store.claims.claim_vip(claim, grace_seconds=100.0)
+    await store.claims.store_claim(claim, grace_seconds=100.0)
     assert (await counted(store)).ports == 0
     await claimed(store, "old", made_seconds_ago=CLAIM_IN_PROGRESS_SECONDS + 1, due_seconds=50.0)
     found = await counted(store)

@@ -85,7 +85,7 @@ async def test_a_keepalive_that_the_database_does_not_have_begins_a_new_history(
 async def test_confirmation_in_a_new_history_makes_active_without_an_event(old: World) -> None:
     lb, shard_id = await served(old)
     said = len(await old.events("load_balancer_active"))
-    history = (await old.operator.new_history()).id
+    history = (await old.operator.renew_history()).id
     await report(old, shard_id, Applied(load_balancer_id=lb, revision=1, change_id=CHANGE), history)
     row = await old.load_balancer_row(lb)
     assert (row.provisioning_status, row.status_reason, row.pending_deadline) == ("ACTIVE", "", None)
@@ -262,8 +262,8 @@ async def test_of_two_who_find_it_out_one_begins_the_new_history(old: World) -> 
 
 
 async def test_an_operator_begins_one_at_any_time(old: World) -> None:
-    first = await old.operator.new_history()
-    second = await old.operator.new_history()
+    first = await old.operator.renew_history()
+    second = await old.operator.renew_history()
     assert first.id != second.id and second.begun_at >= first.begun_at > 0
     assert await old.operator.history() == second
 
@@ -272,7 +272,7 @@ async def test_an_operator_begins_one_at_any_time(old: World) -> None:
 
 
 async def test_a_shard_that_the_database_lost_is_made_again_for_who_served_it(old: World) -> None:
-    await old.operator.new_history()
+    await old.operator.renew_history()
     revision = await old.assignments_revision("a1")
     lost = (FormerShard(project_id="p9", epoch=7), FormerShard(project_id="", epoch=1))
     answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
@@ -288,7 +288,7 @@ async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for
     monkeypatch.setattr(lost_shards, "RESTORED_SHARDS_TOTAL_MAX", 6)
     await old.agent("a2")
     await old.tenant("before")
-    await old.operator.new_history()
+    await old.operator.renew_history()
     for call in range(4):
         lost = tuple(FormerShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4))
         await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
@@ -300,14 +300,14 @@ async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for
     await old.store.ownership.assignments("a2", "session-of-a2", work_limit=9, served=lost)
     assert await old.shard_of("p3-0") is not None
     await age(old, 1.0)
-    await old.operator.new_history()
+    await old.operator.renew_history()
     await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=(FormerShard(project_id="q", epoch=1),))
     assert await old.shard_of("q") is not None
 
 
 async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lost_shards, "RESTORED_SHARDS_TOTAL_MAX", 6)
-    await old.operator.new_history()
+    await old.operator.renew_history()
     calls = (tuple(FormerShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4)) for call in range(6))
     await asyncio.gather(*(old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost) for lost in calls))
     assert len([row for row in await old.rows(schema.shard) if row.project_id]) <= 6
@@ -317,12 +317,12 @@ async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, m
 async def test_shards_that_were_not_looked_at_because_the_clock_was_set_are_requested_again(
     old: World, seconds: float
 ) -> None:
-    await old.operator.new_history()
+    await old.operator.renew_history()
     await age(old, seconds)
     lost = (FormerShard(project_id="p9", epoch=7),)
     answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     assert answer.served_ignored and {each.project_id for each in answer.shards} == {""}
-    await old.operator.new_history()
+    await old.operator.renew_history()
     answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     assert not answer.served_ignored and {each.project_id for each in answer.shards} == {"", "p9"}
     assert not (await old.store.ownership.assignments("a1", SESSION, work_limit=9)).served_ignored
@@ -331,7 +331,7 @@ async def test_shards_that_were_not_looked_at_because_the_clock_was_set_are_requ
 async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:
     await old.agent("a2")
     owner = await old.tenant("p1", home="a1")
-    await old.operator.new_history()
+    await old.operator.renew_history()
     await old.store.ownership.assignments(
         "a2", "session-of-a2", work_limit=9, served=(FormerShard(project_id="p1", epoch=9),)
     )
@@ -342,7 +342,7 @@ async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:
 async def test_former_shard_is_restored_only_in_a_new_history_and_for_its_agent(old: World) -> None:
     lost = (FormerShard(project_id="p9", epoch=7),)
     await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
-    await old.operator.new_history()
+    await old.operator.renew_history()
     with pytest.raises(SessionLost):
         await old.store.ownership.assignments("a1", "nonsense", work_limit=9, served=lost)
     absurd = (FormerShard(project_id="p9", epoch=2**60), FormerShard(project_id="p8", epoch=-1))

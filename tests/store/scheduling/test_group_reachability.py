@@ -76,7 +76,7 @@ async def test_a_group_that_nobody_reaches_is_offline_with_all_that_is_in_it_unt
     assert await statuses_below(world, below) == {"OFFLINE"}
     assert await news(world) == ()
     assert await world.store.scheduling.record_reachability("east", 1) is None
-    assert [row.reach.away for row in await world.store.operators.out_of_reach()] == [("a", "b")]
+    assert [row.reach.away for row in await world.store.operators.unreachable_groups()] == [("a", "b")]
 
     await says(world, "a2", a=False, b=True)
     observer = await note(world)
@@ -84,7 +84,7 @@ async def test_a_group_that_nobody_reaches_is_offline_with_all_that_is_in_it_unt
     assert (await shown(world, id_))[1] == ""
     await says(world, "a2", a=True, b=True)
     await note(world)
-    assert await world.store.operators.out_of_reach() == ()
+    assert await world.store.operators.unreachable_groups() == ()
     events = await world.events()
     assert [row.kind for row in events if row.kind.startswith("device_")] == [
         "device_unreachable",
@@ -116,7 +116,7 @@ async def test_a_device_out_of_reach_is_shown_by_its_own_name_before_its_address
     await note(world)
     (event,) = await world.events("device_unreachable")
     assert event.text == "device lb-2 (b) of device group east/1 is unreachable from every agent"
-    (group,) = await world.store.operators.out_of_reach()
+    (group,) = await world.store.operators.unreachable_groups()
     assert (group.reach.away, group.unreachable_device_titles) == (("b",), ("lb-2 (b)",))
 
 
@@ -132,7 +132,7 @@ async def test_a_group_whose_agents_are_gone_is_degraded_and_online_again_with_t
     assert await shown(world, id_) == ("DEGRADED", UNWATCHED)
     assert await shown(world, waiting.id) == ("OFFLINE", "")
     assert await statuses_below(world, below) == {"ONLINE"}
-    (row,) = await world.store.operators.out_of_reach()
+    (row,) = await world.store.operators.unreachable_groups()
     assert (row.reach.kind, row.reach.away, row.tenants) == ("unwatched", (), 1)
 
     await world.agent("a2")

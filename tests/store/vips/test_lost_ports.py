@@ -26,7 +26,7 @@ def claim(load_balancer_id: str) -> PortClaim:
 async def with_port(store: SqlStore, number: int = 9, **values: Any) -> LoadBalancer:
     """A load balancer whose VIP has a port at the network service."""
     id_ = new_id()
-    await store.claims.claim_vip(claim(id_), grace_seconds=FAR)
+    await store.claims.store_claim(claim(id_), grace_seconds=FAR)
     plan = vip(address=f"10.0.0.{number}", port_id=new_id(), claim=claim(id_))
     change = await store.tenants.create_load_balancer(bare(id=id_, **values), plan)
     (root,) = change.resources

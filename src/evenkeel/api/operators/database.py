@@ -23,7 +23,7 @@ async def begin_new_history(services: Services, call: Call) -> Answer:
     check everything; shows the new history. Raises :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
-    return json_answer({"database": views.database_view(await services.operators.new_history())})
+    return json_answer({"database": views.database_view(await services.operators.renew_history())})
 
 
 async def accept_history(services: Services, call: Call) -> Answer:

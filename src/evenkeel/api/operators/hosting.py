@@ -75,7 +75,7 @@ async def _explanation_with_remedy(
 
 async def _unreachable_group_of_shard(services: Services, shard: Shard) -> UnreachableGroup | None:
     """Return the shard's device group if some of its devices are out of reach; else None."""
-    groups = await services.operators.out_of_reach()
+    groups = await services.operators.unreachable_groups()
     here = (shard.environment, shard.group_number)
     return next((group for group in groups if (group.environment, group.number) == here), None)
 

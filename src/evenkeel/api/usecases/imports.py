@@ -59,7 +59,7 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     table = services.providers.capabilities_of(await services.providers.device_driver_of(wanted.provider))
     choice = await choose_provider_and_zone(services, wanted)
     offered = await offered_services(services, wanted.provider, table.for_data_path(choice.data_path))
-    there = await services.imports.find_stored(load_balancer_id)
+    there = await services.imports.find_stored_load_balancer(load_balancer_id)
     place = ParentContext(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     if there is not None:
         tree = choice.fill_tree(mirrored_tree(_request_with_stored_vip_port(wanted, there), place))

@@ -21,7 +21,7 @@ class ImportStore(Protocol):
     stored.
     """
 
-    async def find_stored(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+    async def find_stored_load_balancer(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
         """Return the load balancer with this id, also a mirrored one and one marked deleted; None if there is none."""
         ...
 

@@ -86,7 +86,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def statuses(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
+    async def read_statuses(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[MirrorStatus, ...]:
         """Return the statuses of these mirrored load balancers and of their children, sorted by id; ids of no
         mirrored load balancer are left out. The number of queries is constant.
         """
@@ -106,7 +106,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
+    async def read_statistics(self, load_balancer_ids: Collection[LoadBalancerId]) -> tuple[ListenerTotals, ...]:
         """Return the traffic totals of the listeners of these mirrored load balancers, sorted by listener id;
         listeners without totals are left out. One query.
         """

@@ -106,7 +106,7 @@ class OperatorStore(Protocol):
         """Return the current history of the database."""
         ...
 
-    async def new_history(self) -> History:
+    async def renew_history(self) -> History:
         """Begin a new history after the database was restored or lost commits, and return it: every agent
         applies everything it serves again, and placed ACTIVE load balancers are PENDING_UPDATE until then.
         """
@@ -118,7 +118,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def countdowns(self) -> RemovalCountdowns:
+    async def removal_countdowns(self) -> RemovalCountdowns:
         """Return what is removed automatically when its grace time is over, and in how many seconds: unused
         ports at the network service, the oldest events, and records of deleted load balancers. One query.
         """
@@ -338,7 +338,7 @@ class OperatorStore(Protocol):
         """
         ...
 
-    async def out_of_reach(self) -> tuple[UnreachableGroup, ...]:
+    async def unreachable_groups(self) -> tuple[UnreachableGroup, ...]:
         """Return device groups with unreachable devices, or without an agent that observes them, sorted by
         environment and number; at most two queries.
         """

@@ -13,7 +13,7 @@ class ClaimStore(Protocol):
     there. Every method may raise :class:`StoreUnavailable`.
     """
 
-    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
+    async def store_claim(self, claim: PortClaim, *, grace_seconds: float) -> None:
         """Store a claim, before its port is created at the network service. The port is due to be deleted
         ``grace_seconds`` later, unless the user of the port (a load balancer, an address of devices) holds
         the claim by then; and as soon as that user's row is removed. Raises :class:`Conflict` with code
@@ -21,13 +21,13 @@ class ClaimStore(Protocol):
         """
         ...
 
-    async def abandon_vip(self, claim: PortClaim) -> None:
+    async def abandon_claim(self, claim: PortClaim) -> None:
         """Make a claim due now, so that its port is deleted; a claim that an object holds stays. Stores the
         claim again if it was deleted meanwhile.
         """
         ...
 
-    async def forget_vip(self, claim_id: str) -> None:
+    async def delete_claim(self, claim_id: str) -> None:
         """Delete a claim whose port was deleted, or never created. A claim that an object holds stays. A
         repetition changes nothing.
         """

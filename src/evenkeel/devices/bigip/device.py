@@ -168,7 +168,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self.cluster = reading.cluster
             self._invalidate_cached_partitions(before, reading)
             if self._guest is not None:
-                await self._guest.reconcile()
+                await self._guest.reconcile_vlans()
             return replace(reading, state=self._add_save_problem(await self._state_with_claim(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
@@ -201,10 +201,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`.
         """
         owner = epoch, session_id
-        self._missed.begin(self._names.partition_name(project_id), owner)
+        self._missed.begin_takeover(self._names.partition_name(project_id), owner)
         async with self._locked_partition(project_id) as partition:
             await self._move_guard(project_id, partition, build_guard(*owner), defers=True)
-            self._missed.end(partition, owner)
+            self._missed.end_takeover(partition, owner)
 
     async def _move_guard(
         self, project_id: ProjectId, partition: str, mine: Guard, *, defers: bool = False
@@ -246,7 +246,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             vlans = await self._vlan_tags_in_folder(view, folder)
             owner = batch.epoch, batch.session_id
             if view.first_guard:  # missed, however this pass ends, until the guard is there
-                self._missed.begin(partition, owner)
+                self._missed.begin_takeover(partition, owner)
             try:
                 outcome = await self._build_partition_pass(batch, rendered, view, partition, has_peers=has_peers).run()
             except FirstGuardRefused as error:
@@ -258,7 +258,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 self._views.pop(partition, None)  # another partition's pass may have discarded all cached state already
                 view = await move()
                 outcome = await self._build_partition_pass(batch, rendered, view, partition, has_peers=has_peers).run()
-            self._missed.end(partition, owner)
+            self._missed.end_takeover(partition, owner)
             # The host takes VLANs back only after the pass has removed them from the guest.
             if self._guest is not None and view.observed is not None:
                 await self._guest.withdraw_vlans(vlans - vlan_tags(view.observed))
@@ -363,13 +363,13 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """
         mine = build_guard(batch.epoch, batch.session_id)
         async with self._locked_partition(batch.project_id) as partition:
-            signs = await read_ownership_marks(self.icontrol, partition, self._names)
-            observed, parts = await self._plan_member_moves_back(batch.project_id, partition, signs)
-            if apply and (signs.marked or signs.guarded):
+            ownership_marks = await read_ownership_marks(self.icontrol, partition, self._names)
+            observed, parts = await self._plan_member_moves_back(batch.project_id, partition, ownership_marks)
+            if apply and (ownership_marks.marked or ownership_marks.has_guard):
                 try:
                     # Before the mark goes: only the owner gives a partition back.
-                    guard.check_guard_owner(signs.guards, partition, mine, self._names, self.host)
-                    if signs.guards.held != (mine,):  # a takeover that has not happened yet on this device
+                    guard.check_guard_owner(ownership_marks.guards, partition, mine, self._names, self.host)
+                    if ownership_marks.guards.held != (mine,):  # a takeover that has not happened yet on this device
                         self._views.pop(partition, None)
                         await self._move_guard(batch.project_id, partition, mine)
                 except StaleOwner as error:
@@ -377,21 +377,21 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 for part in parts:
                     await self._move_members_back(partition, mine, part)
                 await remove_mark(self.icontrol, partition)
-                record = bool(signs.guards.replaced)
+                record = bool(ownership_marks.guards.replaced)
                 if not await self._remove_guard(partition, mine, record=record):
                     raise DeviceRejected(self.host, f"the guard of {partition} was not removed: repeat it")
             moved = describe_plan(self.host, Plan(operations=tuple(chain(*parts))), observed, partition)
-            return plan_of_return_to_f5(moved, partition, self._names, signs)
+            return plan_of_return_to_f5(moved, partition, self._names, ownership_marks)
 
     async def _plan_member_moves_back(
-        self, project_id: ProjectId, partition: str, signs: OwnershipMarks
+        self, project_id: ProjectId, partition: str, ownership_marks: OwnershipMarks
     ) -> tuple[Observed, list[tuple[ConfigOperation, ...]]]:
         """Read the partition, and plan the moves of its members away from Even Keel's nodes in /Common: one
         transaction for each list item. Both empty if the partition is not Even Keel's.
 
         Drops pending transactions first. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
-        if not (signs.marked or signs.guarded):
+        if not (ownership_marks.marked or ownership_marks.has_guard):
             return {}, []
         await drop_pending_transactions(
             self.icontrol, self._pending_transactions(partition)
@@ -774,7 +774,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             and view.observed is observed
             and not self._is_partition_locked(name)
         }
-        found = reading.result_cache.result(
+        found = reading.result_cache.cached_result(
             digest.object_identities, reading.addresses, reading.virtuals, reading.pools
         )
         for name, observed in steady.items():

@@ -318,7 +318,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             await named.ensure_cluster_read()
         except (DeviceUnavailable, DeviceRejected):
             return  # the check reports the reason
-        others = [item for item in named.cluster.devices if item is not named.cluster.own]
+        others = [item for item in named.cluster.devices if item is not named.cluster.own_device]
         if len(others) != 1 or not (address := str(others[0].get("managementIp", ""))):
             named.cluster = ReportedCluster()  # read again at the next attempt
             self._undiscovered = (

@@ -165,10 +165,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         # until the takeover has ended, batches carry no run id and are refused as not guarded
         self._lives.pop(partition, None)
         self._empty.discard(partition)
-        self._missed.begin(partition, (epoch, session_id))
+        self._missed.begin_takeover(partition, (epoch, session_id))
         async with self.require_reachable():
             await self._move_guard(partition, epoch, session_id)
-        self._missed.end(partition, (epoch, session_id))
+        self._missed.end_takeover(partition, (epoch, session_id))
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DeviceResult:
         """Apply the batch to this device's partition; a takeover that missed this device is made up for

@@ -74,17 +74,17 @@ class PortClaimStore(Protocol):
     cannot be used.
     """
 
-    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
+    async def store_claim(self, claim: PortClaim, *, grace_seconds: float) -> None:
         """Store a claim; after ``grace_seconds`` the claim's port is deleted unless a load balancer holds the
         claim. Raises :class:`StoreUnavailable`.
         """
         ...
 
-    async def abandon_vip(self, claim: PortClaim) -> None:
+    async def abandon_claim(self, claim: PortClaim) -> None:
         """Make the claim due immediately, so that its port is deleted. Raises :class:`StoreUnavailable`."""
         ...
 
-    async def forget_vip(self, claim_id: str) -> None:
+    async def delete_claim(self, claim_id: str) -> None:
         """Delete the claim, because its port was not created. Raises :class:`StoreUnavailable`."""
         ...
 
@@ -493,7 +493,7 @@ class NeutronNetwork:
         the claim due, so that a port that was created nevertheless is deleted; :class:`StoreUnavailable`.
         """
         until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
-        await claims.claim_vip(claim, grace_seconds=self._grace_seconds)
+        await claims.store_claim(claim, grace_seconds=self._grace_seconds)
 
         def create_in_time() -> NeutronPort:
             if self._monotonic() >= until_seconds:  # suspended meanwhile: the claim may have been processed
@@ -505,7 +505,7 @@ class NeutronNetwork:
         except NeutronRefused:
             # The claim may stay: it becomes due, and no port with its marks is found then.
             with contextlib.suppress(Unavailable):
-                await claims.forget_vip(claim.claim_id)
+                await claims.delete_claim(claim.claim_id)
             raise
         except NetworkUnavailable:
             await self._abandon_claim(claims, claim)  # it may be created nevertheless
@@ -513,7 +513,7 @@ class NeutronNetwork:
 
     async def _abandon_claim(self, claims: PortClaimStore, claim: PortClaim) -> None:
         try:
-            await claims.abandon_vip(claim)
+            await claims.abandon_claim(claim)
         except Unavailable as error:
             log.warning("port will be deleted later", claim=claim.claim_id, error=str(error))
 

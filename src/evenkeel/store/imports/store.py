@@ -45,8 +45,8 @@ class SqlImports:
         self._options = options
         self._random = random
 
-    async def find_stored(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
-        return await self._db.read(lambda connection: _find_stored(connection, load_balancer_id))
+    async def find_stored_load_balancer(self, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+        return await self._db.read(lambda connection: _find_stored_load_balancer(connection, load_balancer_id))
 
     async def check_creation(self, tree: LoadBalancerTree, plan: VipPlan) -> None:
         check_new_tree(tree)
@@ -85,7 +85,7 @@ class SqlImports:
         return await self._db.write(discard_held_load_balancer(self._options, load_balancer_id))
 
 
-def _find_stored(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
+def _find_stored_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredLoadBalancer | None:
     tree = load_trees(connection, [load_balancer_id]).get(load_balancer_id)
     if tree is None:
         return None

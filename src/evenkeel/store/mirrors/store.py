@@ -41,10 +41,10 @@ class SqlMirrors:
         self._random = random
 
     find_mirrored_load_balancer = read_operation(find_mirrored_load_balancer)
-    statuses = read_operation(read_mirror_statuses)
+    read_statuses = read_operation(read_mirror_statuses)
     list_mirrored_load_balancers = query_operation(list_mirrored_load_balancers)
     changes_since = read_operation(read_mirror_changes)
-    statistics = query_operation(read_mirror_statistics)
+    read_statistics = query_operation(read_mirror_statistics)
     take_lease = write_operation(take_lease)
     store_vip_port = write_operation(store_vip_port)
     find_unused_ports = query_operation(find_unused_ports)

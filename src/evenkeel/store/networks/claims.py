@@ -59,7 +59,7 @@ class SqlClaims:
         self._db = database
         self._table = table
 
-    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
+    async def store_claim(self, claim: PortClaim, *, grace_seconds: float) -> None:
         try:
             await self._db.write(lambda connection: _insert_claim(connection, self._table, claim, grace_seconds))
         except IntegrityError as error:
@@ -67,11 +67,11 @@ class SqlClaims:
                 f"The port of {claim.claim_id} is being allocated already.", code=PORT_BEING_CREATED
             ) from error
 
-    async def abandon_vip(self, claim: PortClaim) -> None:
+    async def abandon_claim(self, claim: PortClaim) -> None:
         with suppress(IntegrityError):  # another process stored it again
             await self._db.write(lambda connection: _abandon_claim(connection, self._table, claim))
 
-    async def forget_vip(self, claim_id: str) -> None:
+    async def delete_claim(self, claim_id: str) -> None:
         statement = delete(self._table).where(
             primary_key_column(self._table) == claim_id, _is_claim_unused(self._table)
         )

@@ -157,7 +157,7 @@ class SqlOperators:
 
     find_ids_by_prefix = read_operation(reads.find_ids_by_prefix)
 
-    out_of_reach = read_operation(read_groups_out_of_reach)
+    unreachable_groups = read_operation(read_groups_out_of_reach)
 
     async def load_balancer_summary(self) -> LoadBalancerSummary:
         return summary_from_counts(*await self._counts.get())
@@ -174,7 +174,7 @@ class SqlOperators:
 
     history = read_operation(histories.read_history)
 
-    async def new_history(self) -> History:
+    async def renew_history(self) -> History:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(lambda connection: histories.renew_history(connection, deadline_seconds))
 
@@ -182,16 +182,16 @@ class SqlOperators:
         grace_seconds = self._options.orphan_grace_seconds
         return await self._db.read(lambda connection: read_orphan_summary(connection, grace_seconds))
 
-    async def countdowns(self) -> RemovalCountdowns:
+    async def removal_countdowns(self) -> RemovalCountdowns:
         kept = self._options.events_kept
         return await self._db.query(lambda connection: read_countdowns(connection, kept))
 
     async def accept_history(self, history_id: str) -> History:
-        def accept_and_read(connection: Connection) -> History:
+        def run_transaction(connection: Connection) -> History:
             foreign_histories.accept_history(connection, history_id)
             return histories.read_history(connection)
 
-        return await self._db.write(accept_and_read)
+        return await self._db.write(run_transaction)
 
     # -- subnets of the built-in network
 

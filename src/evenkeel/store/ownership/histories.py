@@ -68,14 +68,14 @@ class Histories:
         loss was noticed; ``lost``: the agent's proof that commits were lost.
         """
 
-        def begin(connection: Connection) -> str:
+        def run_transaction(connection: Connection) -> str:
             host = connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
             reason = f"agent {name_and_id(host, agent_id)}: {lost}"
             return begin_history(
                 connection, seen_id, reason, self._deadline_seconds, spacing_seconds=RENEWAL_SPACING_SECONDS
             )
 
-        return await self._db.write(begin)
+        return await self._db.write(run_transaction)
 
 
 def renew_history(connection: Connection, deadline_seconds: float) -> History:

@@ -162,7 +162,7 @@ class SqlOwnership:
     ) -> FoundServices:
         problems = dict(unattachable)
 
-        def read(connection: Connection) -> services.DefinitionsPage:
+        def run_transaction(connection: Connection) -> services.DefinitionsPage:
             return services.read_services(
                 connection,
                 agent_id,
@@ -178,7 +178,7 @@ class SqlOwnership:
             )
 
         ports: dict[LoadBalancerId, tuple[DevicePort, ...]] = {}
-        while (found := await self._db.read(read)).unallocated.keys() - ports.keys():
+        while (found := await self._db.read(run_transaction)).unallocated.keys() - ports.keys():
             # at most once for each load balancer
             wanted = {id_: subnets for id_, subnets in found.unallocated.items() if id_ not in ports}
             lacks = await self._db.write(partial(allocate_addresses, location=found.location, wanted=wanted))

@@ -58,15 +58,15 @@ class SqlScheduling:
     read_placement_groups = read_operation(snapshots.read_placement_groups)
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
-        def look(connection: Connection) -> GroupSnapshot:
+        def run_transaction(connection: Connection) -> GroupSnapshot:
             return snapshots.read_group_snapshot(connection, environment, group_number, settle_seconds)
 
-        snapshot = await self._db.read(look)
+        snapshot = await self._db.read(run_transaction)
         if not ended_handovers(snapshot):
             return snapshot
         await self._db.write(lambda connection: snapshots.cancel_dead_handovers(connection, environment, group_number))
         # A second snapshot: the handovers just ended are decided on anew.
-        return await self._db.read(look)
+        return await self._db.read(run_transaction)
 
     skewed_groups = read_operation(snapshots.read_skewed_groups)
 

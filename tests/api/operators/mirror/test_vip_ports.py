@@ -208,7 +208,7 @@ async def test_request_beside_one_that_is_under_way_waits_for_its_port(controlle
 async def test_port_of_a_controller_that_died_before_it_answered_is_found(controller: Client, cloud: Cloud) -> None:
     mark = octavia_port_mark(LoadBalancerId(LB))
     claim = PortClaim(claim_id=LB, device_owner=mark.device_owner, device_id=mark.device_id)
-    await cloud.store.claims.claim_vip(claim, grace_seconds=1000.0)
+    await cloud.store.claims.store_claim(claim, grace_seconds=1000.0)
     await controller.post(PORTS, wanted(), 503)
     assert not cloud.neutron.ports
 

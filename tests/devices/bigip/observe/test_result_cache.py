@@ -21,9 +21,9 @@ def test_a_result_is_kept_while_the_arguments_are_the_same_objects() -> None:
         return len(calls)
 
     judged, one, other = ResultCache(), [1], [1]
-    assert [judged.result(judge, one, other), judged.result(judge, one, other)] == [1, 1]
-    assert judged.result(judge, one, one) == 2, "equal, but another object"
-    assert judged.result(judge, one) == 3
+    assert [judged.cached_result(judge, one, other), judged.cached_result(judge, one, other)] == [1, 1]
+    assert judged.cached_result(judge, one, one) == 2, "equal, but another object"
+    assert judged.cached_result(judge, one) == 3
     assert len(calls) == 3
 
 
@@ -38,18 +38,18 @@ def test_a_tuple_is_kept_if_all_its_objects_are_there_in_the_same_order() -> Non
 
 def test_equal_bytes_of_a_target_are_one_document_and_others_are_decoded() -> None:
     remembered = DecodedDocumentCache()
-    first = remembered.document("/a", b'{"x": 1}')
-    assert remembered.document("/a", b'{"x": 1}') is first
-    assert remembered.document("/b", b'{"x": 1}') is not first
-    assert remembered.document("/a", b'{"x": 2}') == {"x": 2}
-    assert remembered.document("/a", b'{"x": 1}') == first
-    assert remembered.document("/a", b"no document") == parse_document(b"no document") == {}
+    first = remembered.decoded_document("/a", b'{"x": 1}')
+    assert remembered.decoded_document("/a", b'{"x": 1}') is first
+    assert remembered.decoded_document("/b", b'{"x": 1}') is not first
+    assert remembered.decoded_document("/a", b'{"x": 2}') == {"x": 2}
+    assert remembered.decoded_document("/a", b'{"x": 1}') == first
+    assert remembered.decoded_document("/a", b"no document") == parse_document(b"no document") == {}
 
 
 def test_no_more_documents_are_remembered_than_the_maximum() -> None:
     remembered = DecodedDocumentCache()
     for number in range(3 * CACHED_DOCUMENTS_MAX):
-        assert remembered.document(f"/{number}", b"{}") == {}
+        assert remembered.decoded_document(f"/{number}", b"{}") == {}
         assert len(remembered._last) <= CACHED_DOCUMENTS_MAX
 
 

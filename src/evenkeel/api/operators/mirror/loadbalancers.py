@@ -94,7 +94,7 @@ async def list_statuses(services: Services, call: Call, body: IdsBody) -> Answer
     ids are left out. Raises :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
-    found = await services.mirrors.statuses([LoadBalancerId(id_) for id_ in body.ids])
+    found = await services.mirrors.read_statuses([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatusList(loadbalancers=found))
 
 
@@ -103,7 +103,7 @@ async def list_statistics(services: Services, call: Call, body: IdsBody) -> Answ
     Raises :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
-    found = await services.mirrors.statistics([LoadBalancerId(id_) for id_ in body.ids])
+    found = await services.mirrors.read_statistics([LoadBalancerId(id_) for id_ in body.ids])
     return json_answer(StatisticsList(listeners=found))
 
 

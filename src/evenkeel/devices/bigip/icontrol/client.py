@@ -240,7 +240,7 @@ class IControl:
             if attempt == 2:
                 break
         if status in (200, 202):
-            return parse_document(answer) if documents is None else documents.document(target, answer)
+            return parse_document(answer) if documents is None else documents.decoded_document(target, answer)
         raise response_error(self.host, status, answer, hidden=(content or b"", *revealed.values()))
 
     async def probe(self, timeout_seconds: float) -> None:

@@ -57,7 +57,7 @@ class DecodedDocumentCache:
     def __init__(self) -> None:
         self._last: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
-    def document(self, target: str, body: bytes) -> dict[str, Any]:
+    def decoded_document(self, target: str, body: bytes) -> dict[str, Any]:
         """Decode a body as :func:`parse_document` does; returns the same object again if the target's last body was
         equal.
         """

@@ -37,7 +37,7 @@ class ReportedCluster(Value):
     sync: SyncStatus = SyncStatus()
 
     @property
-    def own(self) -> Item:
+    def own_device(self) -> Item:
         """Return the device that reported this view of the cluster; empty if it is not among ``devices``."""
         return next((item for item in self.devices if str(item.get("selfDevice")).lower() == "true"), {})
 

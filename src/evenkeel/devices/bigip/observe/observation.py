@@ -84,7 +84,7 @@ async def read_device(device: IControl, before: BigIpReading | None = None) -> B
 async def _read_virtual_statistics(device: IControl, result_cache: ResultCache) -> list[Any]:
     path = f"{VIRTUAL}/stats"
     answer = await device.get_with_cached_decoding(f"/mgmt/tm/{path}")
-    return [result_cache.result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
+    return [result_cache.cached_result(check_statistics, device.host, path, answer).get("entries", _NO_ENTRIES)]
 
 
 def merge_readings(
@@ -121,7 +121,7 @@ def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -
     """Compute ``{load balancer id: digest}`` of the load balancers' objects on all devices together."""
     return digest.combine_device_digests(
         [
-            one.result_cache.result(digest.load_balancer_digests, one.addresses, one.virtuals, one.pools, names)
+            one.result_cache.cached_result(digest.load_balancer_digests, one.addresses, one.virtuals, one.pools, names)
             for one in readings
         ]
     )
@@ -130,7 +130,7 @@ def configuration_digests(readings: Iterable[BigIpReading], names: BigIpNames) -
 def find_absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[AbsenceOnDevice]:
     """Find objects that one device lacks and another device of the group has."""
     held = {
-        host: one.result_cache.result(_objects_on_device, one.addresses, one.virtuals, one.pools, names)
+        host: one.result_cache.cached_result(_objects_on_device, one.addresses, one.virtuals, one.pools, names)
         for host, one in readings.items()
     }
     # The usual case: one device, or a pair that holds the same.
@@ -174,7 +174,7 @@ def add_out_of_step_statuses(
 
 def operating_statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Compute the operating statuses of members, pools, listeners and load balancers."""
-    return reading.result_cache.result(
+    return reading.result_cache.cached_result(
         _object_statuses,
         reading.addresses,
         reading.virtuals,
@@ -188,11 +188,11 @@ def operating_statuses(reading: BigIpReading, names: BigIpNames) -> tuple[Observ
 def _object_statuses(
     addresses: Items, virtuals: Items, pools: Items, statistics: Item, result_cache: ResultCache, names: BigIpNames
 ) -> tuple[ObservedStatus, ...]:
-    found, below = result_cache.result(_pool_statuses, virtuals, pools, names)
+    found, below = result_cache.cached_result(_pool_statuses, virtuals, pools, names)
     below = {owner: list(states) for owner, states in below.items()}
     listeners: list[ObservedStatus] = []
-    counted = result_cache.result(_listener_counters, virtuals, statistics, result_cache, names)
-    for listener_id, own in result_cache.result(_group_items_by_object, virtuals, "listener", names).items():
+    counted = result_cache.cached_result(_listener_counters, virtuals, statistics, result_cache, names)
+    for listener_id, own in result_cache.cached_result(_group_items_by_object, virtuals, "listener", names).items():
         status = _listener_status(
             [(one, counted.get(scalar_text(one.get("fullPath")), ListenerStatistics())) for one in own]
         )
@@ -289,7 +289,7 @@ def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> Ope
 
 def listener_statistics(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
     """Compute this device's totals by listener id, summed over the VIPs of the listener."""
-    return reading.result_cache.result(
+    return reading.result_cache.cached_result(
         _statistics_by_listener, reading.virtuals, reading.statistics, reading.result_cache, names
     )
 
@@ -297,13 +297,13 @@ def listener_statistics(reading: BigIpReading, names: BigIpNames) -> Mapping[str
 def _statistics_by_listener(
     virtuals: Items, statistics: Item, result_cache: ResultCache, names: BigIpNames
 ) -> Mapping[str, ListenerStatistics]:
-    counted = result_cache.result(_listener_counters, virtuals, statistics, result_cache, names)
+    counted = result_cache.cached_result(_listener_counters, virtuals, statistics, result_cache, names)
     return {
         listener_id: reduce(
             ListenerStatistics.plus,
             (counted[path] for one in own if (path := scalar_text(one.get("fullPath"))) in counted),
         )
-        for listener_id, own in result_cache.result(_group_items_by_object, virtuals, "listener", names).items()
+        for listener_id, own in result_cache.cached_result(_group_items_by_object, virtuals, "listener", names).items()
         if any(scalar_text(one.get("fullPath")) in counted for one in own)
     }
 
@@ -312,7 +312,7 @@ def _listener_counters(
     virtuals: Items, statistics: Item, result_cache: ResultCache, names: BigIpNames
 ) -> dict[str, ListenerStatistics]:
     """Return ``{path: counters}`` of this device group's virtual servers."""
-    ours = result_cache.result(_own_listeners, virtuals, names)
+    ours = result_cache.cached_result(_own_listeners, virtuals, names)
     found = {}
     for address, values in statistics_entries({"entries": statistics}):
         if (path := _virtual_server_path(address, values)) in ours:

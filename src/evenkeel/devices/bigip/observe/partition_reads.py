@@ -75,7 +75,7 @@ class Guards(Value):
         return tuple(guard for guard in self.held if not is_epoch_in_range(guard.epoch))
 
     @property
-    def newest(self) -> int | None:
+    def newest_epoch(self) -> int | None:
         """Return the highest valid epoch, whose owner has the partition; None if there is none."""
         return max((guard.epoch for guard in self.plausible_guards), default=None)
 
@@ -247,11 +247,11 @@ class PartitionReadCache:
         """
         answers = await _read_collections(device, kinds, self._partition, self._documents)
         parts = [self._objects_of_type(kind, answers[kind]) for kind in kinds]
-        return answers, self._merged[kinds].result(_merge_objects, *parts)
+        return answers, self._merged[kinds].cached_result(_merge_objects, *parts)
 
     def _objects_of_type(self, kind: str, items: list[dict[str, Any]]) -> Observed:
         same = self._items[kind] = reuse_equal_items(self._items.get(kind, ()), items)
-        return self._objects[kind].result(_collect_type, kind, same, self._partition)
+        return self._objects[kind].cached_result(_collect_type, kind, same, self._partition)
 
 
 def _collect_type(kind: str, items: Iterable[Mapping[str, Any]], partition: str) -> Observed:

@@ -48,7 +48,7 @@ async def read_device_state(
 
 def device_state(host: str, cluster: ReportedCluster) -> DeviceState:
     """Return the state that a device reports of itself, without checks."""
-    own = cluster.own
+    own = cluster.own_device
     return DeviceState(
         name=host,
         reachable=True,

@@ -18,7 +18,7 @@ class ResultCache:
     def __init__(self) -> None:
         self._last: dict[Callable[..., Any], tuple[tuple[Any, ...], Any]] = {}
 
-    def result(self, function: Callable[..., T], *arguments: Any) -> T:
+    def cached_result(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return the function's result for these arguments; calls the function only if an argument is another object
         than last time.
         """

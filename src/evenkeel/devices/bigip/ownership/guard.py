@@ -126,7 +126,7 @@ async def take_over_partition(
             log.info("takeover refused; reading the guards", device=device.host, partition=partition, reason=reason)
             new = False  # another owner was here before
         else:
-            log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
+            log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest_epoch)
             return TakeoverResult(new=new)
         guards = await read_guards(device, partition)
     raise PartitionUnavailable(
@@ -277,8 +277,8 @@ def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpN
     if foreign := [mark for mark in guards.marks if not names.is_own_mark(mark)]:
         raise DeviceRejected(host, f"partition {partition} belongs to {foreign[0].owner}; this is {names.group_text}")
     rivals = (guard for guard in guards.plausible_guards if guard.epoch == mine.epoch and guard.session)
-    if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
-        raise StaleOwner(partition, guards.newest)
+    if (guards.newest_epoch or 0) > mine.epoch or any(guard != mine for guard in rivals):
+        raise StaleOwner(partition, guards.newest_epoch)
 
 
 def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:

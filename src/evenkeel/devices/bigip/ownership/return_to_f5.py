@@ -26,7 +26,7 @@ class OwnershipMarks(Value):
     guards: Guards = Guards()
 
     @property
-    def guarded(self) -> bool:
+    def has_guard(self) -> bool:
         """Whether the partition has a guard or the sentinel."""
         return bool(self.guards.held or self.guards.has_sentinel)
 
@@ -47,15 +47,17 @@ async def remove_mark(device: IControl, partition: str) -> None:
     await device.write("PATCH", f"{guard.PARTITIONS_PATH}/{partition}", {"description": "none"})
 
 
-def plan_of_return_to_f5(moved: DevicePlan, partition: str, names: BigIpNames, signs: OwnershipMarks) -> DevicePlan:
+def plan_of_return_to_f5(
+    moved: DevicePlan, partition: str, names: BigIpNames, ownership_marks: OwnershipMarks
+) -> DevicePlan:
     """Return the plan for operators: the moves of members in ``moved``, then the removal of the signs of ownership."""
     # In the order in which they are done, because an interruption must leave the partition ours or theirs.
     operations = list(moved.operations)
-    if signs.marked:
+    if ownership_marks.marked:
         change = AttributeChange(name="description", present=names.marked_description("partition"))
         operations.append(PlannedOperation(verb="modify", type="auth/partition", name=partition, attributes=(change,)))
-    groups = [one.name for one in signs.guards.held]
-    groups += [GUARD_PREFIX] if signs.guards.has_sentinel else []
-    groups += [REPLACED_OBJECTS_NAME] if signs.guards.replaced else []
+    groups = [one.name for one in ownership_marks.guards.held]
+    groups += [GUARD_PREFIX] if ownership_marks.guards.has_sentinel else []
+    groups += [REPLACED_OBJECTS_NAME] if ownership_marks.guards.replaced else []
     operations += [PlannedOperation(verb="delete", type=DATA_GROUP, name=f"/{partition}/{name}") for name in groups]
     return replace(moved, operations=tuple(operations))

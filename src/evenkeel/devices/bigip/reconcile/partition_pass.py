@@ -377,7 +377,7 @@ class PartitionPass:
         """
         guard.check_guard_owner(guards, self._partition, self._guard, self._names, self._device.host)
         if guards.held != (self._guard,):
-            raise OwnershipGuardLost(self._device.host, self._partition, guards.newest)
+            raise OwnershipGuardLost(self._device.host, self._partition, guards.newest_epoch)
 
     def _plan_remaining_work(self) -> Plan:
         """Plan what is left to do; load balancers that the device refused stay as they are."""

@@ -46,7 +46,7 @@ class CertificateReferences:
         """
         return tuple(self._needs)
 
-    def certificate(self, what: str, reference: str) -> CertificatePaths:
+    def certificate_paths(self, what: str, reference: str) -> CertificatePaths:
         """Return the paths of a certificate's files. ``what``: the object, for messages. Raises
         :class:`Unrenderable` if the definition does not resolve the reference.
         """
@@ -76,13 +76,13 @@ class CertificateReferences:
                 key_types.add(key_type)
         return groups
 
-    def authority(self, what: str, reference: str) -> str:
+    def authority_path(self, what: str, reference: str) -> str:
         """Return the path of the file of CA certificates. ``what``: the object, for messages. Raises
         :class:`Unrenderable` if the definition does not resolve the reference.
         """
         return self._file_path(self._required_sha256(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
 
-    def revocation_list(self, what: str, reference: str) -> str:
+    def revocation_list_path(self, what: str, reference: str) -> str:
         """Return the path of the file of a revocation list. ``what``: the object, for messages. Raises
         :class:`Unrenderable` if the definition does not resolve the reference.
         """

@@ -127,7 +127,7 @@ def _cert_key_chain(
 ) -> dict[str, str]:
     default = reference == listener.default_tls_container_ref
     field = "default_tls_container_ref" if default else "sni_container_refs"
-    paths = references.certificate(f"listener {listener.id}: {field}", reference)
+    paths = references.certificate_paths(f"listener {listener.id}: {field}", reference)
     return {"name": f"pair-{place}", "cert": paths.certificate, "key": paths.key, "chain": paths.chain}
 
 
@@ -141,11 +141,11 @@ def _client_authentication(listener: ServiceListener, references: CertificateRef
         return {"peerCertMode": PEER_MODES[mode], "caFile": "none", "clientCertCa": "none", "crlFile": "none"}
     if authority is None:
         raise Unrenderable(f"{what} client_authentication {mode} needs client_ca_tls_container_ref")
-    path = references.authority(f"{what} client_ca_tls_container_ref", authority)
+    path = references.authority_path(f"{what} client_ca_tls_container_ref", authority)
     crl = listener.client_crl_container_ref
     return {
         "peerCertMode": PEER_MODES[mode],
         "caFile": path,
         "clientCertCa": path,
-        "crlFile": references.revocation_list(f"{what} client_crl_container_ref", crl) if crl else "none",
+        "crlFile": references.revocation_list_path(f"{what} client_crl_container_ref", crl) if crl else "none",
     }

@@ -157,7 +157,7 @@ class _VirtualDraft:
 
     # -- problems
 
-    def refusal(self, tag: str, setting: _TagSetting, reason: str) -> Unrenderable:
+    def unrenderable_error(self, tag: str, setting: _TagSetting, reason: str) -> Unrenderable:
         named = ", ".join(setting.paths) or "none"
         return Unrenderable(
             f"listener {self.listener.id}: enhanced service {setting.definition.name!r}: {tag} {named}: {reason}"
@@ -227,7 +227,7 @@ def _check_protocol(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> N
             allowed = _TCP_BASED
         if setting.paths and protocol not in allowed:
             words = ", ".join(sorted(allowed))
-            raise draft.refusal(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
+            raise draft.unrenderable_error(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
 
 
 def _needs_full_proxy(found: Mapping[str, _TagSetting]) -> bool:
@@ -274,9 +274,11 @@ def _refuse_listener_timeouts(draft: _VirtualDraft, tag: str, setting: _TagSetti
         value = getattr(draft.listener, name)
         if value != getattr(_DEFAULT_LISTENER, name):
             reason = f"{name} {value} cannot be set beside it; only {getattr(_DEFAULT_LISTENER, name)} is allowed"
-            raise draft.refusal(tag, setting, reason)
+            raise draft.unrenderable_error(tag, setting, reason)
     if draft.tunnel is not None:
-        raise draft.refusal(tag, setting, f"timeouts.tunnel {draft.tunnel} cannot be set beside it; none is allowed")
+        raise draft.unrenderable_error(
+            tag, setting, f"timeouts.tunnel {draft.tunnel} cannot be set beside it; none is allowed"
+        )
 
 
 def _apply_http_profile(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
@@ -294,19 +296,21 @@ def _apply_tls_profiles(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) 
     client, server = found.get(t.CLIENT_TLS), found.get(t.SERVER_TLS)
     if client is not None:
         if draft.listener.protocol == TLS_PROTOCOL:
-            raise draft.refusal(t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)")
+            raise draft.unrenderable_error(
+                t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)"
+            )
         if draft.listener.protocol == "HTTPS" and server is None:
-            raise draft.refusal(
+            raise draft.unrenderable_error(
                 t.CLIENT_TLS, client, f"members of an HTTPS listener expect TLS; {t.SERVER_TLS} is needed"
             )
         draft.add_profile(client.path, "clientside")
     if server is not None:
         if draft.encrypts_again:
-            raise draft.refusal(
+            raise draft.unrenderable_error(
                 t.SERVER_TLS, server, "a pool of the listener has TLS settings of its own (tls_enabled)"
             )
         if draft.listener.protocol == "HTTPS" and client is None:
-            raise draft.refusal(
+            raise draft.unrenderable_error(
                 t.SERVER_TLS, server, f"clients of an HTTPS listener bring TLS; {t.CLIENT_TLS} is needed"
             )
         draft.add_profile(server.path, "serverside")
@@ -320,12 +324,16 @@ def _apply_one_connect(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -
     draft.remove_profiles(_ONE_CONNECT)
     if not setting.paths:
         if shared and draft.listener.l7policies:
-            raise draft.refusal(t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request")
+            raise draft.unrenderable_error(
+                t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request"
+            )
         return
     if draft.listener.protocol in L7_PROTOCOLS and not shared and draft.listener.l7policies:
-        raise draft.refusal(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
+        raise draft.unrenderable_error(
+            t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own"
+        )
     if reason := connection_sharing_obstacle(draft.listener, draft.pool):
-        raise draft.refusal(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
+        raise draft.unrenderable_error(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
     _require_http(draft, t.ONE_CONNECT, setting, found)
     draft.add_profile(setting.path)
 
@@ -342,7 +350,7 @@ def _apply_compression_profile(draft: _VirtualDraft, found: Mapping[str, _TagSet
 
 def _require_http(draft: _VirtualDraft, tag: str, setting: _TagSetting, found: Mapping[str, _TagSetting]) -> None:
     if draft.listener.protocol not in L7_PROTOCOLS and t.HTTP not in found:
-        raise draft.refusal(tag, setting, f"a {draft.listener.protocol} listener needs {t.HTTP} too")
+        raise draft.unrenderable_error(tag, setting, f"a {draft.listener.protocol} listener needs {t.HTTP} too")
 
 
 def _apply_persistence_profiles(draft: _VirtualDraft, found: Mapping[str, _TagSetting]) -> None:
@@ -351,13 +359,15 @@ def _apply_persistence_profiles(draft: _VirtualDraft, found: Mapping[str, _TagSe
         if draft.attributes.get("persist") or (draft.pool and draft.pool.lb_algorithm == "SOURCE_IP_PORT"):
             pool = draft.pool.id if draft.pool else ""
             reason = f"pool {pool} has session persistence of its own, by session_persistence or lb_algorithm"
-            raise draft.refusal(t.PERSISTENCE, setting, reason)
+            raise draft.unrenderable_error(t.PERSISTENCE, setting, reason)
         if setting.definition.types.get(t.PERSISTENCE) == "ltm/persistence/cookie":
             _require_http(draft, t.PERSISTENCE, setting, found)
         draft.attributes["persist"] = [{"name": setting.path, "tmDefault": "yes"}]
     if fallback is not None:
         if not draft.attributes.get("persist"):
-            raise draft.refusal(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
+            raise draft.unrenderable_error(
+                t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}"
+            )
         draft.attributes["fallbackPersistence"] = fallback.path
 
 

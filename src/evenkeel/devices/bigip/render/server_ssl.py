@@ -60,13 +60,13 @@ def _verification_settings(pool: ServicePool, references: CertificateReferences)
     crl = pool.crl_container_ref
     return {
         "peerCertMode": "require",
-        "caFile": references.authority(f"pool {pool.id}: ca_tls_container_ref", pool.ca_tls_container_ref),
-        "crlFile": references.revocation_list(f"pool {pool.id}: crl_container_ref", crl) if crl else "none",
+        "caFile": references.authority_path(f"pool {pool.id}: ca_tls_container_ref", pool.ca_tls_container_ref),
+        "crlFile": references.revocation_list_path(f"pool {pool.id}: crl_container_ref", crl) if crl else "none",
     }
 
 
 def _client_certificate_settings(pool: ServicePool, references: CertificateReferences) -> dict[str, Any]:
     if pool.tls_container_ref is None:
         return {"cert": "none", "key": "none", "chain": "none"}
-    paths = references.certificate(f"pool {pool.id}: tls_container_ref", pool.tls_container_ref)
+    paths = references.certificate_paths(f"pool {pool.id}: tls_container_ref", pool.tls_container_ref)
     return {"cert": paths.certificate, "key": paths.key, "chain": paths.chain}

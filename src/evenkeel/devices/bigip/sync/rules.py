@@ -37,7 +37,7 @@ def find_membership(cluster: ReportedCluster) -> Membership:
     """Return the sync-failover group that the reporting device shares with others; one without a name if
     there is none.
     """
-    own = cluster.own.get("name")
+    own = cluster.own_device.get("name")
     for group in cluster.groups:
         names = _device_names(group)
         if group.get("type") == "sync-failover" and len(names) > 1 and own in names:
@@ -95,7 +95,7 @@ def _trust_problems(host: str, clusters: Mapping[str, ReportedCluster], ha_type:
         return
     keys = set(map(device_key, trusted))
     for other, cluster in clusters.items():
-        if other != host and cluster.own and device_key(cluster.own) not in keys:
+        if other != host and cluster.own_device and device_key(cluster.own_device) not in keys:
             yield f"does not trust {other}; f5_ha_type {ha_type} needs devices of one trust domain"
 
 
@@ -103,7 +103,7 @@ def _sync_group_problems(
     host: str, clusters: Mapping[str, ReportedCluster], mode: SyncMode, *, synced: bool
 ) -> Iterator[str]:
     own = find_membership(clusters[host])
-    named = {device_key(cluster.own) for cluster in clusters.values()}
+    named = {device_key(cluster.own_device) for cluster in clusters.values()}
     others = [item for item in own.members if device_key(item) not in named]
     shared = [item for item in own.members if device_key(item) in named]
     if mode is SyncMode.SYNC:

@@ -264,7 +264,7 @@ class SyncUnit:
             async with writer.require_reachable():
                 links = connection_states(await read_sync_status(writer.icontrol))
             # Only a device that is certainly disconnected from the written one cannot receive the push.
-            if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
+            if links.get(str(peer.cluster.own_device.get("name"))) != "disconnected":
                 reason = f"{UNVERIFIED_OWNER_TEXT}: {error.reason}"
                 raise PartitionUnavailable(peer.host, reason) from error
             return
@@ -279,7 +279,7 @@ class SyncUnit:
         """
         if not self.unknown:
             return
-        known = {device_key(device.cluster.own) for device in self.devices}
+        known = {device_key(device.cluster.own_device) for device in self.devices}
         others = {
             str(item.get("name")) for item in self._group_membership(writer).members if device_key(item) not in known
         }
@@ -309,7 +309,7 @@ class SyncUnit:
         state cannot be read.
         """
         own = self._group_membership(writer)
-        peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
+        peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own_device.get("name"))}
         async with writer.require_reachable():
             links = connection_states(await read_sync_status(writer.icontrol))
             away = {name for name, link in links.items() if link != "connected"}

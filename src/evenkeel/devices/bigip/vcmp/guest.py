@@ -100,7 +100,7 @@ class VcmpGuest:
         except (DeviceUnavailable, DeviceRejected) as error:
             log.warning("VLANs not withdrawn; trying again", device=self._device.host, reason=str(error))
 
-    async def reconcile(self) -> None:
+    async def reconcile_vlans(self) -> None:
         """Withdraw VLANs that dead agents left at the host, and assign again those that concurrent changes at the host
         lost.
 
@@ -182,8 +182,8 @@ class VcmpGuest:
     async def _reconcile_vlans(self) -> None:
         host, guest = await self._find_host()
         used = {each.tag for each in await read_vlans(self._device) if each.is_used}
-        at_host = await host.vlans()
-        guests = await host.guests()
+        at_host = await host.read_vlans()
+        guests = await host.read_guests()
         mine = next((each for each in guests if each.name == guest), None)
         if mine is None:
             # The guest may have moved to another host, so it is searched for again.
@@ -210,7 +210,7 @@ class VcmpGuest:
         unreachable = ""
         for host in self._hosts:
             try:
-                found = find_guest(await host.guests(), addresses, hostname)
+                found = find_guest(await host.read_guests(), addresses, hostname)
             except (DeviceUnavailable, DeviceRejected) as error:
                 unreachable = f"; {error}"
                 continue

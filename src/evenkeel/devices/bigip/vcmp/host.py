@@ -79,11 +79,11 @@ class VcmpHost:
         # A guest's VLANs are written as one list, so that two changes at once would lose one.
         self._turn = asyncio.Lock()
 
-    async def guests(self) -> tuple[FoundGuest, ...]:
+    async def read_guests(self) -> tuple[FoundGuest, ...]:
         """Read all guests of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         return tuple(_parse_guest(item) for item in await self.icontrol.collection(GUEST_TYPE))
 
-    async def vlans(self) -> tuple[FoundVlan, ...]:
+    async def read_vlans(self) -> tuple[FoundVlan, ...]:
         """Read all VLANs of the host. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         return await read_vlans(self.icontrol)
 
@@ -95,7 +95,7 @@ class VcmpHost:
         :class:`DeviceUnavailable`.
         """
         async with self._turn:
-            there = next((each for each in await self.vlans() if each.tag == wanted.tag), None)
+            there = next((each for each in await self.read_vlans() if each.tag == wanted.tag), None)
             path = await self._create_vlan(wanted, interface) if there is None else there.path
             found = await self._read_guest(guest)
             if path in found.vlans:
@@ -111,14 +111,14 @@ class VcmpHost:
         Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         async with self._turn:
-            these = {each.path for each in await self.vlans() if each.has_agent_mark and each.tag in set(tags)}
+            these = {each.path for each in await self.read_vlans() if each.has_agent_mark and each.tag in set(tags)}
             found = await self._read_guest(guest)
             kept = tuple(path for path in found.vlans if path not in these)
             if kept != found.vlans:
                 await self._set_vlans(guest, kept)
                 log.info("VLANs withdrawn from vCMP guest", vcmp_host=self.name, guest=guest, vlans=sorted(these))
             # Read again, because guests of other device groups may have got these VLANs meanwhile.
-            used = {path for each in await self.guests() for path in each.vlans}
+            used = {path for each in await self.read_guests() for path in each.vlans}
             for path in sorted(these - used):
                 await self._delete_vlan(path)
 

@@ -80,7 +80,7 @@ def _request_count_lines(
         inner = _count_lines(f"{name}:{_CLIENT_ADDRESS}:$service_key", counter, number)
     else:
         source = "header" if counter.key == "header" else "cookie"
-        yield f"    set service_key [HTTP::{source} value {texts.word(counter.name)}]"
+        yield f"    set service_key [HTTP::{source} value {texts.tcl_word(counter.name)}]"
         yield '    if { $service_key ne "" } {'
         # a digest, because a client chooses what the key is and how long
         yield "        binary scan [sha256 $service_key] H* service_key"
@@ -110,7 +110,7 @@ def _condition_expression(condition: Condition, number: int, texts: RuleTexts) -
 
 
 def _path_match_expression(urls: Sequence[str], texts: RuleTexts) -> str:
-    return " || ".join(f"$service_path eq {texts.word(url)}" for url in urls)
+    return " || ".join(f"$service_path eq {texts.tcl_word(url)}" for url in urls)
 
 
 def _limit_action(limit: ClientLimit, responses: RuleResponses) -> str:

@@ -31,15 +31,15 @@ class RuleResponses:
         found = page or self._pages.get(str(status))
         words = ["HTTP::respond", str(status)]
         if found is not None:
-            words += ["content", self.texts.word(found.body), "noserver"]
-            words += ['"Content-Type"', self.texts.word(found.content_type)]
+            words += ["content", self.texts.tcl_word(found.body), "noserver"]
+            words += ['"Content-Type"', self.texts.tcl_word(found.content_type)]
         elif html:
             words += ["content", html, "noserver", '"Content-Type"', '"text/html"']
         else:
             words.append("noserver")
         words += headers
         for name, value in self._headers.items():
-            words += [self.texts.word(name), self.texts.word(value)]
+            words += [self.texts.tcl_word(name), self.texts.tcl_word(value)]
         return " ".join(words)
 
     def has_page(self, status: int) -> bool:

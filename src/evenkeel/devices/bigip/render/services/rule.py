@@ -164,7 +164,7 @@ def _request_parts(
     if parts.security_headers is not None:
         named = SECURITY_HEADERS[parts.security_headers]
         lines += tuple(
-            f"    HTTP::header replace {texts.word(name)} {texts.word(value)}" for name, value in named.items()
+            f"    HTTP::header replace {texts.tcl_word(name)} {texts.tcl_word(value)}" for name, value in named.items()
         )
     if lines:
         yield RulePart(event="HTTP_RESPONSE", order=Order.INSERTION, lines=lines)
@@ -214,7 +214,7 @@ def _stored_value_lines(listener: ServiceListener, changes: Iterable[HeaderChang
 
 def _header_change_lines(changes: HeaderChanges, texts: RuleTexts) -> Iterator[str]:
     for name in changes.remove:
-        yield f"    HTTP::header remove {texts.word(name)}"
+        yield f"    HTTP::header remove {texts.tcl_word(name)}"
     for action, values in (("replace", changes.set), ("insert", changes.add)):
         for name, value in sorted(values.items()):
-            yield f"    HTTP::header {action} {texts.word(name)} {texts.header_value_code(value)}"
+            yield f"    HTTP::header {action} {texts.tcl_word(name)} {texts.header_value_code(value)}"

@@ -26,7 +26,7 @@ class RuleTexts:
         """
         return {name: text for text, name in self._names.items()}
 
-    def word(self, text: str) -> str:
+    def tcl_word(self, text: str) -> str:
         """Store a text in the data group, and return Tcl code whose value is that text."""
         name = self._names.setdefault(encode_record(text), str(len(self._names) + 1))
         return f'[URI::decode [class lookup "{name}" {self._group}]]'
@@ -36,7 +36,7 @@ class RuleTexts:
         value.
         """
         words = [
-            (self.word(literal) if literal else "") + (self._variable_code(name) if name else "")  # type: ignore[arg-type]
+            (self.tcl_word(literal) if literal else "") + (self._variable_code(name) if name else "")  # type: ignore[arg-type]
             for literal, name in template_words(template)
         ]
         return f'"{"".join(words)}"'
