@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.cli.top.look import TopSnapshot
+from evenkeel.cli.top.snapshot import TopSnapshot
 from evenkeel.cli.top.view import screen_lines
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub, served

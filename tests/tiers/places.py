@@ -169,7 +169,7 @@ PURE = (
     "devices/bigip/test_reach.py",
     "devices/haproxy/observe",
     "devices/haproxy/render",
-    "haproxyd/layer4/test_dealing.py",
+    "haproxyd/layer4/test_weighted_numbers.py",
     "haproxyd/layer4/test_transaction.py",
     *(
         f"packages/evenkeel-octavia/tests/octavia_tests/test_{name}.py"

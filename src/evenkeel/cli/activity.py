@@ -44,7 +44,7 @@ class ShowActivity(ListCommand):
     formats than a table every measured point.
     """
 
-    may_watch = True
+    supports_watch = True
 
     def take_action(self, parsed_args: Namespace) -> Any:
         activity = self.client.get(f"{API_PATH}/activity")["activity"]

@@ -72,7 +72,7 @@ class ListAgents(ListCommand):
 class ShowAgent(ShowCommand):
     """Show one agent with its devices."""
 
-    may_watch = True
+    supports_watch = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)

@@ -121,20 +121,20 @@ class ListCommand(ApiCommand, Lister):
 
 
 class ShowCommand(ApiCommand, ShowOne):
-    """Base of commands that print one object; with the option ``--watch`` if ``may_watch``."""
+    """Base of commands that print one object; with the option ``--watch`` if ``supports_watch``."""
 
-    may_watch = False
+    supports_watch = False
     """True for commands that change nothing, so that ``--watch`` may repeat them."""
 
     def add_shared_options(self, parser: ArgumentParser) -> None:
         parser.set_defaults(fit_width=True)
-        if self.may_watch:
+        if self.supports_watch:
             add_watch_argument(parser)
 
     def run(self, parsed_args: Any) -> int:
         return (
             run_and_watch(self.app.stdout, self.app.stderr, parsed_args, super().run)
-            if self.may_watch
+            if self.supports_watch
             else int(super().run(parsed_args))
         )
 

@@ -27,7 +27,7 @@ class ListEnhancedServices(ListCommand):
         add_environment_filter(parser, "services")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        return list_table(LIST_COLUMNS, map(_service_row, _fetch_services(self, parsed_args.environment)))
+        return list_table(LIST_COLUMNS, map(_service_table_row, _fetch_services(self, parsed_args.environment)))
 
 
 class ShowEnhancedService(ShowCommand):
@@ -99,7 +99,7 @@ def _fetch_services(command: ApiCommand, environment: str | None) -> list[dict[s
     return found
 
 
-def _service_row(one: Mapping[str, Any]) -> dict[str, Any]:
+def _service_table_row(one: Mapping[str, Any]) -> dict[str, Any]:
     agents = one["agents"]
     sound = sum(not agent["problem"] for agent in agents)
     return {**one, "agents": f"{sound}/{len(agents)}", "problem": next(iter(_service_problems([one])), "")}

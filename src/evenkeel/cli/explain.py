@@ -13,7 +13,7 @@ from evenkeel.core.control.explanation import NOTHING, explain_state
 class ExplainLoadBalancer(ShowCommand):
     """Explain the state of a load balancer: what it waits for and what to do. Exit code 1: something is to be done."""
 
-    may_watch = True
+    supports_watch = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)

@@ -98,7 +98,7 @@ class ListLoadBalancers(ListCommand):
 class ShowLoadBalancer(ShowCommand):
     """Show a load balancer as its tenant sees it; 'evenkeel explain' shows why it waits."""
 
-    may_watch = True
+    supports_watch = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)

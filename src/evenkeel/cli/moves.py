@@ -59,9 +59,9 @@ class MoveLoadBalancers(ApiCommand):
 
     def take_action(self, parsed_args: Namespace) -> None:
         if parsed_args.finish or parsed_args.back:
-            self._end_move(parsed_args)
+            self._finish_or_undo_move(parsed_args)
             return
-        plan = self.client.post(f"{API_PATH}/moves", {"move": self._wanted_move(parsed_args)})["move"]
+        plan = self.client.post(f"{API_PATH}/moves", {"move": self._move_request_body(parsed_args)})["move"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(plan, indent=2)}\n")
         else:
@@ -72,7 +72,7 @@ class MoveLoadBalancers(ApiCommand):
         elif not parsed_args.no_wait:
             self._follow_moves([row["load_balancer_id"] for row in plan["loadbalancers"]])
 
-    def _wanted_move(self, parsed_args: Namespace) -> dict[str, Any]:
+    def _move_request_body(self, parsed_args: Namespace) -> dict[str, Any]:
         given: dict[str, Any] = {
             "environment": parsed_args.environment,
             "to_environment": parsed_args.to_environment,
@@ -86,7 +86,7 @@ class MoveLoadBalancers(ApiCommand):
             given["load_balancer_id"] = find_load_balancer_id(self.client, parsed_args.loadbalancer)
         return {name: value for name, value in given.items() if value is not None} | {"apply": parsed_args.yes}
 
-    def _end_move(self, parsed_args: Namespace) -> None:
+    def _finish_or_undo_move(self, parsed_args: Namespace) -> None:
         if parsed_args.loadbalancer is None or not parsed_args.yes:
             raise UsageError("--finish and --back need a load balancer and --yes")
         id_ = find_load_balancer_id(self.client, parsed_args.loadbalancer)

@@ -16,7 +16,7 @@ COUNT_TITLES = {"down": "silent or stopped"}
 class ShowStatus(ShowCommand):
     """Show a summary of the whole system, its problems first, and how to fix them. Exit code 1: there are problems."""
 
-    may_watch = True
+    supports_watch = True
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         status = dict(self.client.get(f"{API_PATH}/status")["status"])

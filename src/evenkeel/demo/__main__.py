@@ -22,7 +22,7 @@ from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections, merge_sections
 from evenkeel.demo.controls import FaultControls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
-from evenkeel.demo.home import DirectoryInUse, locked_directory
+from evenkeel.demo.locked_directory import DirectoryInUse, locked_directory
 from evenkeel.demo.narration import Narrator, open_narrator
 from evenkeel.demo.octavia import installation, mariadb
 from evenkeel.demo.octavia.host import PROJECT_ID, OctaviaHost

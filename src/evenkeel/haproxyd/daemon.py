@@ -63,7 +63,7 @@ class HaproxyDaemon:
             self.partitions,
             self._counters,
             newest_event=lambda: self._events.newest,
-            newest_event_of=lambda partition: self._events.newest_partition_event(partition),
+            newest_event_of=lambda partition: self._events.newest_event_number_of_partition(partition),
             state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
             datagrams=self.partitions.datagrams,
@@ -217,7 +217,7 @@ class HaproxyDaemon:
             began_at_seconds = time.monotonic()
             try:
                 self._restore_lock()
-                await self.partitions.restore_missing()
+                await self.partitions.restore_missing_files()
                 await self.partitions.limit_old_workers()
                 await self._health_log.restore()
                 await self._metrics.restore()

@@ -82,5 +82,5 @@ def test_after_its_folder_was_taken_away_all_is_written_again(kept: CertificateC
     kept.store_contents(one)
     for path in kept.folder.iterdir():
         path.unlink()
-    kept.forget_written()
+    kept.forget_written_contents()
     assert CertificateContents(kept.folder).fill_in_contents(kept.store_contents(one)) == one

@@ -27,7 +27,7 @@ def script(folder: Path, text: str) -> Path:
 )
 def test_says_what_a_release_can_do(text, release, cookies, answers):
     found = parse_version(Path("/usr/sbin/haproxy"), text)
-    assert (found.release, found.supports_cookie_at_runtime, found.has_reload_answer) == (release, cookies, answers)
+    assert (found.release, found.supports_cookie_at_runtime, found.reports_reload_result) == (release, cookies, answers)
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,14 @@ async def test_waiting_reader_is_woken_by_the_next_event() -> None:
 
 async def test_the_newest_event_of_each_partition_is_known_by_its_number() -> None:
     ring = EventRing()
-    assert ring.newest_partition_event("p") == 0
+    assert ring.newest_event_number_of_partition("p") == 0
     ring.add(news())
     first = ring.newest
     ring.add(PartitionEvent(partition="q"))
-    assert (ring.newest_partition_event("p"), ring.newest_partition_event("q")) == (first, ring.newest)
+    assert (ring.newest_event_number_of_partition("p"), ring.newest_event_number_of_partition("q")) == (
+        first,
+        ring.newest,
+    )
 
 
 async def test_nothing_happened_is_an_empty_answer() -> None:
@@ -100,6 +103,10 @@ async def test_any_partition_may_have_the_events_that_were_lost() -> None:
     ring = EventRing()
     ring.add(news())
     ring.record_lost_events()
-    assert ring.newest_partition_event("p") == ring.newest_partition_event("never seen") == ring.newest
+    assert (
+        ring.newest_event_number_of_partition("p") == ring.newest_event_number_of_partition("never seen") == ring.newest
+    )
     ring.add(news())
-    assert ring.newest_partition_event("p") == ring.newest > ring.newest_partition_event("never seen")
+    assert (
+        ring.newest_event_number_of_partition("p") == ring.newest > ring.newest_event_number_of_partition("never seen")
+    )

@@ -16,7 +16,7 @@ def server() -> socket.socket:
 
 
 async def test_silence_is_up_and_a_closed_port_is_down(server: socket.socket) -> None:
-    probe = UdpProbe(between_seconds=0)
+    probe = UdpProbe(interval_seconds=0)
     port = server.getsockname()[1]
     assert await probe("127.0.0.1", port, 0.2)
     assert server.recv(10) == b""
@@ -25,7 +25,7 @@ async def test_silence_is_up_and_a_closed_port_is_down(server: socket.socket) ->
 
 
 async def test_one_address_is_asked_once_in_an_interval(server: socket.socket) -> None:
-    probe = UdpProbe(between_seconds=1000)
+    probe = UdpProbe(interval_seconds=1000)
     server.close()
     assert not await probe("127.0.0.1", 1, 30)
     with pytest.raises(TimeoutError):

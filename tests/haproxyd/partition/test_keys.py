@@ -156,7 +156,7 @@ async def test_keys_that_are_taken_away_under_the_daemon_are_put_back():
         await settled(site)
         before = len(key_files(site))
         shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
-        await site.partitions.restore_missing()
+        await site.partitions.restore_missing_files()
         await settled(site)
         assert len(key_files(site)) == before  # settled: files are removed before the task ends
         await site.restart()

@@ -32,8 +32,8 @@ async def mended(site: World, name: str) -> None:
     supervisor = site.partitions.get(name)
 
     async def well() -> bool:
-        await site.partitions.restore_missing()
-        return supervisor.find_missing() == "" == supervisor.problem and supervisor._task.done()
+        await site.partitions.restore_missing_files()
+        return supervisor.describe_missing_files() == "" == supervisor.problem and supervisor._task.done()
 
     await eventually(well)
 
@@ -42,7 +42,9 @@ async def still_mended(site: World, name: str) -> None:
     """Nothing that ends later takes away what was put back."""
     supervisor = site.partitions.get(name)
     await eventually(lambda: len(haproxys(site)) == 1)
-    assert supervisor.find_missing() == ""  # settled: nothing may be missing when the last other process has ended
+    assert (
+        supervisor.describe_missing_files() == ""
+    )  # settled: nothing may be missing when the last other process has ended
     pid = supervisor.master_pid
     await supervisor.cli.processes()
     assert supervisor.master_pid == pid
@@ -127,7 +129,7 @@ async def test_a_state_directory_taken_away_is_written_again_and_agents_are_to_p
             await site.put("p", epoch=5)
         assert await get(vip) == "b"
         life = site.partitions.identity.state_id
-        await site.partitions.restore_missing()
+        await site.partitions.restore_missing_files()
         assert site.partitions.identity.state_id == life
         await site.restart()
         supervisor = site.partitions.get("p")
@@ -147,13 +149,15 @@ async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_ha
             await site.restart()
             assert site.partitions.names() == ()
             await site.guard("p", 1)
-            await site.partitions.restore_missing()
+            await site.partitions.restore_missing_files()
             await traffic.more(20)
             receipt = await site.put("p", *both)
             assert (receipt.how, errors(receipt)) == ("reload", {})
             await traffic.more(20)
             await more.more(20)
-            assert site.partitions.get("p").find_missing() == ""  # settled: nothing may be missing, and the put is over
+            assert (
+                site.partitions.get("p").describe_missing_files() == ""
+            )  # settled: nothing may be missing, and the put is over
         assert (traffic.failures, more.failures) == ([], [])
 
 
@@ -189,7 +193,7 @@ async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no
             site.settings = msgspec.structs.replace(site.settings, owner_wait_seconds=wait)  # of the next daemon
             await site.restart()
             if owner_comes:
-                await site.partitions.restore_missing()
+                await site.partitions.restore_missing_files()
                 assert site.partitions.get("p").held.keys() == {"lb"}
                 assert await get(vip) == "b"
                 assert not errors(await site.put("p", *newer))
@@ -241,7 +245,7 @@ async def test_a_haproxy_that_is_being_started_has_lost_nothing(slow_haproxy: tu
         supervisor = site.partitions.get("p")
         await eventually(lambda: supervisor.is_running)
         site.news.clear()
-        await site.partitions.restore_missing()
+        await site.partitions.restore_missing_files()
         begins.touch()
         receipt = await first
         await eventually(lambda: supervisor._task.done())
@@ -263,7 +267,7 @@ async def test_a_haproxy_that_has_just_ended_has_lost_nothing() -> None:
         assert ended.poll(60_000)  # the event loop, which this blocks, does not know it yet
         os.close(descriptor)
         process._master_socket.unlink(missing_ok=True)
-        assert (process.is_running, process.reload_obstacle()) == (True, "")
+        assert (process.is_running, process.reload_blocker()) == (True, "")
 
 
 async def test_a_guard_that_is_being_written_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,12 +277,12 @@ async def test_a_guard_that_is_being_written_is_not_missing(monkeypatch: pytest.
 
         def write_slowly(*details: object, **how: object) -> None:
             write(*details, **how)
-            found.append(files.find_missing())
+            found.append(files.describe_missing_files())
 
         monkeypatch.setattr(storage_module, "write_file", write_slowly)
         await site.guard("p", 2)
         assert set(found) == {""}
-        assert files.find_missing() == ""
+        assert files.describe_missing_files() == ""
 
 
 async def test_nothing_is_reported_as_put_back_before_a_partition_has_begun() -> None:
@@ -289,7 +293,7 @@ async def test_nothing_is_reported_as_put_back_before_a_partition_has_begun() ->
         site.news.clear()
         supervisor._started = False
         files_of(supervisor).config_dir.rmdir()
-        await site.partitions.restore_missing()
+        await site.partitions.restore_missing_files()
         assert site.news == []
         supervisor._started = True
         await mended(site, "p")

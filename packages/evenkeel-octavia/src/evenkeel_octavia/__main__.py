@@ -198,12 +198,12 @@ def _take_over_one(work: Any, id: str, given: argparse.Namespace) -> str:
     if given.finish:
         return "\n".join(f"openstack loadbalancer amphora delete {each}" for each in work.finish(id)) or f"{id}: none"
     if given.back:
-        work.back(id)
+        work.give_back(id)
         return (
             f"{id}: its amphorae serve it as they were configured before; 'openstack loadbalancer failover {id}' makes"
             " new ones with what has changed since"
         )
-    return f"{id}: is of provider {given.provider}; {work.over(id):.2f} s from the silence of its amphorae"
+    return f"{id}: is of provider {given.provider}; {work.take_over(id):.2f} s from the silence of its amphorae"
 
 
 def _run_register_providers(given: argparse.Namespace) -> int:

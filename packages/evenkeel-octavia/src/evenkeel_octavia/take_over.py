@@ -119,7 +119,7 @@ class AmphoraTakeOver:
         self._say = say
 
     def plan(self, id: str, *, back: bool = False) -> str:
-        """Describe what taking over, or with ``back`` giving back, would do to the load balancer. Raises
+        """Describe what taking over, or with ``give_back`` giving back, would do to the load balancer. Raises
         :class:`TakeOverError`, ControllerError.
         """
         found = self._get_balancer(id)
@@ -134,7 +134,7 @@ class AmphoraTakeOver:
         flavor = ", without its flavor" if found.has_flavor and self._without_flavor else ""
         return f"{title}: becomes one of provider {self._provider}{flavor}; amphorae that fall silent: {ports}"
 
-    def over(self, id: str) -> float:
+    def take_over(self, id: str) -> float:
         """Take a load balancer over. Returns the seconds from silencing the amphorae to the devices'
         confirmation; repeats what is missing if it was taken over before.
 
@@ -160,11 +160,11 @@ class AmphoraTakeOver:
             self._wait_until_active(id)
         except (Exception, KeyboardInterrupt) as error:
             self._say(f"{id}: going back: {error}")
-            self.back(id)
+            self.give_back(id)
             raise TakeOverError(f"{id}: {error or 'interrupted'}; everything is as before") from error
         return time.monotonic() - begun
 
-    def back(self, id: str) -> None:
+    def give_back(self, id: str) -> None:
         """Give a load balancer back to its amphorae. Raises :class:`TakeOverError` or ControllerError; then a
         repetition completes it.
 

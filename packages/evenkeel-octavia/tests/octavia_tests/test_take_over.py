@@ -172,61 +172,61 @@ def test_load_balancer_becomes_ours_and_goes_back(world: World) -> None:
     assert "becomes one of provider evenkeel, without its flavor" in world.work().plan(LB)
     assert "speak again: a-1 (port vrrp-1)" in world.work().plan(LB, back=True)
     assert (world.state, world.changes) == (BEFORE, 0)
-    assert world.work().over(LB) >= 0.0
+    assert world.work().take_over(LB) >= 0.0
     assert (world.state, world.pairs) == (OVER, [OWN])
     assert "already" in world.work().plan(LB)
-    world.work().back(LB)
+    world.work().give_back(LB)
     assert world.state == BEFORE
     assert world.pairs == [OWN, {"ip_address": VIP}, {"ip_address": MORE}]
     assert world.deleted_at > 1.0
 
 
 @pytest.mark.parametrize("at", DEATHS)
-@pytest.mark.parametrize("way", ["over", "back"])
+@pytest.mark.parametrize("way", ["take_over", "give_back"])
 def test_killed_take_over_is_never_stuck_and_can_be_completed_or_reversed(world: World, at: int, way: str) -> None:
     world.kill_at = at
     with contextlib.suppress(Killed):
-        world.work().over(LB)
+        world.work().take_over(LB)
     world.kill_at = 0
     world.agent()
     assert world.status == "ACTIVE"
     getattr(world.work(), way)(LB)
-    assert world.state == (OVER if way == "over" else BEFORE)
+    assert world.state == (OVER if way == "take_over" else BEFORE)
 
 
 @pytest.mark.parametrize("at", DEATHS)
-@pytest.mark.parametrize("way", ["over", "back"])
+@pytest.mark.parametrize("way", ["take_over", "give_back"])
 def test_killed_way_back_is_never_stuck_and_can_be_completed_or_reversed(world: World, at: int, way: str) -> None:
-    world.work().over(LB)
+    world.work().take_over(LB)
     world.kill_at = at + (world.changes if at > 0 else -world.changes)
     with contextlib.suppress(Killed):
-        world.work().back(LB)
+        world.work().give_back(LB)
     world.kill_at = 0
     assert world.status == "ACTIVE"
     getattr(world.work(), way)(LB)
-    assert world.state == (OVER if way == "over" else BEFORE)
+    assert world.state == (OVER if way == "take_over" else BEFORE)
 
 
 @pytest.mark.parametrize(("refuses", "runs", "why"), [("no room", True, "refuse it"), ("", False, "does the provider")])
 def test_take_over_is_reversed_if_our_devices_do_not_serve(world: World, refuses: str, runs: bool, why: str) -> None:
     world.refuses, world.agent_runs = refuses, runs
     with pytest.raises(TakeOverError, match=f"{why}.*everything is as before"):
-        world.work().over(LB)
+        world.work().take_over(LB)
     assert world.state == BEFORE
 
 
 def test_refused_take_over_changes_nothing(world: World) -> None:
     with pytest.raises(RequestRefused, match="unknown key loadbalancer_topology"):
-        world.work(without_flavor=False).over(LB)
+        world.work(without_flavor=False).take_over(LB)
     world.security = False
     with pytest.raises(TakeOverError, match="port security is off at port vrrp-1 of amphora a-1"):
-        world.work().over(LB)
+        world.work().take_over(LB)
     world.security, world.status = True, "PENDING_UPDATE"
     with pytest.raises(TakeOverError, match="is PENDING_UPDATE, not ACTIVE"):
-        world.work().over(LB)
+        world.work().take_over(LB)
     world.status, world.provider = "ACTIVE", "ovn"
     with pytest.raises(TakeOverError, match="is of provider ovn"):
-        world.work().back(LB)
+        world.work().give_back(LB)
     assert world.changes == 0
 
 
@@ -234,17 +234,17 @@ def test_amphorae_are_given_up_only_by_a_load_balancer_that_was_taken_over(world
     with pytest.raises(TakeOverError, match="it is not taken over"):
         world.work().finish(LB)
     assert world.state == BEFORE
-    world.work().over(LB)
+    world.work().take_over(LB)
     assert world.work().finish(LB) == ("a-1",) == world.given_up
     assert world.state == OVER
 
 
 def test_amphorae_stay_silent_while_our_devices_have_it(world: World) -> None:
-    world.work().over(LB)
+    world.work().take_over(LB)
     world.device_away = True
     with pytest.raises(TakeOverError, match="have not lost it"):
-        world.work().back(LB)
+        world.work().give_back(LB)
     assert world.state[3] is False
     world.device_away = False
-    world.work().back(LB)
+    world.work().give_back(LB)
     assert world.state == BEFORE

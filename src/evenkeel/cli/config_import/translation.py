@@ -138,15 +138,15 @@ class ConfigurationImporter:
             return ""
         return decoded
 
-    def _checked_number(self, name: str, value: str, least: float, *, whole: bool = False) -> str | None:
-        """Return the value if it is a number of at least ``least``; else None, with a problem recorded."""
+    def _checked_number(self, name: str, value: str, minimum: float, *, is_integer: bool = False) -> str | None:
+        """Return the value if it is a number of at least ``minimum``; else None, with a problem recorded."""
         try:
-            found = int(value) if whole else float(value)
+            found = int(value) if is_integer else float(value)
         except ValueError:
             found = float("nan")
-        if least <= found < float("inf"):
+        if minimum <= found < float("inf"):
             return value
-        self._problems.append(f"{name}: {'an integer' if whole else 'a number'} of {least:g} or more is allowed")
+        self._problems.append(f"{name}: {'an integer' if is_integer else 'a number'} of {minimum:g} or more is allowed")
         return None
 
     @property
@@ -201,7 +201,7 @@ class ConfigurationImporter:
         # Every negative number is Neutron's "no limit".
         if value.startswith("-") and value.removeprefix("-").isdecimal():
             return "-1"
-        return self._checked_number(name, value, 0, whole=True)
+        return self._checked_number(name, value, 0, is_integer=True)
 
     def _identity_lines(self) -> Iterator[OptionLine]:
         login = keystone.find_login(self._settings)
@@ -249,7 +249,7 @@ class ConfigurationImporter:
             DEFAULT_SECTION, "environment_prefix", environment, "begins the names on the devices: never change it"
         )
         group = self._checked_number(
-            "environment_group_number", self._f5_option("environment_group_number"), 1, whole=True
+            "environment_group_number", self._f5_option("environment_group_number"), 1, is_integer=True
         )
         yield OptionLine(DEFAULT_SECTION, "environment_group_number", group, "")
         yield OptionLine(DEFAULT_SECTION, "device_driver", "bigip", "")
@@ -424,8 +424,8 @@ def _ha_problem(kind: str, hosts: int) -> str:
     """
     if kind not in _DEVICE_COUNTS_BY_HA_TYPE:
         return f"f5_ha_type: {', '.join(_DEVICE_COUNTS_BY_HA_TYPE)} are allowed"
-    least, most = _DEVICE_COUNTS_BY_HA_TYPE[kind]
-    if not hosts or least <= hosts <= most:
+    minimum, most = _DEVICE_COUNTS_BY_HA_TYPE[kind]
+    if not hosts or minimum <= hosts <= most:
         return ""
     if kind == "pair" and hosts == 1:
         return (
@@ -433,7 +433,7 @@ def _ha_problem(kind: str, hosts: int) -> str:
         )
     if kind == "scalen" and hosts == 1:
         return "icontrol_hostname: name every device; only the second one of a pair is found in the device trust"
-    allowed = str(least) if least == most else f"{least} to {most}"
+    allowed = str(minimum) if minimum == most else f"{minimum} to {most}"
     return f"f5_ha_type: {kind} is for {allowed} devices, and icontrol_hostname names {hosts}: change one of both"
 
 

@@ -40,7 +40,7 @@ class ForeignLoadBalancer(NamedTuple):
     lost: tuple[LostAttribute, ...] = ()
     remarks: tuple[str, ...] = ()
     """Notes for operators about the object's state at the source."""
-    unfit: str = ""
+    not_importable_reason: str = ""
     """Why the load balancer cannot be imported now, such as a change under way in its own system; empty: it can."""
 
 

@@ -27,7 +27,7 @@ class ImportRow(NamedTuple):
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``imported``, ``present``, :data:`OUTCOME_OUTDATED` or ``updated`` (of a held load balancer),
+    """``new``, ``import_one``, ``present``, :data:`OUTCOME_OUTDATED` or ``updated`` (of a held load balancer),
     :data:`OUTCOME_DIFFERS`, :data:`OUTCOME_REFUSED` or :data:`OUTCOME_SKIPPED`.
     """
     remarks: tuple[str, ...] = ()
@@ -51,9 +51,9 @@ def import_load_balancers(
     Raises :class:`evenkeel.cli.client.EndpointsUnreachable`: repeating the import continues where it ended.
     """
 
-    def imported(each: ForeignLoadBalancer) -> ImportRow:
-        if each.unfit:
-            return ImportRow(each, OUTCOME_SKIPPED, (each.unfit,))
+    def import_one(each: ForeignLoadBalancer) -> ImportRow:
+        if each.not_importable_reason:
+            return ImportRow(each, OUTCOME_SKIPPED, (each.not_importable_reason,))
         body = {"apply": apply, "held": held, "loadbalancer": {**each.body, "provider": environment}}
         try:
             answer = client.put(f"{API_PATH}/imports/loadbalancers/{quote_segment(each.id)}", body)["import"]
@@ -63,7 +63,7 @@ def import_load_balancers(
 
     pool = ThreadPoolExecutor(max_workers=CONCURRENT_REQUESTS_MAX)
     try:
-        yield from pool.map(imported, found)
+        yield from pool.map(import_one, found)
     finally:
         pool.shutdown(cancel_futures=True)
 

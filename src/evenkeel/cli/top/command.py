@@ -14,8 +14,8 @@ from rich.text import Text
 
 from evenkeel.cli.base import EXIT_CODE_PROBLEMS, ApiCommand
 from evenkeel.cli.client import ClientError
-from evenkeel.cli.top.look import SnapshotReader, TopSnapshot
 from evenkeel.cli.top.screen import pressed_key, single_key_input
+from evenkeel.cli.top.snapshot import SnapshotReader, TopSnapshot
 from evenkeel.cli.top.view import screen_lines
 from evenkeel.cli.watch import DEFAULT_INTERVAL_SECONDS, parse_seconds
 
@@ -74,17 +74,17 @@ def show_in_place(console: Console, reader: SnapshotReader, shown: TopSnapshot, 
     is pressed. While no controller answers it shows the last snapshot, with a note.
     """
     lost = ""
-    looks: queue.Queue[ReadResult] = queue.Queue(maxsize=1)
+    results: queue.Queue[ReadResult] = queue.Queue(maxsize=1)
     # A controller that does not answer must not keep keys waiting, nor the end of the command.
-    threading.Thread(target=_read_repeatedly, args=(reader, looks, interval_seconds), daemon=True).start()
+    threading.Thread(target=_read_repeatedly, args=(reader, results, interval_seconds), daemon=True).start()
     live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
     with single_key_input(), live:
         while True:
             live.update(Group(*_lines_that_fit(console, shown, lost)), refresh=True)
             if pressed_key(KEY_SECONDS) in END_KEYS:
                 return
-            if not looks.empty():
-                found = looks.get()
+            if not results.empty():
+                found = results.get()
                 shown, lost = found.snapshot or shown, found.problem
 
 
@@ -95,10 +95,10 @@ def _lines_that_fit(console: Console, shown: TopSnapshot, lost: str) -> list[Tex
     return lines
 
 
-def _read_repeatedly(reader: SnapshotReader, looks: "queue.Queue[ReadResult]", interval_seconds: float) -> None:
+def _read_repeatedly(reader: SnapshotReader, results: "queue.Queue[ReadResult]", interval_seconds: float) -> None:
     while True:
         time.sleep(interval_seconds)
-        looks.put(try_to_read(reader))
+        results.put(try_to_read(reader))
 
 
 def _print_repeatedly(console: Console, reader: SnapshotReader, shown: TopSnapshot, interval_seconds: float) -> None:

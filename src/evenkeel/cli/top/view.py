@@ -8,7 +8,7 @@ from rich.text import Text
 from evenkeel.cli.base import reachable_devices_text
 from evenkeel.cli.columns import ID_PATTERN, SHORT_ID_CHARACTERS, escape_controls
 from evenkeel.cli.series import short_number
-from evenkeel.cli.top.look import TopSnapshot
+from evenkeel.cli.top.snapshot import TopSnapshot
 
 PLAIN_ROWS_MAX = 10
 """Maximum number of rows of a section on a screen without a height limit."""

@@ -3,7 +3,7 @@
 import socket
 from typing import NamedTuple
 
-from evenkeel.cmd.controllers.workers.line import ParentConnection
+from evenkeel.cmd.controllers.workers.connection import ParentConnection
 from evenkeel.cmd.process.service_manager import ServiceManager
 
 

@@ -97,7 +97,7 @@ class Handlers:
         """
         return json_response(self._operations.show(_partition_name(request)))
 
-    async def move_guard(self, request: web.Request) -> web.Response:
+    async def take_over_partition(self, request: web.Request) -> web.Response:
         """Handle ``POST /v1/partitions/{name}/guard``: make the sender the partition's owner, creating the
         partition if it does not exist; answer with the new owner and write a journal entry, also for a
         refusal.
@@ -241,21 +241,21 @@ def _partition_name(request: web.Request) -> str:
     return name
 
 
-def _integer_parameter(request: web.Request, key: str, most: int) -> int:
-    """Return an integer query parameter from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`
+def _integer_parameter(request: web.Request, key: str, maximum: int) -> int:
+    """Return an integer query parameter from 0 to ``maximum``; 0 if it is absent. Raises :class:`DaemonRefused`
     for any other text.
     """
     text = request.query.get(key, "0")
-    if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
-        raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not an integer from 0 to {most}")
+    if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > maximum:
+        raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not an integer from 0 to {maximum}")
     return int(text)
 
 
-def _number_parameter(request: web.Request, key: str, most: float) -> float:
-    """Return a query parameter, an integer or decimal number from 0 to ``most``; 0 if it is absent. Raises
+def _number_parameter(request: web.Request, key: str, maximum: float) -> float:
+    """Return a query parameter, an integer or decimal number from 0 to ``maximum``; 0 if it is absent. Raises
     :class:`DaemonRefused` for any other text.
     """
     text = request.query.get(key, "0")
-    if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
-        raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
+    if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > maximum:
+        raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {maximum:g}")
     return float(text)

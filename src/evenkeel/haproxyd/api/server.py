@@ -28,7 +28,7 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
         web.get("/v1", handlers.show_about),
         web.get("/v1/partitions", handlers.list_partitions),
         web.get("/v1/partitions/{name}", handlers.show_partition),
-        web.post("/v1/partitions/{name}/guard", handlers.move_guard),
+        web.post("/v1/partitions/{name}/guard", handlers.take_over_partition),
         web.put("/v1/partitions/{name}", handlers.put_partition),
         web.patch("/v1/partitions/{name}", handlers.patch_partition),
         web.get("/v1/observation", handlers.show_observation),

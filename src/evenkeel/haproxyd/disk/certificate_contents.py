@@ -47,7 +47,7 @@ class CertificateContents:
         """
         return _replace_contents(load_balancer, self._read_stored_content)
 
-    def forget_written(self) -> None:
+    def forget_written_contents(self) -> None:
         """Forget which contents are on disk, so that the next :meth:`store_contents` writes all of them
         again: the directory may have been removed.
         """

@@ -134,7 +134,7 @@ class ChangeLog:
         """Write the files of certificates and a new snapshot of ``held``, the complete state, also where they exist:
         files may have been removed by others. Raises :class:`OSError`.
         """
-        self._contents.forget_written()
+        self._contents.forget_written_contents()
         self.write(held)
 
     def remove_unused_contents(self, held: Iterable[wire.LoadBalancerConfig]) -> None:

@@ -176,7 +176,7 @@ class PartitionStorage:
     # -- durable state
 
     def read_guard(self) -> GuardFile | None:
-        """Read the guard file, and remember its version for :meth:`find_missing`; None if the partition was
+        """Read the guard file, and remember its version for :meth:`describe_missing_files`; None if the partition was
         never guarded. Raises :class:`StorageBroken` if it cannot be read or decoded.
         """
         with self._guard_lock:
@@ -190,7 +190,7 @@ class PartitionStorage:
             write_file(self._guard, msgspec.json.encode(guard), sync=True)
             self._guard_version = _file_version(self._guard)
 
-    def find_missing(self) -> str:
+    def describe_missing_files(self) -> str:
         """Return a text, for operators, that names a missing directory or change log, or a guard file
         replaced since its last use; empty if none is found. Other files are not checked.
         """

@@ -58,7 +58,7 @@ class Binary(Value):
         Releases before the end of 2025 then present old certificates, or crash, when certificates are changed too
         (haproxy/haproxy issue 3165); 2.8.25 does not (tested).
         """
-        return self.release > (3, 2) or self._is_since(2, 8, 25)
+        return self.release > (3, 2) or self._has_patch_level(2, 8, 25)
 
     @property
     def sends_name_in_checks(self) -> bool:
@@ -79,7 +79,7 @@ class Binary(Value):
         """Whether a health check ends at ``timeout check``, and not at a shorter ``timeout connect`` or
         ``inter`` (:mod:`.config.check_timeouts`).
         """
-        return self.release > (3, 2) or self._is_since(3, 2, 1) or self._is_since(2, 8, 16)
+        return self.release > (3, 2) or self._has_patch_level(3, 2, 1) or self._has_patch_level(2, 8, 16)
 
     @property
     def refused_reload_interrupts(self) -> bool:
@@ -91,7 +91,7 @@ class Binary(Value):
         return self.release >= (3, 1)
 
     @property
-    def has_reload_answer(self) -> bool:
+    def reports_reload_result(self) -> bool:
         """Whether the master's command ``reload`` answers with the result of the reload, as from 2.7 on."""
         return self.release >= (2, 7)
 
@@ -108,7 +108,7 @@ class Binary(Value):
         if self.sends_name_in_checks and not self.supports_no_sni_at_runtime:
             yield "an added member that is checked over TLS needs a reload"
 
-    def _is_since(self, major: int, minor: int, patch: int) -> bool:
+    def _has_patch_level(self, major: int, minor: int, patch: int) -> bool:
         """Whether the version is of this branch and at least this patch level."""
         found = _PATCH_PATTERN.match(self.version)
         return self.release == (major, minor) and found is not None and int(found[1]) >= patch

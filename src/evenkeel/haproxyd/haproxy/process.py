@@ -180,13 +180,13 @@ class HaproxyProcess:
         """
         self._starting = True
         try:
-            with self._counted_transition():
+            with self._transition_in_progress():
                 await self._start_master(arguments)
         finally:
             self._starting = False
 
     @contextlib.contextmanager
-    def _counted_transition(self) -> Iterator[None]:
+    def _transition_in_progress(self) -> Iterator[None]:
         self._transitions += 1
         try:
             yield
@@ -235,9 +235,9 @@ class HaproxyProcess:
         return pid, position
 
     async def _wait_for_processes(
-        self, right: Callable[[Processes], bool], limit_seconds: float, socket: MasterSocketWatch
+        self, are_expected: Callable[[Processes], bool], limit_seconds: float, socket: MasterSocketWatch
     ) -> tuple[Processes, bytes]:
-        """Wait until ``right`` holds for the processes and the worker answers; return the processes, and the
+        """Wait until ``are_expected`` holds for the processes and the worker answers; return the processes, and the
         execution marker of the master that listed them. Raises :class:`HaproxyDown` after
         ``limit_seconds``, or if the master ends.
 
@@ -253,7 +253,7 @@ class HaproxyProcess:
                 with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
                     seen = await self.cli.processes()
                     socket.record_answer()
-                    if right(seen):
+                    if are_expected(seen):
                         answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
                         await self.cli.master_command(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
                         return seen, execution
@@ -276,7 +276,7 @@ class HaproxyProcess:
         await self.old_workers.end_surplus_workers(self._settings.worker_max_reloads - 1)
         # commands of others would be answered by the old worker, or get no answer while the master re-executes itself
         async with self.cli.exclusive():
-            with self._counted_transition():
+            with self._transition_in_progress():
                 before, socket = await self.cli.processes(), MasterSocketWatch(self._master_socket)
                 answer = ""
                 with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes
@@ -291,11 +291,11 @@ class HaproxyProcess:
                 )
         self._set_workers(after, execution)
         # Before 2.7 the command has no result: there the refusal shows in the worker, which is the same as before.
-        refused = binary.has_reload_answer and answer.startswith("Success=0")
+        refused = binary.reports_reload_result and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
             raise HaproxyRefused(extract_alerts(answer) or self._output.alerts_since(position))
 
-    def reload_obstacle(self) -> str:
+    def reload_blocker(self) -> str:
         """Return the reason why this process cannot be reloaded; empty if it can, or if that is unknown, as during a
         start.
 
@@ -303,13 +303,13 @@ class HaproxyProcess:
         another version started. Blocks shortly; may be called from any thread.
         """
         pid = self.master_pid
-        if not self._is_settled(pid):
+        if not self._is_steady_master(pid):
             return ""
-        obstacle = self._find_obstacle(pid)
+        obstacle = self._find_reload_blocker(pid)
         # a start may have begun meanwhile, or the process may have ended and taken its socket with it
-        return obstacle if obstacle and self._is_settled(pid) and not self._has_exited() else ""
+        return obstacle if obstacle and self._is_steady_master(pid) and not self._has_exited() else ""
 
-    def _is_settled(self, pid: int) -> bool:
+    def _is_steady_master(self, pid: int) -> bool:
         """Whether ``pid`` is that of the master, which is not known to have ended, and no start or reload is
         in progress.
         """
@@ -325,7 +325,7 @@ class HaproxyProcess:
         exited.register(descriptor, select.POLLIN)
         return bool(exited.poll(0))
 
-    def _find_obstacle(self, pid: int) -> str:
+    def _find_reload_blocker(self, pid: int) -> str:
         if not self._master_socket.exists():
             return "HAProxy's socket is gone"
         with contextlib.suppress(OSError):  # it has just ended

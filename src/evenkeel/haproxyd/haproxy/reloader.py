@@ -109,7 +109,7 @@ class Reloader:
             except HaproxyRefused as refusal:
                 self._refusals += 1
                 self._log.warning("haproxy refused the configuration", reason=refusal.reason)
-                errors |= await self._find_refused(config, refusal.reason)
+                errors |= await self._find_refused_load_balancers(config, refusal.reason)
                 # the load balancers at fault go back to their previous configuration, and the others are tried again
                 config = replace_unbindable(config, previous, errors)
             if not self._process.is_running and not config.load_balancers:
@@ -157,7 +157,7 @@ class Reloader:
         servers from an earlier one. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`,
         :class:`OSError`.
         """
-        if self._process.reload_obstacle():
+        if self._process.reload_blocker():
             await self._replace_process(config)
         elif self._process.is_running:
             await self._reload_process(config)
@@ -232,7 +232,7 @@ class Reloader:
             return False
         return True
 
-    async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
+    async def _find_refused_load_balancers(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
         """Find the load balancers that HAProxy refuses, and return ``{id: reason}``. ``reason``: HAProxy's
         message.
 

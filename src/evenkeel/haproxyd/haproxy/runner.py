@@ -128,7 +128,7 @@ class HaproxyRunner:
 
     # -- the process
 
-    def read_record(self) -> None:
+    def read_saved_state(self) -> None:
         """Read the record of a HAProxy that an earlier daemon started, for :meth:`adopt`. Blocks."""
         self._saved = self._storage.read_running()
 
@@ -316,13 +316,13 @@ class HaproxyRunner:
             return RuntimePlan(reason="haproxy is not running")
         # a process that cannot be reloaded is replaced before anything depends on a reload
         # not in a thread, whose turn costs more: these are looks at /proc and at sockets
-        obstacle = self.process.reload_obstacle()
+        obstacle = self.process.reload_blocker()
         if obstacle:
             return RuntimePlan(reason=obstacle)
         if not self._state.known:
             return RuntimePlan(reason="it is not known what runs")
         if verify:
-            reason = await self._changed_by_others()
+            reason = await self._external_change_reason()
             if reason:
                 return RuntimePlan(reason=reason)
         return plan_change(
@@ -334,7 +334,7 @@ class HaproxyRunner:
             connections_end=bool(self._settings.hard_stop_after_seconds),
         )
 
-    async def _changed_by_others(self) -> str:
+    async def _external_change_reason(self) -> str:
         """Return the reason for a reload that others caused: another program reloaded HAProxy, or the
         operator's file changed; empty: none. Raises :class:`HaproxyDown`.
         """
@@ -418,7 +418,7 @@ class HaproxyRunner:
         The running HAProxy has already read the files: they matter for the next worker.
         """
         running = self._state.config
-        changed = await asyncio.to_thread(self._files.find_changed, running)
+        changed = await asyncio.to_thread(self._files.find_changed_files, running)
         if changed:
             self._log.warning("configuration files were changed by hand; rewriting them", files=changed)
             await self._reloader.write_config(running)

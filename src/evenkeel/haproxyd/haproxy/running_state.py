@@ -59,7 +59,7 @@ class RunningState:
         self.live = LivePolicies(unknown=frozenset(saved.live))
         size = WorkerSize(connections=saved.connections, tls_sessions=saved.tls_sessions)
         config = msgspec.structs.replace(config, size=size)
-        self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
+        self.known = self._is_state_of_process(saved) and saved.digest == self._files.digest(config, local)
         # So that `mark_unknown` replaces the record, even if it is of another process.
         self._saved = True
         self.config, self._adopted = (config, {}) if self.known else (HaproxyConfig(), config.load_balancers)
@@ -72,7 +72,7 @@ class RunningState:
         """
         return self.config.load_balancers or self._adopted
 
-    def _is_of_process(self, saved: RunningFile) -> bool:
+    def _is_state_of_process(self, saved: RunningFile) -> bool:
         """Whether the record is of this very worker, compared by pid and the master's start time.
 
         Pids are reused, and the record may be of an earlier HAProxy, if the disk had no room for a newer record.

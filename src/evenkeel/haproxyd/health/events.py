@@ -36,7 +36,7 @@ class EventRing:
         self._lost = 0
         """Number given to the last possible loss of events before they were numbered; 0: there was none."""
 
-    def newest_partition_event(self, partition: str) -> int:
+    def newest_event_number_of_partition(self, partition: str) -> int:
         """Return the number of the partition's newest event, or that of the last possible loss of events if
         it is higher; 0 if there is neither.
         """

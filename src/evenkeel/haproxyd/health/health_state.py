@@ -8,12 +8,12 @@ from evenkeel.core.kit.values import Value
 
 
 class HealthState(Value):
-    """Health of one server. ``up`` None: no result yet. ``against``: number of consecutive results that contradict
-    ``up``.
+    """Health of one server. ``up`` None: no result yet. ``contradicting_results``: number of consecutive results that
+    contradict ``up``.
     """
 
     up: bool | None = None
-    against: int = 0
+    contradicting_results: int = 0
 
     def next_state(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
         """Return the state after one more result. ``answered``: whether the server answered; ``rise``,
@@ -23,7 +23,7 @@ class HealthState(Value):
             return HealthState(up=answered)
         if answered == self.up:
             return HealthState(up=self.up)
-        against = self.against + 1
-        if against >= (rise if answered else fall):
+        contradicting_results = self.contradicting_results + 1
+        if contradicting_results >= (rise if answered else fall):
             return HealthState(up=answered)
-        return HealthState(up=self.up, against=against)
+        return HealthState(up=self.up, contradicting_results=contradicting_results)

@@ -106,7 +106,7 @@ class PingChecks:
         self._logged_at_seconds = -LOG_EVERY_SECONDS
 
     def start(self) -> None:
-        self._loop_task = asyncio.create_task(self._adapt_repeatedly(), name="ping checks")
+        self._loop_task = asyncio.create_task(self._adapt_checks_repeatedly(), name="ping checks")
 
     async def close(self) -> None:
         """Cancel all checks and wait for their end; HAProxy keeps the last results."""
@@ -124,7 +124,7 @@ class PingChecks:
         key = (partition, backend, server)
         return key in self._with_result or key in self._set_down
 
-    async def _adapt_repeatedly(self) -> None:
+    async def _adapt_checks_repeatedly(self) -> None:
         known: Mapping[PingedServer, ReportedState] | None = None
         while True:
             try:
@@ -159,7 +159,7 @@ class PingChecks:
         self._set_servers_up(self._set_down - pinged - set(self._ending.values()))
         # A list, because the loop removes from the mapping.
         for target in [target for target, task in self._checks.items() if task.done()]:
-            self._log_failed(target, self._checks.pop(target))
+            self._log_failed_check(target, self._checks.pop(target))
         for target in wanted - self._checks.keys():
             self._checks[target] = asyncio.create_task(self._check_target(target, known.get(target.key)))
         for name in self._slots_of.keys() - {target.partition for target in wanted}:
@@ -270,14 +270,14 @@ class PingChecks:
                 return await self._send(target.address, timeout_seconds)
             except PingImpossible as error:
                 self._permitted = not isinstance(error, PingNotPermitted)
-                self._log_impossible(str(error))
+                self._log_ping_impossible(str(error))
         return None
 
-    def _log_impossible(self, reason: str) -> None:
+    def _log_ping_impossible(self, reason: str) -> None:
         if self._may_log():
             log.error("checks are not possible", reason=reason)
 
-    def _log_failed(self, target: PingTarget, task: asyncio.Task[None]) -> None:
+    def _log_failed_check(self, target: PingTarget, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and self._may_log():
             server = f"{target.backend}/{target.server}"
             log.error(

@@ -34,14 +34,14 @@ async def _never_refuses(_address: str, _port: int) -> bool:
 
 
 class UdpProbe:
-    """Checks servers over UDP; checks of one address begin at least ``between_seconds`` apart. ``refuses``:
+    """Checks servers over UDP; checks of one address begin at least ``interval_seconds`` apart. ``refuses``:
     whether a server has just refused a client's datagram.
     """
 
     def __init__(
-        self, between_seconds: float = PROBE_INTERVAL_SECONDS, refuses: RefusesDatagrams = _never_refuses
+        self, interval_seconds: float = PROBE_INTERVAL_SECONDS, refuses: RefusesDatagrams = _never_refuses
     ) -> None:
-        self._between_seconds = between_seconds
+        self._interval_seconds = interval_seconds
         self._refuses = refuses
         self._next_at_seconds: dict[str, float] = {}
         """``{address: time from which it may be probed again}``."""
@@ -75,6 +75,6 @@ class UdpProbe:
         at = max(now, self._next_at_seconds.get(address, now))
         if len(self._next_at_seconds) >= ADDRESSES_MAX:
             self._next_at_seconds = {one: when for one, when in self._next_at_seconds.items() if when > now}
-        self._next_at_seconds[address] = at + self._between_seconds
+        self._next_at_seconds[address] = at + self._interval_seconds
         if at > now:
             await asyncio.sleep(at - now)

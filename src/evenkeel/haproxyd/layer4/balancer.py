@@ -208,7 +208,7 @@ class DatagramBalancer:
             now = _configured_servers(self._down.get(partition, frozenset()), wanted)
             self._set_down(partition, now)
             if now != down:
-                self._apply_soon([partition])
+                self._schedule_health_update([partition])
             if not wanted:
                 del self._held[partition]
             if self._draining.get(partition) != draining:
@@ -234,7 +234,7 @@ class DatagramBalancer:
         found = _configured_servers(found.union(key for key, up in states.items() if not up), held)
         if found != known:
             self._set_down(partition, found)
-            self._apply_soon([partition])
+            self._schedule_health_update([partition])
 
     async def server_refuses(self, address: str, port: int) -> bool:
         """Whether the server at this address and port has refused a client's datagram in the last seconds;
@@ -258,7 +258,7 @@ class DatagramBalancer:
         """Return (backend, server) of the partition's enabled datagram servers that health checks found down."""
         return self._down.get(partition, frozenset())
 
-    def _apply_soon(self, partitions: Iterable[str]) -> None:
+    def _schedule_health_update(self, partitions: Iterable[str]) -> None:
         self._dirty.update(partitions)
         if self._dirty and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._apply_health(), name="health of datagram servers")
@@ -278,7 +278,7 @@ class DatagramBalancer:
         async with self._turn:
             held = self._held.get(partition)
             # without a table, its first change brings the health too; one that is uncertain is left to its owner
-            if held is not None and not self.problem and self._kernel.is_certain:
+            if held is not None and not self.problem and self._kernel.is_content_known:
                 content = self._partition_content(partition, held, self.down_servers(partition))
                 await asyncio.to_thread(self._kernel.apply, partition, content)
 
@@ -363,7 +363,7 @@ class DatagramBalancer:
             # A host that was repaired is noticed with the observation after a tenant needed it, at the latest.
             await self._open_kernel_table()
             return
-        if not self._kernel.is_certain and asyncio.get_running_loop().time() < self._uncertain_until:
+        if not self._kernel.is_content_known and asyncio.get_running_loop().time() < self._uncertain_until:
             return
         try:
             if await asyncio.to_thread(self._kernel.restore):
@@ -376,7 +376,9 @@ class DatagramBalancer:
             log.error("nftables table not verified; retrying", reason=str(error))
         failed, self._failed = self._failed, set()
         now = time.time()
-        self._apply_soon((*failed, *(name for name, each in self._draining.items() if has_expired_server(each, now))))
+        self._schedule_health_update(
+            (*failed, *(name for name, each in self._draining.items() if has_expired_server(each, now)))
+        )
         await self._watch_flows()
 
     async def _watch_flows(self) -> None:

@@ -8,7 +8,6 @@ What has no server there is refused.
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from evenkeel.haproxyd.layer4.dealing import HASH_SEED, NUMBER_RANGES, NumberRange
 from evenkeel.haproxyd.layer4.statements import (
     DESTINATION_PORT,
     DROP_PACKET,
@@ -45,6 +44,7 @@ from evenkeel.haproxyd.layer4.statements import (
     original_destination_address,
     source_address,
 )
+from evenkeel.haproxyd.layer4.weighted_numbers import HASH_SEED, NUMBER_RANGES, NumberRange
 
 
 class Hook(NamedTuple):

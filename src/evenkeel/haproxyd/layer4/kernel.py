@@ -123,7 +123,7 @@ class KernelTable:
             binds = any(one.binds_clients for name, one in contents.items() if name != partition)
             if not (self._known and self._exists and self._change_content(before, wanted, ended, others_bind=binds)):
                 self._run_transaction(
-                    replacement_commands(contents.values()), (*ended, *_all_ended_flows(contents)), anew=True
+                    replacement_commands(contents.values()), (*ended, *_all_ended_flows(contents)), replaces_table=True
                 )
             self._contents = contents
             self._exists = self._known = True
@@ -156,13 +156,13 @@ class KernelTable:
             # Until this works the table is uncertain: the next attempt must not take its generation for good.
             self._known = False
             self._run_transaction(
-                replacement_commands(self._contents.values()), _all_ended_flows(self._contents), anew=True
+                replacement_commands(self._contents.values()), _all_ended_flows(self._contents), replaces_table=True
             )
             self._exists = self._known = True
             return True
 
     @property
-    def is_certain(self) -> bool:
+    def is_content_known(self) -> bool:
         """Whether the kernel's table is known to have held what it should when it was last changed or
         compared.
         """
@@ -232,9 +232,9 @@ class KernelTable:
         self._table_lock.release()
 
     def _run_transaction(
-        self, commands: Iterable[TableCommand], ended: tuple[EndedFlows, ...], *, anew: bool = False
+        self, commands: Iterable[TableCommand], ended: tuple[EndedFlows, ...], *, replaces_table: bool = False
     ) -> None:
-        """Run a transaction, and then remove the ended flows. ``anew``: the transaction replaces the whole
+        """Run a transaction, and then remove the ended flows. ``replaces_table``: the transaction replaces the whole
         table, so that its content is known whatever it was before. Raises :class:`KernelRefused`; after a
         failure other than a refusal the table is uncertain.
         """
@@ -244,7 +244,7 @@ class KernelTable:
                 after = before + self._send_transaction(netfilter, commands)
                 # Another program's transaction may have been on our table: the next look compares it.
                 alone = read_generation(netfilter) == after
-                self._generation = after if alone and (anew or before == self._generation) else -1
+                self._generation = after if alone and (replaces_table or before == self._generation) else -1
                 self._remove_ended_flows(netfilter, ended)
         except TransactionRefused as error:
             raise _kernel_refusal(error) from error

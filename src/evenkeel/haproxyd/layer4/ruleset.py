@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.commands import SetDeclaration
-from evenkeel.haproxyd.layer4.dealing import assign_numbers
 from evenkeel.haproxyd.layer4.elements import (
     ElementData,
     ElementKey,
@@ -50,6 +49,7 @@ from evenkeel.haproxyd.layer4.statements import (
     rule_text,
     source_address,
 )
+from evenkeel.haproxyd.layer4.weighted_numbers import assign_numbers
 
 NAME_CHARS_MAX = 120
 
@@ -299,7 +299,7 @@ class _DatagramPool:
         """
         if not self.binds_clients:
             return {}
-        made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_bond_rules())}
+        made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_binding_rules())}
         for one in self._live.values():
             family = address_family(one.address)
             client = AddKeyToSet(
@@ -325,7 +325,7 @@ class _DatagramPool:
     def _name(self, kind: str, server: wire.BackendServer) -> str:
         return object_name(kind, self._partition, self._backend.name, server.name)
 
-    def _client_bond_rules(self) -> Iterator[Rule]:
+    def _client_binding_rules(self) -> Iterator[Rule]:
         for one in self._live.values():
             family = address_family(one.address)
             known = KeyInSet((source_address(family),), self._client_set_name(one), mask=self._family_mask(family))

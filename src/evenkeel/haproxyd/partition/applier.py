@@ -71,7 +71,7 @@ class ChangeApplier:
         self._storage.prepare()
         # these also if the rest is not readable: its HAProxy keeps running
         self._user.read()
-        self.runner.read_record()
+        self.runner.read_saved_state()
         self.held.read()
         self.guard.read()
         self.drains.read(self.held.by_id)

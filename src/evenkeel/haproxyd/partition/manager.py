@@ -149,17 +149,17 @@ class PartitionManager:
         """Finish creations and passes in progress, and stop managing the partitions; every HAProxy keeps
         running.
         """
-        await self._finish_creating()
+        await self._await_partition_creations()
         await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
         await self.datagrams.close()
 
     async def stop_all(self) -> None:
         """Terminate the HAProxys of all partitions, and stop the forwarding of datagrams."""
-        await self._finish_creating()
+        await self._await_partition_creations()
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
         await self.datagrams.stop_forwarding()
 
-    async def _finish_creating(self) -> None:
+    async def _await_partition_creations(self) -> None:
         # Its errors are those of the requests that wait for it.
         await asyncio.gather(*self._creating.values(), return_exceptions=True)
 
@@ -178,7 +178,7 @@ class PartitionManager:
         partitions = [supervisor.old_workers for supervisor in self._supervisors.values()]
         await limit_memory(partitions, memory_limit_bytes(self._settings.old_workers_memory_max_mib))
 
-    async def restore_missing(self) -> None:
+    async def restore_missing_files(self) -> None:
         """Begin to restore files that were removed while the daemon runs, and emit an event for each
         partition concerned. Called every few seconds.
 
@@ -193,7 +193,7 @@ class PartitionManager:
             log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
             await asyncio.to_thread(self.identity.renew_state_id)
         supervisors = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
-        for supervisor, missing in await asyncio.to_thread(_find_missing, supervisors):
+        for supervisor, missing in await asyncio.to_thread(_supervisors_with_missing_files, supervisors):
             lost = missing or ("the state directory was removed or replaced" if gone else "")
             if lost and supervisor.restore(lost):
                 text = "missing files or directories are restored"
@@ -406,5 +406,7 @@ def _trim_logs(supervisors: Iterable[PartitionSupervisor]) -> None:
             log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
 
 
-def _find_missing(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[PartitionSupervisor, str]]:
-    return [(supervisor, supervisor.find_missing()) for supervisor in supervisors]
+def _supervisors_with_missing_files(
+    supervisors: Iterable[PartitionSupervisor],
+) -> list[tuple[PartitionSupervisor, str]]:
+    return [(supervisor, supervisor.describe_missing_files()) for supervisor in supervisors]

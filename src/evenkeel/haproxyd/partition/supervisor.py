@@ -236,15 +236,15 @@ class PartitionSupervisor:
 
     # -- repair of manual changes and removed files
 
-    def find_missing(self) -> str:
+    def describe_missing_files(self) -> str:
         """Return a text, for operators, that names a missing file of the partition or another obstacle to a
         reload of HAProxy; empty if none was found.
 
         Blocks shortly.
         """
-        missing = self._storage.find_missing()
+        missing = self._storage.describe_missing_files()
         # While HAProxy is left unchanged for its owner, an obstacle to a reload is no reason to replace it.
-        return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
+        return missing or ("" if self._waits_for_owner else self._runner.process.reload_blocker())
 
     def restore(self, missing: str) -> bool:
         """Begin a pass that writes all files again from memory. ``missing``: what is missing, for logs and

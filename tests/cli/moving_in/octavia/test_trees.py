@@ -49,7 +49,7 @@ def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def test_load_balancer_keeps_its_vips_and_its_attributes(made: Make) -> None:
     found = made()
     assert (found.id, found.name, found.project_id, found.provider) == (LB, "w", "p1", "amphora")
-    assert (found.lost, found.remarks, found.unfit) == ((), (), "")
+    assert (found.lost, found.remarks, found.not_importable_reason) == ((), (), "")
     root = {name: value for name, value in found.body.items() if name not in ("listeners", "pools")}
     assert root == {
         "project_id": "p1",
@@ -149,31 +149,31 @@ def test_load_balancer_that_the_source_is_changing_is_unfit(
     row = octavia.rows(path)[0]
     row["provisioning_status"] = status
     found = made()
-    assert found.body == {} and row["id"] in found.unfit
-    assert status in found.unfit or "deleted" in found.unfit
+    assert found.body == {} and row["id"] in found.not_importable_reason
+    assert status in found.not_importable_reason or "deleted" in found.not_importable_reason
 
 
 def test_load_balancer_in_error_is_imported_with_a_remark(made: Make, octavia: RecordedOctavia) -> None:
     octavia.rows("/loadbalancers")[0]["provisioning_status"] = "ERROR"
     octavia.rows("/pools")[0]["provisioning_status"] = "ERROR"
     found = made()
-    assert (found.unfit, len(found.body["pools"])) == ("", 3)
+    assert (found.not_importable_reason, len(found.body["pools"])) == ("", 3)
     assert found.remarks == ("it is ERROR at the source, whose amphorae may serve something else",)
 
 
 @pytest.mark.parametrize("name", ["vip_address", "vip_subnet_id", "project_id"])
 def test_load_balancer_that_is_not_complete_is_unfit(made: Make, octavia: RecordedOctavia, name: str) -> None:
     octavia.rows("/loadbalancers")[0][name] = None
-    assert made().unfit == f"the source shows no {name} of it"
+    assert made().not_importable_reason == f"the source shows no {name} of it"
 
 
 def test_load_balancer_whose_objects_do_not_fit_together_is_unfit(made: Make, octavia: RecordedOctavia) -> None:
     members = octavia.rows(f"/pools/{HTTP_POOL}/members")
     members.append({**members[0], "id": uid("1", 5)})
-    assert "members of pool" in made().unfit
+    assert "members of pool" in made().not_importable_reason
     members.pop()
     octavia.rows("/healthmonitors").clear()
-    assert "the source does not show health monitor" in made().unfit
+    assert "the source does not show health monitor" in made().not_importable_reason
 
 
 def test_malformed_attributes_are_left_to_our_api(made: Make, octavia: RecordedOctavia) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.client import ApiRefused
-from evenkeel.cli.moving_in.switching.ours import EvenKeelApi, EvenKeelLoadBalancer
+from evenkeel.cli.moving_in.switching.evenkeel_api import EvenKeelApi, EvenKeelLoadBalancer
 from evenkeel.cli.moving_in.switching.source import AmphoraSource, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
 

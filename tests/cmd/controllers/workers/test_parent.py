@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.cmd.controllers.workers import parent as parents
-from evenkeel.cmd.controllers.workers.line import WorkerConnection
+from evenkeel.cmd.controllers.workers.connection import WorkerConnection
 from evenkeel.cmd.controllers.workers.parent import WorkerSupervisor
 from evenkeel.cmd.controllers.workers.worker import WorkerProcess
 from evenkeel.core.kit.backoff import Backoff

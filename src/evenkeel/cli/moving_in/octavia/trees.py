@@ -92,7 +92,7 @@ def convert_load_balancers(found: SourceObjects, choices: CatalogueReplacements)
     """Convert all load balancers, ordered by project and id.
 
     One that is being changed, or that the source shows incompletely, has the reason in
-    :attr:`ForeignLoadBalancer.unfit`, and an empty body.
+    :attr:`ForeignLoadBalancer.not_importable_reason`, and an empty body.
     """
     maker = _LoadBalancerConverter(found, choices)
     rows = sorted(found.load_balancers, key=lambda row: (str(row.get("project_id")), str(row["id"])))
@@ -128,7 +128,7 @@ class _LoadBalancerConverter:
         try:
             part = self._make_root(row)
         except _CannotImport as error:
-            return made._replace(unfit=str(error))
+            return made._replace(not_importable_reason=str(error))
         remarks = (IN_ERROR_REMARK,) if row.get("provisioning_status") == "ERROR" else ()
         return made._replace(body=part.body, lost=tuple(part.lost), remarks=remarks)
 

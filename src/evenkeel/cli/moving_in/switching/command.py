@@ -26,7 +26,7 @@ from evenkeel.cli.moving_in.octavia.catalogue import (
 from evenkeel.cli.moving_in.octavia.login import source_client
 from evenkeel.cli.moving_in.octavia.source import LoadBalancerFilter, OctaviaApi
 from evenkeel.cli.moving_in.octavia.trees import CatalogueReplacements, convert_load_balancers
-from evenkeel.cli.moving_in.switching.ours import EvenKeelApi, EvenKeelLoadBalancer
+from evenkeel.cli.moving_in.switching.evenkeel_api import EvenKeelApi, EvenKeelLoadBalancer
 from evenkeel.cli.moving_in.switching.prober import MeasuredGap
 from evenkeel.cli.moving_in.switching.source import AmphoraSource, SourceProblem
 from evenkeel.cli.moving_in.switching.steps import LoadBalancerSwitch, SwitchFailed, SwitchSettings, finish_switch
@@ -152,11 +152,11 @@ class _SwitchOverRun:
         :class:`UsageError`, :class:`Unreachable` and :class:`Unfinished`, which are raised.
         """
         try:
-            return self._switch_one(load_balancer_id)
+            return self._switch_load_balancer(load_balancer_id)
         except (SwitchFailed, SourceProblem, InvalidSourceData, ApiRefused) as error:
             return SwitchOutcome(load_balancer_id, "failed", str(error))
 
-    def _switch_one(self, load_balancer_id: str) -> SwitchOutcome:
+    def _switch_load_balancer(self, load_balancer_id: str) -> SwitchOutcome:
         balancer = self._ours.find_load_balancer(load_balancer_id)
         if balancer is None:
             raise SourceProblem("it is not here: evenkeel import octavia imports it, and holds it")

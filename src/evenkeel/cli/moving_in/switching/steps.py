@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evenkeel.cli.client import ClientError
-from evenkeel.cli.moving_in.switching.ours import EvenKeelApi, EvenKeelLoadBalancer, HostingState
+from evenkeel.cli.moving_in.switching.evenkeel_api import EvenKeelApi, EvenKeelLoadBalancer, HostingState
 from evenkeel.cli.moving_in.switching.prober import ConnectionProber, MeasuredGap
 from evenkeel.cli.moving_in.switching.source import MOVING_OWNER, OCTAVIA_OWNER, Amphora, AmphoraSource, SourceProblem
 
@@ -77,7 +77,7 @@ class LoadBalancerSwitch:
             self._move_to_our_devices(amphorae)
         except (Exception, KeyboardInterrupt) as error:
             self._say(f"going back: {error or 'interrupted'}")
-            gap = self._go_back()
+            gap = self._return_to_amphorae()
             raise SwitchFailed(f"{error or 'interrupted'}; it went back to the amphora{_gap_text(gap)}") from error
         return self._end_probing()
 
@@ -104,9 +104,9 @@ class LoadBalancerSwitch:
         """
         self._source.amphorae(self._balancer.id)  # raises if there is none to go back to
         self._start_prober(must_answer=False)
-        return self._go_back()
+        return self._return_to_amphorae()
 
-    def _go_back(self) -> MeasuredGap | None:
+    def _return_to_amphorae(self) -> MeasuredGap | None:
         id_ = self._balancer.id
         try:
             # First: clients in between wait for an answer, and are not refused by a host without a listener.

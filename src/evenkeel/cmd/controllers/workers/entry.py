@@ -12,7 +12,7 @@ from evenkeel.cmd.configuration.refusal import print_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.controller_process import run_controller
 from evenkeel.cmd.controllers.process_context import ProcessContext
-from evenkeel.cmd.controllers.workers.line import ParentConnection
+from evenkeel.cmd.controllers.workers.connection import ParentConnection
 from evenkeel.cmd.controllers.workers.worker import WorkerDescriptors
 from evenkeel.cmd.process.logs import set_up_logs
 from evenkeel.cmd.process.reloading import ignore_hangup
@@ -39,7 +39,7 @@ def main() -> int:
             {}, parent=socket(fileno=inherited.notices), watchdog_seconds=float(beat_seconds)
         ),
         worker=int(number),
-        parent=ParentConnection(socket(fileno=inherited.line), int(number)),
+        parent=ParentConnection(socket(fileno=inherited.connection), int(number)),
     )
     try:
         run_controller(name, arguments, conf, context)

@@ -57,12 +57,12 @@ class WorkerCannotStart(Exception):
 
 
 class _WorkerEnd(NamedTuple):
-    """End of a worker. ``served_seconds``: time since it reported that it serves; ``how``: fields for the
+    """End of a worker. ``served_seconds``: time since it reported that it serves; ``log_fields``: fields for the
     log, such as the exit code.
     """
 
     served_seconds: float
-    how: Mapping[str, object]
+    log_fields: Mapping[str, object]
 
 
 async def supervise_workers(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
@@ -205,7 +205,7 @@ class WorkerSupervisor:
             log.error(
                 "worker ended; it is started again",
                 worker=number,
-                **end.how,
+                **end.log_fields,
                 served_seconds=round(end.served_seconds, 1),
                 after_seconds=round(pause_seconds, 1),
             )
@@ -277,7 +277,7 @@ class WorkerSupervisor:
         """Return the metrics of all processes, and their media type, in the format for the Accept header
         ``accept``. Workers that do not answer are left out.
         """
-        lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
+        lines = [worker.connection for _, worker in sorted(self._workers.items()) if worker.serves]
         theirs = await asyncio.gather(
             *(line.request_exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines)
         )

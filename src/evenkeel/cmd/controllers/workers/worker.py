@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from evenkeel.cmd.controllers.workers.line import WorkerConnection
+from evenkeel.cmd.controllers.workers.connection import WorkerConnection
 
 ENTRY_MODULE = "evenkeel.cmd.controllers.workers.entry"
 NOTIFICATION_BYTES_MAX = 4096
@@ -23,7 +23,7 @@ class WorkerDescriptors(NamedTuple):
 
     api: int
     notices: int
-    line: int
+    connection: int
 
 
 class WorkerProcess:
@@ -34,12 +34,12 @@ class WorkerProcess:
         number: int,
         process: asyncio.subprocess.Process,
         notices: socket.socket,
-        line: WorkerConnection,
+        connection: WorkerConnection,
         on_serving: Callable[["WorkerProcess"], None],
     ) -> None:
         self.number = number
         self.pid = process.pid
-        self.line = line
+        self.connection = connection
         self._process = process
         self._notices = notices
         self._on_serving = on_serving
@@ -65,7 +65,7 @@ class WorkerProcess:
         with ExitStack() as on_failure:
             # Datagrams, because sd_notify(3) separates notifications by the boundaries of messages.
             notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
-            line, its_line = map(on_failure.enter_context, socket.socketpair())
+            connection, its_line = map(on_failure.enter_context, socket.socketpair())
             passed = WorkerDescriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
             own = (sys.executable, "-m", ENTRY_MODULE, str(number), str(beat_seconds), *map(str, passed))
             # The parent closes its copies of the worker's ends: a side sees the end of the other only when no copy is
@@ -75,9 +75,9 @@ class WorkerProcess:
                     *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
                 )
             notices.setblocking(False)
-            worker = cls(number, process, notices, WorkerConnection(line), on_serving)
+            worker = cls(number, process, notices, WorkerConnection(connection), on_serving)
             try:
-                await worker.line.open()
+                await worker.connection.open()
             except BaseException:
                 # Nobody else knows the process: a parent that is stopped now would not wait for its end.
                 process.kill()
@@ -134,5 +134,5 @@ class WorkerProcess:
         if self._notices.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._notices.fileno())
             self._notices.close()
-        await self.line.close()
+        await self.connection.close()
         return code

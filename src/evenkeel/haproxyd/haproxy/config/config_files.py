@@ -53,7 +53,7 @@ class ConfigFiles:
         self._known = config_file_contents(config)
         self._storage.remove_unused_files(self._known)
 
-    def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
+    def find_changed_files(self, config: HaproxyConfig) -> tuple[str, ...]:
         """Return the names of files on disk that differ from this configuration's; :meth:`write` then writes
         them again. Blocks.
         """

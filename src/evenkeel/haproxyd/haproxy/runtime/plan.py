@@ -78,27 +78,27 @@ def plan_change(
         if not now.size.is_enough_for(wanted.size.connections):
             raise NeedsReload(f"size for {wanted.size.connections or 'all'} connections")
         commands: list[RuntimeCommand] = []
-        gone: list[tuple[str, str]] = []
+        removed_servers: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):
             before = now.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             after = wanted.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             if before != after:
                 if connections_end:
                     _refuse_removed_listeners(before, after)
-                step = _LoadBalancerChange(before, after, binary, to_delete, gone, live)
+                step = _LoadBalancerChange(before, after, binary, to_delete, removed_servers, live)
                 commands.extend(step.commands())
                 live = step.live
         # one reload is faster than so many commands
         if len(commands) > COMMANDS_MAX:
             raise NeedsReload("many commands")
-        return RuntimePlan(commands=tuple(commands), to_delete=to_delete | frozenset(gone), live=live)
+        return RuntimePlan(commands=tuple(commands), to_delete=to_delete | frozenset(removed_servers), live=live)
     except NeedsReload as reason:
         return RuntimePlan(reason=str(reason))
 
 
 class _LoadBalancerChange:
     """Change of one load balancer from ``before`` to ``after``. Yielding the commands appends removed servers
-    to ``gone``, and updates ``live``.
+    to ``removed_servers``, and updates ``live``.
     """
 
     def __init__(
@@ -107,14 +107,14 @@ class _LoadBalancerChange:
         after: wire.LoadBalancerConfig,
         binary: Binary,
         to_delete: ServersToDelete,
-        gone: list[tuple[str, str]],
+        removed_servers: list[tuple[str, str]],
         live: LivePolicies,
     ) -> None:
         self._before = before
         self._after = after
         self._binary = binary
         self._to_delete = to_delete
-        self._gone = gone
+        self._removed_servers = removed_servers
         self.live = live
         """Frontends whose policies were changed since HAProxy loaded them, once the commands are sent."""
 
@@ -213,7 +213,7 @@ class _LoadBalancerChange:
             if name not in after:
                 yield RuntimeCommand(text=f"set server {old.name}/{name} state maint")
                 # in maintenance first: HAProxy deletes only a server without connections
-                self._gone.append((old.name, name))
+                self._removed_servers.append((old.name, name))
         for name, server in after.items():
             if name in before:
                 yield from _server_commands(new.name, before[name], server)
@@ -235,13 +235,13 @@ class _LoadBalancerChange:
         # HAProxy refuses a server of a name that it still has
         if (backend.name, server.name) in self._to_delete:
             raise NeedsReload(f"server {server.name} is still there")
-        text = " ".join(("add server", name, server_address(server), *words, *self._implied_words(server)))
+        text = " ".join(("add server", name, server_address(server), *words, *self._implied_arguments(server)))
         yield RuntimeCommand(text=text, expects="New server registered")
         if server.admin_up:
             yield from enable_check_commands(backend.name, server)
             yield RuntimeCommand(text=f"enable server {name}")
 
-    def _implied_words(self, server: wire.BackendServer) -> tuple[str, ...]:
+    def _implied_arguments(self, server: wire.BackendServer) -> tuple[str, ...]:
         """Return the arguments that a server in the file has implicitly, by the file's defaults or its other
         arguments.
 

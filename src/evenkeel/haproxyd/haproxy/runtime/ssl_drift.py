@@ -96,15 +96,15 @@ def _certificate_findings(load_balancer: wire.LoadBalancerConfig, seen: LoadedCe
     for file in load_balancer.files:
         if file.kind in _WORDS_BY_KIND:
             yield from _file_findings(
-                load_balancer.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed
+                load_balancer.id, file, seen.fingerprints.get(file.name), is_required=file.name in listed
             )
 
 
 def _file_findings(
-    load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool
+    load_balancer_id: str, file: wire.File, found: list[str] | None, *, is_required: bool
 ) -> Iterator[DriftFinding]:
     if found is None:  # without must_be, no configuration line refers to the file
-        if must_be:
+        if is_required:
             raise NeedsReload(f"{_WORDS_BY_KIND[file.kind]} {file.name} is not there", load_balancer_id)
         return
     wanted = certificate_fingerprints(file.content)

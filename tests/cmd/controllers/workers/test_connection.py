@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from evenkeel.cmd.controllers.workers.line import ACCEPT_CHARACTERS_MAX, ParentConnection, WorkerConnection
+from evenkeel.cmd.controllers.workers.connection import ACCEPT_CHARACTERS_MAX, ParentConnection, WorkerConnection
 
 Pair = tuple[WorkerConnection, ParentConnection]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.home import DirectoryInUse, locked_directory
+from evenkeel.demo.locked_directory import DirectoryInUse, locked_directory
 
 
 def test_the_directory_is_emptied_at_every_start(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.haproxyd.layer4.dealing import (
+from evenkeel.haproxyd.layer4.weighted_numbers import (
     APPROXIMATE_NUMBER_COUNTS,
     HASH_SLOTS,
     NUMBER_RANGES,
